@@ -1,0 +1,1 @@
+"""Pairs: unordered comparisons to be judged, ``doc_a < doc_b``."""

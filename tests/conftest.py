@@ -1,0 +1,17 @@
+"""Fixtures that several rooms' tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The real collections, which are not part of the project."""
+    folder = Path(os.environ.get("PREFJUDGE_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("no real data: set PREFJUDGE_DATA to the folder that holds cacm/, dl21/, cast19/ and msmarco/")
+    return folder
