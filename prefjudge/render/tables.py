@@ -1,0 +1,254 @@
+"""Tables: one record, rendered for the terminal, CSV, JSON, Markdown and LaTeX."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from prefjudge.errors import InputError
+
+Kind = Literal["text", "integer", "number", "percent", "p", "money", "flag"]
+Value = str | int | float | Decimal | bool | None
+
+MISSING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Bold:
+    """A cell that stands out: significant, or the best of its column."""
+
+    value: Value
+
+
+Cell = Value | Bold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column: its key in data files, its heading on screen and how its values are written."""
+
+    name: str
+    head: str = ""
+    kind: Kind = "text"
+    digits: int = 4
+
+    @property
+    def heading(self) -> str:
+        """What the reader sees above the column."""
+        return self.head or self.name
+
+    @property
+    def right_aligned(self) -> bool:
+        """Whether the column holds quantities, which line up on the right."""
+        return self.kind not in ("text", "flag")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A result as rows and columns.
+
+    ``notes`` are sentences for the reader; ``provenance`` says what the result was made from.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if len(set(names)) != len(names):
+            raise ValueError(f"two columns of {self.title!r} share a name: {names}")
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"row {number} of {self.title!r} has {len(row)} cells for {len(self.columns)} columns"
+                )
+
+
+def bare(cell: Cell) -> Value:
+    """Return the value of a cell without its mark."""
+    return cell.value if isinstance(cell, Bold) else cell
+
+
+def write_cell(cell: Cell, column: Column) -> str:
+    """Return the words for a cell, as every rendering for people shows it."""
+    value = bare(cell)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return MISSING
+    if isinstance(value, str):
+        return value
+    match column.kind:
+        case "flag":
+            return "yes" if value else "no"
+        case "integer":
+            return f"{value:,.0f}" if isinstance(value, float) else f"{value:,}"
+        case "money":
+            return f"-${-value:,.2f}" if value < 0 else f"${value:,.2f}"
+        case "percent":
+            return _unsigned_zero(f"{100 * float(value):.{column.digits}f}") + "%"
+        case "p":
+            floor = 10.0**-column.digits
+            return f"<{floor:.{column.digits}f}" if 0 <= value < floor else f"{value:.{column.digits}f}"
+        case "number":
+            return _unsigned_zero(f"{value:.{column.digits}f}")
+        case _:
+            return str(value)
+
+
+def _unsigned_zero(text: str) -> str:
+    """Turn a ``-0.00`` that rounding made into ``0.00``."""
+    return text[1:] if text.startswith("-") and not text.strip("-0.") else text
+
+
+def _printable(text: str) -> str:
+    """Replace control characters: a run tag or a passage must not drive the reader's terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def render_terminal(table: Table, *, width: int | None = None, color: bool = False) -> str:
+    """Return the table as text for a terminal; at its natural width unless ``width`` is given."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console, Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    body = RichTable(
+        title=Text(_printable(table.title)),
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for column in table.columns:
+        body.add_column(
+            Text(_printable(column.heading)),
+            justify="right" if column.right_aligned else "left",
+            overflow="fold",
+        )
+    for row in table.rows:
+        body.add_row(
+            *(
+                Text(_printable(write_cell(cell, column)), style="bold" if isinstance(cell, Bold) else "")
+                for cell, column in zip(row, table.columns, strict=True)
+            )
+        )
+    words = [Text(_printable(note)) for note in table.notes]
+    if table.provenance:
+        words.append(
+            Text(
+                _printable(" · ".join(f"{key} {value}" for key, value in table.provenance.items())),
+                style="dim",
+            )
+        )
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width or 10_000,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+    )
+    console.print(Group(body, *words))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def to_records(table: Table) -> list[dict[str, object]]:
+    """Return the rows as dictionaries for JSON: full precision, None for NaN and infinity, money as text."""
+    return [
+        {column.name: _plain(bare(cell)) for cell, column in zip(row, table.columns, strict=True)}
+        for row in table.rows
+    ]
+
+
+def _plain(value: Value) -> object:
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+def to_json(table: Table) -> str:
+    """Return the table as a JSON object with ``title``, ``rows``, ``notes`` and ``provenance``."""
+    return json.dumps(
+        {
+            "title": table.title,
+            "rows": to_records(table),
+            "notes": list(table.notes),
+            "provenance": dict(table.provenance),
+        },
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def to_csv(table: Table) -> str:
+    """Return the table as CSV: one header line, full precision, an empty field for what is missing."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.name for column in table.columns])
+    writer.writerows([list(record.values()) for record in to_records(table)])
+    return out.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """Return the table as a Markdown pipe table with its notes and provenance below."""
+    lines = [f"**{_escape_markdown(table.title)}**", ""] if table.title else []
+    lines.append("| " + " | ".join(_escape_markdown(column.heading) for column in table.columns) + " |")
+    lines.append(
+        "|" + "|".join(" ---: " if column.right_aligned else " --- " for column in table.columns) + "|"
+    )
+    for row in table.rows:
+        cells = []
+        for cell, column in zip(row, table.columns, strict=True):
+            words = _escape_markdown(write_cell(cell, column))
+            cells.append(f"**{words}**" if isinstance(cell, Bold) else words)
+        lines.append("| " + " | ".join(cells) + " |")
+    for note in table.notes:
+        lines += ["", _escape_markdown(note)]
+    if table.provenance:
+        lines += [
+            "",
+            "; ".join(
+                f"{_escape_markdown(key)}: {_escape_markdown(text)}" for key, text in table.provenance.items()
+            ),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _escape_markdown(text: str) -> str:
+    text = _printable(text)
+    for character in "\\`*_[]|<>#~":
+        text = text.replace(character, "\\" + character)
+    return text
+
+
+def to_latex(table: Table) -> str:
+    """Return the table as a LaTeX ``table`` in booktabs style; see :mod:`prefjudge.render.latex`."""
+    from prefjudge.render.latex import render_latex
+
+    return render_latex(table)
+
+
+def render_table(table: Table, form: str) -> str:
+    """Return the table in the form named: ``terminal``, ``csv``, ``json``, ``md`` or ``tex``.
+
+    A file's suffix with its dot is a name too.
+    """
+    writers = {
+        "terminal": render_terminal,
+        "csv": to_csv,
+        "json": to_json,
+        "md": to_markdown,
+        "tex": to_latex,
+    }
+    writer = writers.get(form.lower().removeprefix("."))
+    if writer is None:
+        raise InputError(f"no table can be written as {form!r}", f"Choose one of: {', '.join(writers)}.")
+    return writer(table)
