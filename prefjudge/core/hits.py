@@ -1,12 +1,16 @@
 """HITs: ten pairs and three hidden gold pairs, packed, shuffled and given sides.
 
-A HIT is a list of slots, each one pair to compare, and a few *layouts*. A layout is one way to show the
-slots: their order, and which of them have their passages swapped. A worker's page picks the layout by
+A HIT is a list of slots, each one comparison, and a few *layouts*. A layout is one way to show the slots:
+their order, and which of them have their passages swapped. A worker's page picks the layout by
 :func:`layout_index` from the assignment id, and the requester recomputes it, so that the sides are drawn anew
 for each assignment and nobody has to trust the page.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +29,29 @@ class Layout:
     swapped: tuple[bool, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitPlan:
+    """What one HIT asks.
+
+    Attributes
+    ----------
+    pairs : tuple of int
+        The pairs to judge, as positions in the caller's list.
+    gold : tuple of int
+        The hidden gold pairs, as positions in the caller's list.
+    slots : tuple of int
+        The slots in their stored order: ``k < len(pairs)`` stands for ``pairs[k]``, a larger one for
+        ``gold[k - len(pairs)]``. The order is random, so that a place tells nothing.
+    layouts : tuple of Layout
+        The ways to show it. In each, the gold pairs are right on both sides at least once.
+    """
+
+    pairs: tuple[int, ...]
+    gold: tuple[int, ...]
+    slots: tuple[int, ...]
+    layouts: tuple[Layout, ...]
+
+
 def layout_index(assignment_id: str, layouts: int) -> int:
     """Return which layout an assignment is shown: the FNV-1a hash of its id, modulo the number of layouts.
 
@@ -34,3 +61,83 @@ def layout_index(assignment_id: str, layouts: int) -> int:
     for byte in assignment_id.encode():
         value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
     return value % layouts
+
+
+def pack_pairs(
+    query: NDArray[np.int32], per_hit: int, *, one_per_query: bool = False, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Deal pairs to HITs at random; every pair is in exactly one HIT.
+
+    Parameters
+    ----------
+    query : ndarray of int32, shape (n,)
+        The query of each pair.
+    per_hit : int
+        How many pairs a HIT holds. The last may hold fewer.
+    one_per_query : bool
+        Allow at most one pair of a query in a HIT; then more HITs may hold fewer.
+    rng : Generator
+        Shuffles the pairs.
+
+    Returns
+    -------
+    list of tuple of int
+        The pairs of each HIT, as positions in ``query``.
+    """
+    shuffled = rng.permutation(query.size)
+    if one_per_query:
+        return _deal_apart(query, shuffled, per_hit)
+    return [tuple(int(i) for i in shuffled[at : at + per_hit]) for at in range(0, query.size, per_hit)]
+
+
+def _deal_apart(query: NDArray[np.int32], shuffled: NDArray[np.int64], per_hit: int) -> list[tuple[int, ...]]:
+    """Deal the pairs of each query to different HITs, going round, the queries with most pairs first.
+
+    There are at least as many HITs as the largest query has pairs, so no HIT meets a query twice.
+    """
+    counts = np.bincount(query)
+    hits = max(-(-query.size // per_hit), int(counts.max(initial=0)))
+    by_query = shuffled[np.lexsort((query[shuffled], -counts[query[shuffled]]))]
+    dealt: list[list[int]] = [[] for _ in range(hits)]
+    for place, pair in enumerate(by_query):
+        dealt[place % hits].append(int(pair))
+    return [tuple(pairs) for pairs in dealt if pairs]
+
+
+def plan_hit(
+    pairs: Sequence[int], gold: Sequence[int], *, layouts: int = 1, rng: np.random.Generator
+) -> HitPlan:
+    """Shuffle the pairs and the gold pairs of a HIT into slots and draw its layouts.
+
+    The first passage of a gold slot is the good one, so a gold pair that is not swapped is right on the left.
+    Each layout has gold pairs right on either side, where there are at least two: someone who always
+    chooses one side fails.
+
+    Parameters
+    ----------
+    pairs, gold : sequence of int
+        What the HIT holds, as positions in the caller's lists.
+    layouts : int
+        How many ways to show it.
+    rng : Generator
+        Draws the slots, the orders and the sides.
+    """
+    count = len(pairs) + len(gold)
+    slots = tuple(int(k) for k in rng.permutation(count))
+    is_gold = np.array([k >= len(pairs) for k in slots], dtype=bool)
+    return HitPlan(
+        pairs=tuple(pairs),
+        gold=tuple(gold),
+        slots=slots,
+        layouts=tuple(_draw_layout(is_gold, rng) for _ in range(layouts)),
+    )
+
+
+def _draw_layout(is_gold: NDArray[np.bool_], rng: np.random.Generator) -> Layout:
+    order = rng.permutation(is_gold.size)
+    swapped = rng.random(is_gold.size) < 0.5
+    golden = np.flatnonzero(is_gold)
+    if golden.size >= 2 and (swapped[golden].all() or not swapped[golden].any()):
+        flip = rng.choice(golden)
+        swapped[flip] = not swapped[flip]
+    return Layout(order=tuple(int(i) for i in order), swapped=tuple(bool(s) for s in swapped))

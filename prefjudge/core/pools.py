@@ -1,0 +1,183 @@
+"""Pools: the candidates for the best answer of each query, and which runs or qrels put them there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.qrels import Qrels
+from prefjudge.core.runs import Codes, Heads, encode
+
+
+class QrelsPerQuery(StrEnum):
+    """How many of a query's relevant documents enter its pool."""
+
+    FIRST = "first"
+    """One: the first in the file among those with the highest grade (the paper's choice, section 3.1)."""
+    ALL = "all"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pools:
+    """The pooled documents: one row per (query, document), grouped by query.
+
+    Attributes
+    ----------
+    queries, docs : tuple of str
+        The vocabularies. Rows are sorted by query code, then by doc_id.
+    query, doc : ndarray of int32, shape (n,)
+        Codes into ``queries`` and ``docs``.
+    sources : tuple of str
+        The run tags, and the name of the qrels where they contributed.
+    source_row, source : ndarray of int32, shape (m,)
+        Who contributed what: ``sources[source[i]]`` put row ``source_row[i]`` into its pool.
+    """
+
+    queries: tuple[str, ...]
+    docs: tuple[str, ...]
+    query: Codes
+    doc: Codes
+    sources: tuple[str, ...]
+    source_row: Codes
+    source: Codes
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The pool size of each query, shape (len(queries),)."""
+        return np.bincount(self.query, minlength=len(self.queries))
+
+    @property
+    def histogram(self) -> dict[int, int]:
+        """How many queries have a pool of each size."""
+        sizes, counts = np.unique(self.sizes, return_counts=True)
+        return {int(size): int(count) for size, count in zip(sizes, counts, strict=True) if size}
+
+
+def build_pools(
+    heads: Heads,
+    qrels: Qrels | None = None,
+    *,
+    depth: int = 1,
+    per_query: QrelsPerQuery = QrelsPerQuery.FIRST,
+    min_grade: float = 1.0,
+) -> Pools:
+    """Pool the top ``depth`` documents of each run with the qrels.
+
+    Parameters
+    ----------
+    heads : Heads
+        The runs' top documents, at least ``depth`` of them per query.
+    qrels : Qrels, optional
+        The known relevant documents. Those of queries that no run answers are left out.
+    depth : int
+        How many documents of each run enter the pool.
+    per_query : QrelsPerQuery
+        One qrel per query, all, or none.
+    min_grade : float
+        The lowest grade that counts as relevant.
+
+    Returns
+    -------
+    Pools
+        One pool per query that some run answers.
+
+    References
+    ----------
+    Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
+    """
+    top = heads.position <= depth
+    queries = heads.queries
+    docs = list(heads.docs)
+    query, doc, source = heads.query[top], heads.doc[top], heads.run[top]
+    sources = heads.runs
+    if qrels is not None and per_query is not QrelsPerQuery.NONE:
+        rows = _chosen_qrels(qrels, per_query, min_grade)
+        q = encode(qrels.queries, queries)[qrels.query[rows]]
+        rows, q = rows[q >= 0], q[q >= 0]
+        known = encode(qrels.docs, docs)
+        for code in np.unique(qrels.doc[rows]):
+            if known[code] < 0:
+                known[code] = len(docs)
+                docs.append(qrels.docs[code])
+        query = np.concatenate([query, q])
+        doc = np.concatenate([doc, known[qrels.doc[rows]]])
+        source = np.concatenate([source, np.full(rows.size, len(sources), dtype=np.int32)])
+        sources = (*sources, qrels.name)
+    return _grouped(queries, docs, query, doc, sources, source)
+
+
+def _chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery, min_grade: float) -> NDArray[np.int64]:
+    relevant = np.flatnonzero(qrels.grade >= min_grade)
+    if per_query is QrelsPerQuery.ALL:
+        return relevant
+    order = np.lexsort((relevant, -qrels.grade[relevant], qrels.query[relevant]))
+    _, first = np.unique(qrels.query[relevant][order], return_index=True)
+    chosen: NDArray[np.int64] = relevant[order[first]]
+    return chosen
+
+
+def _grouped(
+    queries: tuple[str, ...],
+    docs: Sequence[str],
+    query: Codes,
+    doc: Codes,
+    sources: tuple[str, ...],
+    source: Codes,
+) -> Pools:
+    """Sort the contributions by (query, doc_id) and merge those of one document."""
+    used, place_in_used = np.unique(doc, return_inverse=True)
+    names = [docs[code] for code in used]
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    place = np.empty(len(names), dtype=np.int64)
+    place[by_name] = np.arange(len(names))
+    key = query.astype(np.int64) * max(len(names), 1) + place[place_in_used]
+    keys, row = np.unique(key, return_inverse=True)
+    return Pools(
+        queries=queries,
+        docs=tuple(names[i] for i in by_name),
+        query=(keys // max(len(names), 1)).astype(np.int32),
+        doc=(keys % max(len(names), 1)).astype(np.int32),
+        sources=sources,
+        source_row=row.astype(np.int32),
+        source=source.astype(np.int32),
+    )
+
+
+def select_queries(pools: Pools, keep: Sequence[str]) -> Pools:
+    """Return the pools of the queries in ``keep`` only, in the order of ``pools``."""
+    wanted = set(keep)
+    mask = np.fromiter((q in wanted for q in pools.queries), dtype=bool, count=len(pools.queries))
+    new_query = np.cumsum(mask) - 1
+    rows = mask[pools.query]
+    new_row = np.cumsum(rows) - 1
+    contributed = rows[pools.source_row]
+    return replace(
+        pools,
+        queries=tuple(q for q in pools.queries if q in wanted),
+        query=new_query[pools.query[rows]].astype(np.int32),
+        doc=pools.doc[rows],
+        source_row=new_row[pools.source_row[contributed]].astype(np.int32),
+        source=pools.source[contributed],
+    )
+
+
+def sample_queries(pools: Pools, count: int, *, min_size: int = 2, rng: np.random.Generator) -> Pools:
+    """Return the pools of ``count`` queries drawn at random from those with at least ``min_size`` candidates.
+
+    Raises
+    ------
+    ValueError
+        Fewer queries than ``count`` have such a pool.
+
+    References
+    ----------
+    Shallow pooling for sparse labels, section 4.1: 500 queries with a pool of at least two.
+    """
+    eligible = np.flatnonzero(pools.sizes >= min_size)
+    if eligible.size < count:
+        raise ValueError(f"only {eligible.size} queries have a pool of at least {min_size}, not {count}")
+    drawn = np.sort(rng.choice(eligible, size=count, replace=False))
+    return select_queries(pools, [pools.queries[i] for i in drawn])

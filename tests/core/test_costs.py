@@ -1,0 +1,75 @@
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefjudge.core.costs import Fees, estimate, hourly_pay, prorated
+from prefjudge.core.screening import BarringPolicy, BarringRule, GoldRecord
+
+
+def test_the_paper_pays_two_dollars_and_forty_cents_a_hit() -> None:
+    # Section 4.1: 141,887 comparisons "cost over $34,000", ten to a HIT.
+    cost = estimate(
+        pairs=141_887,
+        hits=14_189,
+        assignments_per_hit=1,
+        slots_per_hit=13,
+        reward=Decimal("2.00"),
+        fees=Fees(),
+    )
+    assert cost.rewards == Decimal("28378.00")
+    assert cost.fees == Decimal("5675.60")
+    assert cost.total == Decimal("34053.60")
+
+
+@pytest.mark.parametrize(
+    ("reward", "assignments", "fee"),
+    [
+        ("2.00", 1, "0.40"),
+        ("2.00", 9, "0.40"),
+        ("2.00", 10, "0.80"),
+        ("0.01", 1, "0.01"),
+        ("0.13", 1, "0.03"),
+    ],
+)
+def test_fees_have_a_minimum_and_a_surcharge_from_ten_assignments(
+    reward: str, assignments: int, fee: str
+) -> None:
+    assert Fees().of_reward(Decimal(reward), assignments) == Decimal(fee)
+
+
+def test_a_house_marketplace_may_take_nothing() -> None:
+    free = Fees(rate=Decimal(0), many_rate=Decimal(0), minimum=Decimal(0))
+    assert free.of_reward(Decimal("2.00"), 12) == 0
+
+
+def test_hourly_pay_comes_from_the_time_of_a_comparison() -> None:
+    assert hourly_pay(Decimal("2.00"), 13, 30.0) == Decimal("18.46")
+
+
+@given(st.integers(1, 5000), st.integers(1, 30), st.data())
+def test_a_prorated_reward_never_pays_less_than_the_share(
+    cents: int, slots: int, data: st.DataObject
+) -> None:
+    done = data.draw(st.integers(0, slots))
+    reward = Decimal(cents) / 100
+    paid = prorated(reward, done, slots)
+    assert reward * done / slots <= paid < reward * done / slots + Decimal("0.01")
+
+
+@pytest.mark.parametrize(
+    ("policy", "record", "barred"),
+    [
+        (BarringPolicy.FIRST_MISS, GoldRecord(right=40, missed=1), True),
+        (BarringPolicy.FIRST_MISS, GoldRecord(right=0, missed=0), False),
+        (BarringPolicy.NEVER, GoldRecord(right=0, missed=9), False),
+        (BarringPolicy.POSTERIOR, GoldRecord(right=29, missed=1), False),
+        (BarringPolicy.POSTERIOR, GoldRecord(right=3, missed=3), True),
+        (BarringPolicy.SEQUENTIAL, GoldRecord(right=29, missed=1), False),
+        (BarringPolicy.SEQUENTIAL, GoldRecord(right=3, missed=4), True),
+        (BarringPolicy.SEQUENTIAL, GoldRecord(right=2, missed=1), False),
+    ],
+)
+def test_who_is_barred(policy: BarringPolicy, record: GoldRecord, barred: bool) -> None:
+    assert BarringRule(policy=policy).bars(record) is barred

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefjudge.core.pairs import all_pairs, count_pairs
+from prefjudge.core.pools import Pools, QrelsPerQuery, build_pools, sample_queries, select_queries
+from prefjudge.core.qrels import Qrels
+from prefjudge.core.runs import Heads, Order
+
+Ranking = dict[str, dict[str, list[str]]]
+
+
+def heads(rankings: Ranking) -> Heads:
+    """Rankings as run -> query -> documents in order."""
+    queries = sorted({q for by_query in rankings.values() for q in by_query})
+    docs = sorted({d for by_query in rankings.values() for top in by_query.values() for d in top})
+    rows = [
+        (r, queries.index(q), docs.index(d), position)
+        for r, by_query in enumerate(rankings.values())
+        for q, top in sorted(by_query.items())
+        for position, d in enumerate(top, start=1)
+    ]
+    run, query, doc, position = (np.array(c, dtype=np.int32) for c in zip(*rows, strict=True))
+    return Heads(
+        runs=tuple(rankings), queries=tuple(queries), docs=tuple(docs), run=run, query=query, doc=doc,
+        position=position, score=-position.astype(float), order=Order.SCORE,
+    )  # fmt: skip
+
+
+def qrels(lines: list[tuple[str, str, float]]) -> Qrels:
+    queries = list(dict.fromkeys(q for q, _, _ in lines))
+    docs = list(dict.fromkeys(d for _, d, _ in lines))
+    return Qrels(
+        name="original", queries=tuple(queries), docs=tuple(docs),
+        query=np.array([queries.index(q) for q, _, _ in lines], dtype=np.int32),
+        doc=np.array([docs.index(d) for _, d, _ in lines], dtype=np.int32),
+        grade=np.array([g for _, _, g in lines], dtype=float),
+    )  # fmt: skip
+
+
+def as_sets(pools: Pools) -> dict[str, set[str]]:
+    return {
+        name: {pools.docs[d] for d in pools.doc[pools.query == code]}
+        for code, name in enumerate(pools.queries)
+    }
+
+
+def contributions(pools: Pools) -> set[tuple[str, str, str]]:
+    return {
+        (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
+        for row, source in zip(pools.source_row, pools.source, strict=True)
+    }
+
+
+RUNS: Ranking = {
+    "strong": {"q1": ["d1", "d2"], "q2": ["d9", "d8"]},
+    "weak": {"q1": ["d3", "d1"], "q2": ["d9", "d7"]},
+}
+
+
+def test_the_top_of_each_run_and_the_first_qrel_are_pooled() -> None:
+    pools = build_pools(
+        heads(RUNS), qrels([("q1", "d5", 1), ("q1", "d4", 1), ("q2", "d9", 1), ("q3", "d1", 1)])
+    )
+    assert as_sets(pools) == {"q1": {"d1", "d3", "d5"}, "q2": {"d9"}}
+    assert contributions(pools) == {
+        ("q1", "d1", "strong"),
+        ("q1", "d3", "weak"),
+        ("q1", "d5", "original"),
+        ("q2", "d9", "strong"),
+        ("q2", "d9", "weak"),
+        ("q2", "d9", "original"),
+    }
+    assert pools.histogram == {1: 1, 3: 1}
+
+
+def test_one_qrel_means_the_first_of_the_highest_grade() -> None:
+    judged = qrels([("q1", "d6", 1), ("q1", "d5", 3), ("q1", "d4", 3), ("q2", "d7", 0)])
+    assert as_sets(build_pools(heads(RUNS), judged)) == {"q1": {"d1", "d3", "d5"}, "q2": {"d9"}}
+    every = build_pools(heads(RUNS), judged, per_query=QrelsPerQuery.ALL)
+    assert as_sets(every)["q1"] == {"d1", "d3", "d4", "d5", "d6"}
+    none = build_pools(heads(RUNS), judged, per_query=QrelsPerQuery.NONE)
+    assert as_sets(none)["q1"] == {"d1", "d3"}
+
+
+def test_depth_takes_more_of_each_run() -> None:
+    assert as_sets(build_pools(heads(RUNS), depth=2)) == {"q1": {"d1", "d2", "d3"}, "q2": {"d7", "d8", "d9"}}
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["A", "B", "C", "D"]),
+        st.dictionaries(
+            st.sampled_from(["1", "10", "2", "07"]),
+            st.lists(st.sampled_from([f"d{i}" for i in range(9)]), min_size=1, max_size=4, unique=True),
+            min_size=1,
+        ),
+        min_size=1,
+    ),
+    st.integers(1, 4),
+)
+def test_a_pool_is_the_union_of_the_tops_and_its_pairs_are_all_pairs(rankings: Ranking, depth: int) -> None:
+    pools = build_pools(heads(rankings), depth=depth)
+    expected: dict[str, set[str]] = {}
+    for by_query in rankings.values():
+        for query, top in by_query.items():
+            expected.setdefault(query, set()).update(top[:depth])
+    assert as_sets(pools) == expected
+    pairs = all_pairs(pools)
+    assert len(pairs) == count_pairs(pools.sizes)
+    seen = {
+        (pairs.queries[q], pairs.docs[a], pairs.docs[b])
+        for q, a, b in zip(pairs.query, pairs.doc_a, pairs.doc_b, strict=True)
+    }
+    assert seen == {(q, a, b) for q, docs in expected.items() for a in docs for b in docs if a < b}
+    assert np.all(np.diff(pairs.query) >= 0)
+
+
+def test_selected_queries_keep_their_sources() -> None:
+    pools = select_queries(build_pools(heads(RUNS)), ["q2", "unknown"])
+    assert as_sets(pools) == {"q2": {"d9"}}
+    assert contributions(pools) == {("q2", "d9", "strong"), ("q2", "d9", "weak")}
+
+
+def test_a_sample_has_only_queries_with_enough_candidates_and_follows_the_seed() -> None:
+    rankings = {run: {f"q{i}": [f"{run if i % 2 else 'same'}-{i}"] for i in range(40)} for run in ("A", "B")}
+    pools = build_pools(heads(rankings))
+    sample = sample_queries(pools, 7, rng=np.random.default_rng(3))
+    assert len(sample.queries) == 7
+    assert set(sample.sizes) == {2}
+    assert sample.queries == sample_queries(pools, 7, rng=np.random.default_rng(3)).queries
+    assert sample.queries != sample_queries(pools, 7, rng=np.random.default_rng(4)).queries
+    with pytest.raises(ValueError, match="only 20 queries have a pool of at least 2, not 21"):
+        sample_queries(pools, 21, rng=np.random.default_rng(3))
