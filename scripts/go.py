@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Install what is needed into .venv, then run the demo or the checks. Needs Python 3.11 or newer, no more.
+
+python3 scripts/go.py demo [options of `prefjudge demo`]
+python3 scripts/go.py test [steps and options of scripts/check]
+
+The first run needs a package index; later runs need no network until pyproject.toml changes. uv is used where
+it is present. PREFJUDGE_EXTRA=dev makes `test` install the peers that some tests compare with, too.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+
+
+def run(*command: object) -> None:
+    """Run a step of the installation, and stop with its exit code when it fails."""
+    line = [str(part) for part in command]
+    code = subprocess.call(line, cwd=ROOT)
+    if code:
+        sys.exit(
+            f"\ngo.py: this step failed (exit code {code}): {' '.join(line)}\n"
+            "The first run needs a package index (the internet or a mirror). On Debian and Ubuntu,\n"
+            "`python3 -m venv` needs the package python3-venv. If .venv is damaged, delete it and try again."
+        )
+
+
+def install(extra: str) -> None:
+    """Make .venv and install prefjudge into it, unless that was done for this pyproject.toml."""
+    digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    stamp = VENV / f".installed-{extra or 'core'}"
+    if PYTHON.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
+        return
+    what = f".[{extra}]" if extra else "."
+    print(f"go.py: installing prefjudge ({what}) into {VENV}; this is done once", file=sys.stderr, flush=True)
+    uv = shutil.which("uv")
+    if not PYTHON.exists():
+        run(
+            *(
+                [uv, "venv", "--quiet", "--clear", "--python", sys.executable]
+                if uv
+                else [sys.executable, "-m", "venv", "--clear"]
+            ),
+            VENV,
+        )
+    if uv:
+        run(uv, "pip", "install", "--quiet", "--python", PYTHON, "-e", what)
+    else:
+        if subprocess.call([PYTHON, "-c", "import pip"], stderr=subprocess.DEVNULL):
+            run(PYTHON, "-m", "ensurepip")  # a .venv made by uv has no pip
+        run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", what)
+    stamp.write_text(digest, encoding="utf-8")
+
+
+def main() -> int:
+    """Run ``demo`` or ``test``."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - this is the file that tells people so
+        sys.exit(
+            f"prefjudge needs Python 3.11 or newer, and this is {sys.version.split()[0]} ({sys.executable})"
+        )
+    if len(sys.argv) < 2 or sys.argv[1] not in ("demo", "test"):
+        print(__doc__)
+        return 0 if sys.argv[1:] in (["-h"], ["--help"]) else 2
+    verb, rest = sys.argv[1], sys.argv[2:]
+    if verb == "demo":
+        install("")
+        return subprocess.call([BIN / "prefjudge", "demo", *rest])
+    install(os.environ.get("PREFJUDGE_EXTRA", "test"))
+    return subprocess.call([PYTHON, ROOT / "scripts" / "check", *rest])
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
