@@ -1,0 +1,227 @@
+"""The page on which a worker judges: a HIT → HTML, and HTML → the Question XML that Mechanical Turk takes.
+
+The page never learns which pair is gold: it is given slots that look alike, with opaque names.
+"""
+
+import base64
+import hashlib
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from prefjudge.core.hits import Layout
+from prefjudge.errors import InputError
+from prefjudge.resources import resource_dir
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+QUESTION_LIMIT = 65_535
+"""How many bytes of Question XML the API takes."""
+
+_NAMESPACE = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
+_OPAQUE = re.compile(r"[a-z0-9]{12}")
+_NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
+_SCRIPT_WORDS = ("place", "chosen", "passage", "tie", "first", "back", "due", "none", "offline")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One comparison as the page holds it.
+
+    Attributes
+    ----------
+    name : str
+        The opaque name of the form field (12 of ``[a-z0-9]``).
+    query : str
+        What the passages should answer.
+    passages : tuple of str
+        The two texts.
+    tokens : tuple of str
+        The opaque values that choosing either passage submits (12 of ``[a-z0-9]``).
+    """
+
+    name: str
+    query: str
+    passages: tuple[str, str]
+    tokens: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitPage:
+    """Everything that a judging page shows.
+
+    Attributes
+    ----------
+    title, question, instructions, consent : str
+        Plain text; blank lines part paragraphs. Without a consent text the page still asks to begin.
+    reward : str
+        What the whole HIT pays, as shown (``"$2.00"``).
+    per_pair : str
+        What each comparison pays to a worker who stops early (``"$0.15"``); empty: not stated.
+    slots : tuple of Slot
+        The comparisons, in the order in which the layouts count them.
+    layouts : tuple of Layout
+        The ways to show them; the assignment's id picks one.
+    allow_ties : bool
+        Whether "equally good" can be chosen.
+    strengths : tuple of str
+        Labels for how much better the chosen passage is, weakest first; empty: not asked.
+    language : str
+        The language of the page's own words, one of :func:`languages`.
+    """
+
+    title: str
+    question: str
+    instructions: str
+    consent: str
+    reward: str
+    per_pair: str
+    slots: tuple[Slot, ...]
+    layouts: tuple[Layout, ...]
+    allow_ties: bool = False
+    strengths: tuple[str, ...] = ()
+    language: str = "en"
+
+
+def render_hit_page(page: HitPage) -> str:
+    """Render the judging page as one HTML document that asks nothing of any other server.
+
+    Control characters are dropped, and characters outside the basic plane become numeric references, so that
+    the page fits into XML and into an API that refuses four-byte UTF-8.
+
+    Raises
+    ------
+    InputError
+        The language is unknown, a name is not opaque or not unique, or a layout does not fit the slots.
+    """
+    problems = _problems(page)
+    if problems:
+        raise InputError("the HIT cannot be shown", "Pack it again.", problems)
+    words = _words(page)
+    rules = {
+        "words": {key: words[key] for key in _SCRIPT_WORDS},
+        "layouts": [[layout.order, [int(side) for side in layout.swapped]] for layout in page.layouts],
+        "ties": page.allow_ties,
+        "strengths": bool(page.strengths),
+        "perPair": page.per_pair,
+    }
+    html = _template().render(page=page, words=words, rules=rules, **_parts())
+    return _printable(html)
+
+
+def render_html_question(html: str, frame_height: int = 0) -> str:
+    """Wrap a page in the HTMLQuestion XML of the requester API.
+
+    Parameters
+    ----------
+    html : str
+        The page, as made by :func:`render_hit_page`.
+    frame_height : int
+        The frame's height in pixels; 0 fits the window.
+
+    Raises
+    ------
+    InputError
+        The XML is larger than the API takes.
+    """
+    content = _printable(html).replace("]]>", "]]]]><![CDATA[>")
+    xml = (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<HTMLQuestion xmlns="{_NAMESPACE}">'
+        f"<HTMLContent><![CDATA[{content}]]></HTMLContent><FrameHeight>{frame_height}</FrameHeight></HTMLQuestion>"
+    )
+    size = len(xml.encode())
+    if size > QUESTION_LIMIT:
+        raise InputError(
+            f"the HIT's Question is {size:,} bytes; the API takes {QUESTION_LIMIT:,}",
+            "Put fewer pairs in a HIT, clip the passages, or serve the page as an ExternalQuestion.",
+        )
+    return xml
+
+
+@lru_cache(maxsize=1)
+def languages() -> dict[str, dict[str, str]]:
+    """Return the page's own words for each language that it speaks."""
+    with (resource_dir("hit_templates") / "words.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def _problems(page: HitPage) -> list[str]:
+    names = [slot.name for slot in page.slots] + [token for slot in page.slots for token in slot.tokens]
+    found = [f"not 12 of a-z and 0-9: {name!r}" for name in names if not _OPAQUE.fullmatch(name)]
+    if len(set(names)) < len(names):
+        found.append("a name or token is used twice")
+    if not page.slots or not page.layouts:
+        found.append("there are no slots or no layouts")
+    places = list(range(len(page.slots)))
+    for number, layout in enumerate(page.layouts):
+        if sorted(layout.order) != places or len(layout.swapped) != len(places):
+            found.append(f"layout {number} does not show each of the {len(places)} slots once")
+    if page.language not in languages():
+        found.append(f"no words in {page.language!r}; there are {', '.join(languages())}")
+    return found
+
+
+def _words(page: HitPage) -> dict[str, str]:
+    words = dict(languages()[page.language])
+    words["pay"] = words["pay"].replace("{reward}", page.reward)
+    if page.per_pair:
+        words["pay"] += " " + words["pay_each"].replace("{each}", page.per_pair)
+    else:
+        words["due"] = words["due_plain"]
+    if page.allow_ties:
+        words["shortcuts"] = words["shortcuts_tie"]
+    return words
+
+
+def _printable(text: str) -> str:
+    """Drop what XML or HTML forbids; write what needs four bytes of UTF-8 as a numeric reference."""
+    text = _NOT_XML.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return re.sub("[\U00010000-\U0010ffff]", _reference, text)
+
+
+def _reference(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return "" if code & 0xFFFE == 0xFFFE else f"&#{code};"
+
+
+@lru_cache(maxsize=1)
+def _template() -> "Template":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(resource_dir("hit_templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    return environment.get_template("hit.html")
+
+
+@lru_cache(maxsize=1)
+def _parts() -> dict[str, Any]:
+    """Return the page's own style and script, with the hashes by which its policy lets no others run."""
+    from markupsafe import Markup
+
+    folder = resource_dir("hit_templates")
+    parts: dict[str, Any] = {}
+    for part, name, marks in (("style", "hit.css", "{};,"), ("script", "hit.js", "-{}();,:=<>?&|!*%^")):
+        text = _squeeze((folder / name).read_text(encoding="utf-8"), marks)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        parts[part] = Markup(text)  # noqa: S704 - our own file, not input
+        parts[f"{part}_hash"] = f"sha256-{digest}"
+    return parts
+
+
+def _squeeze(text: str, marks: str) -> str:
+    """Drop comment lines and the space around ``marks`` from our own style or script; strings are left alone.
+
+    Lines stay apart unless one ends in an opening bracket, a comma or a semicolon.
+    """
+    lines = (line.strip() for line in text.splitlines())
+    text = "\n".join(line for line in lines if line and not line.startswith("//"))
+    parts = re.split(r'("[^"\n]*")', text)
+    parts[::2] = [re.sub(rf" ?([{marks}]) ?", r"\1", part) for part in parts[::2]]
+    return re.sub(r"(?<=[{(\[,;])\n", "", "".join(parts))

@@ -1,0 +1,147 @@
+import dataclasses
+import re
+import string
+from html.parser import HTMLParser
+
+import pytest
+from defusedxml.ElementTree import fromstring
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefjudge.core.hits import Layout
+from prefjudge.errors import InputError
+from prefjudge.render.hit_page import HitPage, Slot, languages, render_hit_page, render_html_question
+
+
+def opaque(number: int) -> str:
+    return f"{number:012d}"
+
+
+def page_of(texts: list[tuple[str, str, str]], **changes: object) -> HitPage:
+    slots = tuple(
+        Slot(name=opaque(3 * i), query=query, passages=(a, b), tokens=(opaque(3 * i + 1), opaque(3 * i + 2)))
+        for i, (query, a, b) in enumerate(texts)
+    )
+    straight = Layout(order=tuple(range(len(slots))), swapped=(False,) * len(slots))
+    page = HitPage(
+        title="Choose", question="Which is better?", instructions="Read both.", consent="It is research.",
+        reward="$2.00", per_pair="$0.15", slots=slots, layouts=(straight,),
+    )  # fmt: skip
+    return dataclasses.replace(page, **changes)
+
+
+class Reader(HTMLParser):
+    """Reads the page as a browser would: the tags that it opens, and the texts of its slots."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag in ("dt", "dd"):
+            self.texts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append("/" + tag)
+
+    def handle_data(self, text: str) -> None:
+        if self.texts and "/dl" not in self.tags:
+            self.texts[-1] += text
+
+
+def legal(text: str) -> str:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    kept = (c for c in text if c in "\t\n" or (c >= " " and not 0x7F <= ord(c) <= 0x9F) or c == "\x85")
+    return "".join(c for c in kept if not 0xD800 <= ord(c) < 0xE000 and not 0xFDD0 <= ord(c) <= 0xFDEF
+                   and ord(c) & 0xFFFE != 0xFFFE)  # fmt: skip
+
+
+SHARP = [
+    "<script>", "</dl>", "]]>", "<![CDATA[", "<!--", "&amp;", '"', "'",
+    "\x0b", "\x00", "\ufffe", "\U0001f600", "{{ 7*7 }}", "\ud800",
+]  # fmt: skip
+hostile = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(SHARP), max_size=12).map("".join))
+
+
+@given(st.lists(st.tuples(hostile, hostile, hostile), min_size=1, max_size=3))
+def test_any_text_survives_html_and_xml_as_text(texts):
+    html = render_hit_page(page_of(texts))
+    question = fromstring(render_html_question(html).encode())
+    content = question[0].text
+    assert content == html
+    read = Reader(content)
+    assert [text.strip() for text in read.texts] == [legal(text).strip() for row in texts for text in row]
+    assert read.tags.count("script") == 2
+    assert max(map(ord, html)) < 0x10000
+
+
+def test_every_slot_is_written_alike():
+    texts = [("a query", "one", "two"), ("another", "three", "four"), ("third", "five", "six")]
+    html = render_hit_page(page_of(texts))
+    rows = re.findall(r"<dt.*", html)
+    masked = {re.sub(r'id="[a-z0-9]{12}"|(?<=>)[^<]+', "", row) for row in rows}
+    assert len(rows) == 3
+    assert len(masked) == 1
+
+
+def test_the_page_asks_nothing_of_other_servers():
+    html = render_hit_page(page_of([("q", "a", "b")]))
+    assert re.findall(r" (?:src|href)=|@import|url\(", html) == []
+    assert "default-src 'none'" in html
+    assert "unsafe" not in html
+
+
+def test_thirteen_pairs_of_long_passages_fit():
+    passage = ("A passage with “quotes”, an apostrophe's tail & one more sentence. " * 30)[:1650]
+    html = render_hit_page(page_of([("what is a long query about", passage, passage)] * 13))
+    assert len(render_html_question(html).encode()) < 65_535
+
+
+@pytest.mark.parametrize("language", sorted(languages()))
+def test_the_shell_is_small_in_every_language(language):
+    html = render_hit_page(page_of([("", "", "")], language=language, allow_ties=True))
+    assert len(html.encode()) < 14_000
+
+
+def test_too_large_a_question_says_by_how_much():
+    html = render_hit_page(page_of([("q", "x" * 100_000, "b")]))
+    with pytest.raises(InputError, match=r"bytes; the API takes 65,535") as caught:
+        render_html_question(html)
+    assert re.search(r"is 11\d,\d{3} bytes", str(caught.value))
+
+
+def test_languages_say_the_same_things():
+    fields = string.Formatter().parse
+    told = {
+        name: {key: sorted(part[1] for part in fields(text) if part[1]) for key, text in words.items()}
+        for name, words in languages().items()
+    }
+    assert {"en", "de", "fr", "es", "zh"} <= told.keys()
+    assert all(words == told["en"] for words in told.values())
+
+
+def test_ties_and_strengths_are_offered_only_when_asked():
+    plain = render_hit_page(page_of([("q", "a", "b")]))
+    rich = render_hit_page(page_of([("q", "a", "b")], allow_ties=True, strengths=("a little", "<b>much</b>")))
+    assert "Equally good</" not in re.sub(r"\s", "", plain)
+    assert 'id="strength"' not in plain
+    assert "&lt;b&gt;much" in rich
+    assert 'value="2"' in rich
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"language": "tlh"}, "no words in 'tlh'"),
+        ({"layouts": ()}, "no slots or no layouts"),
+        ({"layouts": (Layout(order=(0, 0), swapped=(True, True)),)}, "layout 0 does not show each"),
+        ({"slots": (Slot(name="gold", query="q", passages=("a", "b"), tokens=("x", "x")),)}, "used twice"),
+    ],
+)
+def test_a_hit_that_cannot_be_shown_is_refused(change, problem):
+    with pytest.raises(InputError, match=problem):
+        render_hit_page(page_of([("q", "a", "b"), ("r", "c", "d")], **change))
