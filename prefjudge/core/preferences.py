@@ -1,0 +1,386 @@
+"""Preferences: what the judgments of each query say about its best answer, and the qrels made of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.matrices import reachable, vote_matrices
+from prefjudge.core.pairs import Pairs
+from prefjudge.core.pools import Pools
+from prefjudge.core.qrels import Qrels
+from prefjudge.core.rules import RULES, Flags, Floats, Standing, Weights, wins
+from prefjudge.core.runs import Codes
+from prefjudge.core.tournament import BLOCK_ROWS, Index, Tournaments, tournaments
+
+
+class Status(StrEnum):
+    """How far a query's judgments decide its best answer."""
+
+    SINGLE = "single"
+    """One best answer."""
+    TIE = "tie"
+    """Several that the rule cannot tell apart."""
+    CYCLE = "cycle"
+    """Several, because the majority prefers some of them in a circle."""
+    SPARSE = "sparse"
+    """Not enough is judged to say."""
+
+
+STATUSES = tuple(Status)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What is known of the best answer to one query.
+
+    Attributes
+    ----------
+    query_id, rule : str
+        The query, and the rule that resolved it.
+    status : Status
+        Whether it is decided.
+    winners : tuple of str
+        The best answers; none where the status is sparse, unless the rule is made for that.
+    margin : float
+        How many votes the winner is ahead of the next; 0 for several winners.
+    cycle : tuple of str
+        The winners that are preferred to each other in a circle.
+    pool_size, votes, missing : int
+        Candidates, judgments, and pairs that lack a judgment.
+    """
+
+    query_id: str
+    rule: str
+    status: Status
+    winners: tuple[str, ...]
+    margin: float
+    cycle: tuple[str, ...]
+    pool_size: int
+    votes: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolutions:
+    """The resolution of every query by one rule, with all candidates.
+
+    Attributes
+    ----------
+    rule : str
+        The rule.
+    queries, docs : tuple of str
+        The vocabularies.
+    status : ndarray of int8, shape (n_queries,)
+        Codes into :data:`STATUSES`.
+    margin : ndarray of float64, shape (n_queries,)
+        Votes between the winner and the next; 0 for several winners.
+    votes, missing : ndarray of int32, shape (n_queries,)
+        Judgments, and pairs that lack one.
+    start : ndarray of int64, shape (n_queries + 1,)
+        The candidates of query ``q`` are the rows ``start[q]:start[q + 1]``.
+    doc : ndarray of int32, shape (n_candidates,)
+        Codes into ``docs``, ascending within a query.
+    score, wins : ndarray of float64, shape (n_candidates,)
+        The rule's own score, and the votes won.
+    comparisons : ndarray of int32, shape (n_candidates,)
+        The judgments that the candidate took part in.
+    winner, cycle : ndarray of bool, shape (n_candidates,)
+        Whether it is a best answer, and whether it is in a circle of best answers.
+    """
+
+    rule: str
+    queries: tuple[str, ...]
+    docs: tuple[str, ...]
+    status: NDArray[np.int8]
+    margin: Floats
+    votes: Codes
+    missing: Codes
+    start: Index
+    doc: Codes
+    score: Floats
+    wins: Floats
+    comparisons: Codes
+    winner: Flags
+    cycle: Flags
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __getitem__(self, place: int) -> Resolution:
+        rows = slice(int(self.start[place]), int(self.start[place + 1]))
+        doc = self.doc[rows]
+        return Resolution(
+            query_id=self.queries[place],
+            rule=self.rule,
+            status=STATUSES[int(self.status[place])],
+            winners=tuple(sorted(self.docs[code] for code in doc[self.winner[rows]])),
+            margin=float(self.margin[place]),
+            cycle=tuple(sorted(self.docs[code] for code in doc[self.cycle[rows]])),
+            pool_size=rows.stop - rows.start,
+            votes=int(self.votes[place]),
+            missing=int(self.missing[place]),
+        )
+
+    def __iter__(self) -> Iterator[Resolution]:
+        return (self[place] for place in range(len(self)))
+
+    def of(self, query_id: str) -> Resolution:
+        """Return the resolution of one query."""
+        return self[self.queries.index(query_id)]
+
+    @property
+    def query(self) -> Codes:
+        """The query of each candidate, shape (n_candidates,)."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.start))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many queries have each status."""
+        tally = np.bincount(self.status, minlength=len(STATUSES))
+        return {status.value: int(count) for status, count in zip(STATUSES, tally, strict=True)}
+
+
+def resolve(
+    judgments: Judgments,
+    *,
+    rule: str = "shallow-pooling",
+    pools: Pools | None = None,
+    asked: Pairs | None = None,
+    ties: Literal["ignore", "half"] = "ignore",
+    strengths: bool = False,
+    sparse_rule: str | None = None,
+    block_rows: int = BLOCK_ROWS,
+) -> Resolutions:
+    """Resolve the judgments of every query into its best answers, by one rule.
+
+    The parameters are those of :func:`resolve_all`.
+
+    Returns
+    -------
+    Resolutions
+        One per query of the vocabulary: that of the pools, where given, else that of the judgments.
+    """
+    return resolve_all(
+        judgments,
+        rules=(rule,),
+        pools=pools,
+        asked=asked,
+        ties=ties,
+        strengths=strengths,
+        sparse_rule=sparse_rule,
+        block_rows=block_rows,
+    )[rule]
+
+
+def resolve_all(
+    judgments: Judgments,
+    *,
+    rules: Sequence[str],
+    pools: Pools | None = None,
+    asked: Pairs | None = None,
+    ties: Literal["ignore", "half"] = "ignore",
+    strengths: bool = False,
+    sparse_rule: str | None = None,
+    block_rows: int = BLOCK_ROWS,
+) -> dict[str, Resolutions]:
+    """Resolve the judgments of every query by several rules in one pass.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes, several per pair or one.
+    rules : sequence of str
+        Names from :data:`~prefjudge.core.rules.RULES`.
+    pools : Pools, optional
+        The candidates of each query. A pooled query that lacks judgments is sparse, and votes on documents
+        outside the pool do not count. Without it, a query's candidates are its judged documents.
+    asked : Pairs, optional
+        The pairs that were to be judged; by default all pairs of the candidates. A query with one of them
+        unjudged is sparse.
+    ties : {"ignore", "half"}
+        Whether a tie is worth nothing, or half a vote, to each side. It counts as a judgment of the pair.
+    strengths : bool
+        Whether a vote counts as often as it is strong.
+    sparse_rule : str, optional
+        The rule that names provisional winners of sparse queries (``unbeaten``). They stay sparse. Without
+        it, a sparse query has no winner, unless ``unbeaten`` is the rule.
+    block_rows : int
+        About how many judgments to hold at a time.
+
+    Returns
+    -------
+    dict of str to Resolutions
+        By rule, in the order asked.
+
+    Raises
+    ------
+    ValueError
+        A rule has no such name.
+    """
+    for name in (*rules, *((sparse_rule,) if sparse_rule else ())):
+        if name not in RULES:
+            raise ValueError(f"no rule {name!r}: choose from {', '.join(RULES)}")
+    weights = Weights(ties=0.5 if ties == "half" else 0.0, strengths=strengths)
+    parts: dict[str, list[_Part]] = {rule: [] for rule in rules}
+    for block in tournaments(judgments, pools=pools, asked=asked, block_rows=block_rows):
+        won, comparisons = wins(block, weights), block.comparisons()
+        fallback = RULES[sparse_rule](block, weights) if sparse_rule else None
+        for rule in parts:
+            standing = RULES[rule](block, weights)
+            parts[rule].append(
+                _resolve_block(
+                    block, standing, standing if rule == "unbeaten" else fallback, won, comparisons
+                )
+            )
+    vocabulary = pools if pools is not None else judgments
+    return {
+        rule: _joined(rule, vocabulary.queries, vocabulary.docs, blocks) for rule, blocks in parts.items()
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    status: NDArray[np.int8]
+    margin: Floats
+    votes: Codes
+    missing: Codes
+    sizes: Index
+    doc: Codes
+    score: Floats
+    wins: Floats
+    comparisons: Codes
+    winner: Flags
+    cycle: Flags
+
+
+def _resolve_block(
+    block: Tournaments, standing: Standing, fallback: Standing | None, won: Floats, comparisons: Codes
+) -> _Part:
+    sizes = block.sizes
+    sparse = (block.missing > 0) | (sizes == 0)
+    winner = standing.winner & ~sparse[block.query]
+    if fallback is not None and sparse.any():
+        hopeful = sparse & _connected(block)
+        winner |= fallback.winner & hopeful[block.query]
+    count = np.bincount(block.query[winner], minlength=block.n_queries)
+    cycle = _in_circle(block, winner & (count > 2)[block.query])
+    circled = np.bincount(block.query[cycle], minlength=block.n_queries) > 0
+    status = np.full(block.n_queries, STATUSES.index(Status.TIE), dtype=np.int8)
+    status[count == 1] = STATUSES.index(Status.SINGLE)
+    status[circled] = STATUSES.index(Status.CYCLE)
+    status[sparse] = STATUSES.index(Status.SPARSE)
+    return _Part(
+        status=status,
+        margin=_margins(block, winner, count == 1, won),
+        votes=block.votes,
+        missing=block.missing,
+        sizes=sizes,
+        doc=block.doc,
+        score=standing.score,
+        wins=won,
+        comparisons=comparisons,
+        winner=winner,
+        cycle=cycle,
+    )
+
+
+def _margins(block: Tournaments, winner: Flags, single: Flags, won: Floats) -> Floats:
+    """Return the votes between a single winner and the best of the others, shape (n_queries,)."""
+    margin = np.zeros(block.n_queries)
+    if not winner.size:
+        return margin
+    filled = np.flatnonzero(block.sizes)
+    others = np.maximum.reduceat(np.where(winner, 0.0, won), block.start[filled])
+    own = np.maximum.reduceat(np.where(winner, won, 0.0), block.start[filled])
+    margin[filled] = own - others
+    margin[~single] = 0.0
+    return margin
+
+
+def _in_circle(block: Tournaments, among: Flags) -> Flags:
+    """Return which of the flagged candidates are preferred to each other in a circle."""
+    circle = np.zeros(block.doc.size, dtype=bool)
+    if among.any():
+        for stack in vote_matrices(block, among=among):
+            reach = reachable(stack.beats)
+            circle[stack.rows] = np.diagonal(reach, axis1=1, axis2=2)
+    return circle
+
+
+def _connected(block: Tournaments) -> Flags:
+    """Return for which queries the comparisons connect all candidates, shape (n_queries,)."""
+    connected = np.zeros(block.n_queries, dtype=bool)
+    label = np.arange(block.doc.size)
+    while True:
+        low = np.minimum(label[block.left], label[block.right])
+        before = label.copy()
+        np.minimum.at(label, block.left, low)
+        np.minimum.at(label, block.right, low)
+        label = label[label]
+        if (label == before).all():
+            break
+    roots = np.bincount(block.query[label == np.arange(label.size)], minlength=block.n_queries)
+    connected[roots == 1] = True
+    return connected
+
+
+def _joined(rule: str, queries: tuple[str, ...], docs: tuple[str, ...], parts: list[_Part]) -> Resolutions:
+    def column(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return Resolutions(
+        rule=rule,
+        queries=queries,
+        docs=docs,
+        status=column("status"),
+        margin=column("margin"),
+        votes=column("votes"),
+        missing=column("missing"),
+        start=np.concatenate([[0], np.cumsum(column("sizes"))]),
+        doc=column("doc"),
+        score=column("score"),
+        wins=column("wins"),
+        comparisons=column("comparisons"),
+        winner=column("winner"),
+        cycle=column("cycle"),
+    )
+
+
+def to_qrels(resolutions: Resolutions, name: str = "preference") -> Qrels:
+    """Return the best answers as qrels of grade 1: all winners of a query, none of an unjudged one.
+
+    Parameters
+    ----------
+    resolutions : Resolutions
+        The outcome of a rule.
+    name : str
+        What a leaderboard calls these qrels.
+
+    Returns
+    -------
+    Qrels
+        Only queries with a winner occur: the others have no known best answer, and no place in a mean.
+        Rows are in the order of the queries, then of the doc_ids.
+    """
+    rows = np.flatnonzero(resolutions.winner)
+    query = resolutions.query[rows]
+    used, code = np.unique(resolutions.doc[rows], return_inverse=True)
+    names = [resolutions.docs[i] for i in used.tolist()]
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    place = np.empty(len(names), dtype=np.int32)
+    place[by_name] = np.arange(len(names), dtype=np.int32)
+    doc = place[code]
+    order = np.lexsort((doc, query))
+    held, new_query = np.unique(query, return_inverse=True)
+    return Qrels(
+        name=name,
+        queries=tuple(resolutions.queries[i] for i in held.tolist()),
+        docs=tuple(names[i] for i in by_name),
+        query=new_query[order].astype(np.int32),
+        doc=doc[order],
+        grade=np.ones(rows.size),
+    )

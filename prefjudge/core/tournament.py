@@ -1,0 +1,319 @@
+"""Tournaments: the candidates of each query, and the votes between them, for many queries at once.
+
+Judgments arrive in the order of the log. Here they are cut into blocks of whole queries, so that the memory
+in use depends on the block and not on the log, and every candidate gets a row: a win is then one integer,
+and counting wins is one ``bincount``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pairs import Pairs
+from prefjudge.core.pools import Pools
+from prefjudge.core.runs import Codes, encode
+
+Index = NDArray[np.int64]
+BLOCK_ROWS = 1 << 19
+"""How many judgments a block holds, unless a single query has more. It fits a processor's cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tournaments:
+    """The tournaments of a block of consecutive queries.
+
+    Attributes
+    ----------
+    first : int
+        The code of the block's first query in the whole vocabulary.
+    start : ndarray of int64, shape (n_queries + 1,)
+        The candidates of the block's query ``q`` are the rows ``start[q]:start[q + 1]``.
+    query, doc : ndarray of int32, shape (n_candidates,)
+        Each candidate's query (counted from ``first``) and document code; sorted by both.
+    left, right : ndarray of int32, shape (n_votes,)
+        The candidate rows that each vote compares.
+    choice, strength : ndarray of int8, shape (n_votes,)
+        As in the judgments.
+    worker : ndarray of int32, shape (n_votes,)
+        As in the judgments.
+    missing : ndarray of int32, shape (n_queries,)
+        How many pairs that should have been judged have no judgment.
+    """
+
+    first: int
+    start: Index
+    query: Codes
+    doc: Codes
+    left: Codes
+    right: Codes
+    choice: NDArray[np.int8]
+    strength: NDArray[np.int8]
+    worker: Codes
+    missing: Codes
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries the block has."""
+        return self.start.size - 1
+
+    @property
+    def sizes(self) -> Index:
+        """The number of candidates of each query, shape (n_queries,)."""
+        return np.diff(self.start)
+
+    @property
+    def votes(self) -> Codes:
+        """The number of judgments of each query, shape (n_queries,)."""
+        return np.bincount(self.query[self.left], minlength=self.n_queries).astype(np.int32)
+
+    def comparisons(self) -> Codes:
+        """Return in how many judgments each candidate took part, shape (n_candidates,)."""
+        n = self.doc.size
+        counts = np.bincount(self.left, minlength=n) + np.bincount(self.right, minlength=n)
+        return counts.astype(np.int32)
+
+
+def tournaments(
+    judgments: Judgments,
+    *,
+    pools: Pools | None = None,
+    asked: Pairs | None = None,
+    block_rows: int = BLOCK_ROWS,
+) -> Iterator[Tournaments]:
+    """Cut judgments into blocks of whole queries, each query with its candidates.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes. Their order does not matter.
+    pools : Pools, optional
+        The candidates. Votes on other documents do not count. By default, the candidates are the judged
+        documents.
+    asked : Pairs, optional
+        The pairs that should have been judged; by default all pairs of a query's candidates.
+    block_rows : int
+        About how many judgments to take at a time.
+
+    Yields
+    ------
+    Tournaments
+        Every query of the vocabulary (that of the pools, where given) occurs exactly once, in its order.
+        Document codes are those of the same vocabulary.
+    """
+    if pools is not None:
+        judgments = _in_vocabulary(judgments, pools)
+    if asked is not None:
+        asked = _pairs_in_vocabulary(asked, judgments)
+    n_queries = len(judgments.queries)
+    log = _Sorted(judgments.query, n_queries)
+    pooled = _Sorted(pools.query if pools is not None else np.empty(0, np.int32), n_queries)
+    wanted = _Sorted(asked.query if asked is not None else np.empty(0, np.int32), n_queries)
+    for low, high in _cuts(log.start + pooled.start + wanted.start, block_rows):
+        block = _Block(low, high, judgments, log.rows(low, high))
+        if pools is not None:
+            block.add_pool(pools, pooled.rows(low, high))
+        if asked is not None:
+            block.add_asked(asked, wanted.rows(low, high))
+        yield block.build()
+
+
+def _cuts(load: Index, block_rows: int) -> Iterator[tuple[int, int]]:
+    """Cut queries, whose rows begin at ``load``, into spans of at most ``block_rows`` rows or one query."""
+    n_queries, low = load.size - 1, 0
+    if not n_queries:
+        yield 0, 0
+    while low < n_queries:
+        high = int(np.searchsorted(load, load[low] + block_rows, side="right")) - 1
+        high = min(max(high, low + 1), n_queries)
+        yield low, high
+        low = high
+
+
+class _Sorted:
+    """Access to the rows of consecutive queries, sorted once if they are not grouped already."""
+
+    def __init__(self, query: Codes, n_queries: int) -> None:
+        self.start: Index = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=n_queries))])
+        self.order: Index | None = None
+        if query.size > 1 and bool((query[1:] < query[:-1]).any()):
+            # One sort of packed integers is faster than a stable argsort, and just as stable.
+            packed = (query.astype(np.int64) << 32) | np.arange(query.size)
+            packed.sort()
+            self.order = packed & 0xFFFFFFFF
+
+    def rows(self, low: int, high: int) -> slice | Index:
+        span = slice(int(self.start[low]), int(self.start[high]))
+        return span if self.order is None else self.order[span]
+
+
+class _Block:
+    """Collects what a block's candidates are, then gives each of them a row."""
+
+    def __init__(self, low: int, high: int, judgments: Judgments, rows: slice | Index) -> None:
+        self.first, self.n_queries = low, high - low
+        self.query = judgments.query[rows] - np.int32(low)
+        self.left, self.right = judgments.left[rows], judgments.right[rows]
+        self.choice, self.strength = judgments.choice[rows], judgments.strength[rows]
+        self.worker = judgments.worker[rows]
+        self.pool_query = self.pool_doc = np.empty(0, np.int32)
+        self.asked: tuple[Codes, Codes, Codes] | None = None
+
+    def add_pool(self, pools: Pools, rows: slice | Index) -> None:
+        self.pool_query, self.pool_doc = pools.query[rows] - np.int32(self.first), pools.doc[rows]
+        known = _contains(self.pool_query, self.pool_doc, self.query, self.left) & _contains(
+            self.pool_query, self.pool_doc, self.query, self.right
+        )
+        if not known.all():
+            self.query, self.left, self.right = self.query[known], self.left[known], self.right[known]
+            self.choice, self.strength = self.choice[known], self.strength[known]
+            self.worker = self.worker[known]
+
+    def add_asked(self, asked: Pairs, rows: slice | Index) -> None:
+        self.asked = (asked.query[rows] - np.int32(self.first), asked.doc_a[rows], asked.doc_b[rows])
+
+    def build(self) -> Tournaments:
+        n = self.query.size
+        parts = [(self.query, self.left), (self.query, self.right), (self.pool_query, self.pool_doc)]
+        if self.asked is not None:
+            parts += [(self.asked[0], self.asked[1]), (self.asked[0], self.asked[2])]
+        query, doc, row = _candidates(
+            np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        )
+        start: Index = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=self.n_queries))])
+        left, right = row[:n], row[n : 2 * n]
+        if self.asked is None:
+            sizes = np.diff(start)
+            missing = sizes * (sizes - 1) // 2 - _distinct_pairs(start, query, left, right)
+        else:
+            tail = row[2 * n + self.pool_query.size :]
+            half = tail.size // 2
+            missing = _unjudged(start, query, (tail[:half], tail[half:]), (left, right))
+        return Tournaments(
+            first=self.first,
+            start=start,
+            query=query,
+            doc=doc,
+            left=left,
+            right=right,
+            choice=self.choice,
+            strength=self.strength,
+            worker=self.worker,
+            missing=missing.astype(np.int32),
+        )
+
+
+def _in_vocabulary(judgments: Judgments, pools: Pools) -> Judgments:
+    """Return the judgments on pooled queries and documents, in the pools' codes."""
+    if judgments.queries is pools.queries and judgments.docs is pools.docs:
+        return judgments
+    query = encode(judgments.queries, pools.queries)[judgments.query]
+    doc = encode(judgments.docs, pools.docs)
+    left, right = doc[judgments.left], doc[judgments.right]
+    keep = (query >= 0) & (left >= 0) & (right >= 0)
+    return replace(
+        judgments,
+        queries=pools.queries,
+        docs=pools.docs,
+        query=query[keep],
+        left=left[keep],
+        right=right[keep],
+        choice=judgments.choice[keep],
+        strength=judgments.strength[keep],
+        worker=judgments.worker[keep],
+    )
+
+
+def _pairs_in_vocabulary(asked: Pairs, judgments: Judgments) -> Pairs:
+    if asked.queries is judgments.queries and asked.docs is judgments.docs:
+        return asked
+    query = encode(asked.queries, judgments.queries)[asked.query]
+    doc = encode(asked.docs, judgments.docs)
+    a, b = doc[asked.doc_a], doc[asked.doc_b]
+    if bool((query < 0).any() or (a < 0).any() or (b < 0).any()):
+        raise ValueError(
+            "the asked pairs name queries or documents that the pools do not have: pass the pools"
+        )
+    return Pairs(queries=judgments.queries, docs=judgments.docs, query=query, doc_a=a, doc_b=b)
+
+
+def _candidates(query: Codes, doc: Codes) -> tuple[Codes, Codes, Codes]:
+    """Number the distinct (query, doc) rows; return each candidate's query and doc, and each row's candidate.
+
+    Most documents occur under one query, so the number of a document is found by one scatter; only the rows
+    of documents that several queries of the block share are sorted.
+    """
+    if not query.size:
+        return query, doc, np.empty(0, np.int32)
+    lowest = int(doc.min())
+    span = int(doc.max()) - lowest + 1
+    if span > 8 * query.size + 1024:
+        return _candidates_by_sorting(query, doc)
+    local = doc - np.int32(lowest)
+    owner = np.full(span, -1, dtype=np.int32)
+    owner[local] = query
+    shared = owner[local] != query
+    own_docs = np.flatnonzero(owner >= 0).astype(np.int32)
+    if shared.any():
+        extra_query, extra_doc, extra_row = _candidates_by_sorting(query[shared], local[shared])
+    else:
+        extra_query = extra_doc = extra_row = np.empty(0, np.int32)
+    all_query = np.concatenate([owner[own_docs], extra_query])
+    all_doc = np.concatenate([own_docs, extra_doc])
+    order = np.argsort(all_query.astype(np.int64) * span + all_doc, kind="stable")
+    place = np.empty(order.size, dtype=np.int32)
+    place[order] = np.arange(order.size, dtype=np.int32)
+    number = np.empty(span, dtype=np.int32)
+    number[own_docs] = place[: own_docs.size]
+    row = number[local]
+    if shared.any():
+        row[shared] = place[own_docs.size :][extra_row]
+    return all_query[order], all_doc[order] + np.int32(lowest), row
+
+
+def _candidates_by_sorting(query: Codes, doc: Codes) -> tuple[Codes, Codes, Codes]:
+    keys, row = np.unique((query.astype(np.int64) << 32) | doc, return_inverse=True)
+    return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32), row.astype(np.int32)
+
+
+def _contains(query: Codes, doc: Codes, of_query: Codes, of_doc: Codes) -> NDArray[np.bool_]:
+    keys = np.sort((query.astype(np.int64) << 32) | doc)
+    wanted = (of_query.astype(np.int64) << 32) | of_doc
+    place = np.searchsorted(keys, wanted)
+    found: NDArray[np.bool_] = place < keys.size
+    found[found] = keys[place[found]] == wanted[found]
+    return found
+
+
+def _pair_cells(start: Index, query: Codes, first: Codes, second: Codes) -> tuple[Index, Index]:
+    """Return a number for each unordered pair of candidate rows, and where each query's numbers begin."""
+    sizes = np.diff(start)
+    base: Index = np.concatenate([[0], np.cumsum(sizes * sizes)])
+    of = query[first]
+    low = np.minimum(first, second) - start[of]
+    high = np.maximum(first, second) - start[of]
+    return base[of] + low * sizes[of] + high, base
+
+
+def _distinct_pairs(start: Index, query: Codes, left: Codes, right: Codes) -> Index:
+    """Count the different pairs among the votes of each query."""
+    cells, base = _pair_cells(start, query, left, right)
+    n_queries = start.size - 1
+    if base[-1] <= 32 * (cells.size + 1024):
+        seen = np.zeros(int(base[-1]) + 1, dtype=bool)
+        seen[cells] = True
+        counts = np.add.reduceat(seen, base[:-1], dtype=np.int64) if n_queries else np.empty(0, np.int64)
+        counts[np.diff(base) == 0] = 0
+        return counts
+    distinct = np.unique(cells)
+    return np.bincount(np.searchsorted(base, distinct, side="right") - 1, minlength=n_queries)
+
+
+def _unjudged(start: Index, query: Codes, asked: tuple[Codes, Codes], judged: tuple[Codes, Codes]) -> Index:
+    """Count the asked pairs of each query that no vote compares."""
+    wanted, base = _pair_cells(start, query, *asked)
+    done, _ = _pair_cells(start, query, *judged)
+    left_over = np.setdiff1d(wanted, done)
+    return np.bincount(np.searchsorted(base, left_over, side="right") - 1, minlength=start.size - 1)

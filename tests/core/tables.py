@@ -1,0 +1,64 @@
+"""Small tables for the tests, written as lines."""
+
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
+
+
+def judgments_of(*lines: str) -> Judgments:
+    """Read ``query left right preferred-or-"tie" [worker]`` lines."""
+    queries: dict[str, int] = {}
+    docs: dict[str, int] = {}
+    workers: dict[str, int] = {}
+    rows = []
+    for line in lines:
+        query, left, right, preferred, *worker = line.split()
+        rows.append(
+            (
+                queries.setdefault(query, len(queries)),
+                docs.setdefault(left, len(docs)),
+                docs.setdefault(right, len(docs)),
+                {left: 1, right: -1, "tie": 0}[preferred],
+                workers.setdefault(worker[0], len(workers)) if worker else -1,
+            )
+        )
+    table = np.array(rows, dtype=np.int32).reshape(-1, 5)
+    return Judgments(
+        queries=tuple(queries),
+        docs=tuple(docs),
+        workers=tuple(workers),
+        query=table[:, 0],
+        left=table[:, 1],
+        right=table[:, 2],
+        choice=table[:, 3].astype(np.int8),
+        strength=np.ones(len(rows), dtype=np.int8),
+        worker=table[:, 4],
+    )
+
+
+def judgments_of_file(path: Path) -> Judgments:
+    """Read a whole file of such lines."""
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+    return judgments_of(*text.splitlines())
+
+
+def pools_of(members: Mapping[str, str]) -> Pools:
+    """Make pools of one-letter documents: ``{"q": "abc"}``."""
+    docs = tuple(sorted(set("".join(members.values()))))
+    rows = [(q, docs.index(doc)) for q, names in enumerate(members.values()) for doc in sorted(names)]
+    table = np.array(rows, dtype=np.int32).reshape(-1, 2)
+    nothing = np.empty(0, dtype=np.int32)
+    return Pools(
+        queries=tuple(members),
+        docs=docs,
+        query=table[:, 0],
+        doc=table[:, 1],
+        sources=(),
+        source_row=nothing,
+        source=nothing,
+    )

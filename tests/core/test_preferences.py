@@ -1,0 +1,190 @@
+"""Resolutions: status, winners and qrels, against the published lists, networkx and plain Python."""
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pairs import all_pairs
+from prefjudge.core.preferences import Resolutions, Status, resolve, resolve_all, to_qrels
+from prefjudge.core.qrels import Qrels
+from tests.core.tables import judgments_of, judgments_of_file, pools_of
+
+
+def winners(resolutions: Resolutions) -> dict[str, tuple[str, ...]]:
+    return {one.query_id: one.winners for one in resolutions}
+
+
+def rows_of(qrels: Qrels) -> set[tuple[str, str]]:
+    return {(qrels.queries[q], qrels.docs[d]) for q, d in zip(qrels.query, qrels.doc, strict=True)}
+
+
+@pytest.mark.parametrize("name", ["Set-I", "Set-II", "Set-III", "Combined-I+II", "Combined-I+II+III"])
+def test_most_wins_reproduces_the_published_lists(data_dir: Path, name: str) -> None:
+    text = (data_dir / "dl21" / f"{name}.qrels").read_text()
+    published = {tuple(line.split()[::2]) for line in text.splitlines()}
+    judgments = judgments_of_file(data_dir / "dl21" / "phases" / f"{name}.txt")
+    resolutions = resolve(judgments, rule="most-wins")
+    assert len(resolutions) == 25
+    assert rows_of(to_qrels(resolutions)) == published
+
+
+def test_sparse_crowd_judgments_are_resolved_only_where_complete(data_dir: Path) -> None:
+    judgments = judgments_of_file(data_dir / "cast19" / "judgments.txt.gz")
+    resolutions = resolve(judgments)
+    assert len(resolutions) == 171
+    assert resolutions.counts()["sparse"] == 93
+    assert all(bool(one.winners) == (one.status is not Status.SPARSE) for one in resolutions)
+    assert all(one.missing > 0 for one in resolutions if one.status is Status.SPARSE)
+
+
+def test_single_tie_cycle_and_sparse_are_told_apart() -> None:
+    judgments = judgments_of(
+        "one a b a", "one a c a", "one b c b",
+        "tie a b tie",
+        "ring a b a", "ring b c b", "ring c a c", "ring a d a", "ring b d b", "ring c d c",
+        "sparse a b a", "sparse b c b",
+    )  # fmt: skip
+    resolutions = resolve(judgments)
+    assert [one.status.value for one in resolutions] == ["single", "tie", "cycle", "sparse"]
+    assert winners(resolutions) == {"one": ("a",), "tie": ("a", "b"), "ring": ("a", "b", "c"), "sparse": ()}
+    assert resolutions.of("ring").cycle == ("a", "b", "c")
+    assert resolutions.of("one").margin == 1
+    assert resolutions.of("sparse").missing == 1
+    assert rows_of(to_qrels(resolutions)) == {
+        ("one", "a"), ("tie", "a"), ("tie", "b"), ("ring", "a"), ("ring", "b"), ("ring", "c"),
+    }  # fmt: skip
+
+
+def test_tied_leaders_meet_again_among_themselves() -> None:
+    # a and b both win three of four; a beat b.
+    judgments = judgments_of(
+        "q a b a", "q a c a", "q a d d", "q a e a", "q b c b", "q b d b", "q b e b",
+        "q c d c", "q c e e", "q d e d",
+    )  # fmt: skip
+    both = resolve_all(judgments, rules=("shallow-pooling", "most-wins"))
+    assert both["shallow-pooling"][0].winners == ("a",)
+    assert both["shallow-pooling"][0].status is Status.SINGLE
+    assert both["shallow-pooling"][0].margin == 0
+    assert both["most-wins"][0].winners == ("a", "b")
+    assert both["most-wins"][0].status is Status.TIE
+
+
+def test_never_a_winner_out_of_an_unjudged_pool() -> None:
+    judgments = judgments_of("full a b a", "part a b a", "outside a x x", "outside a b a")
+    pools = pools_of({"full": "ab", "part": "abc", "none": "ab", "alone": "a", "outside": "ab"})
+    resolutions = resolve(judgments, pools=pools)
+    assert winners(resolutions) == {
+        "full": ("a",), "part": (), "none": (), "alone": ("a",), "outside": ("a",),
+    }  # fmt: skip
+    assert resolutions.of("part").missing == 2
+    assert resolutions.of("none").missing == 1
+    assert to_qrels(resolutions).queries == ("full", "alone", "outside")
+
+
+def test_only_the_asked_pairs_need_judgments() -> None:
+    pools = pools_of({"q": "abc", "p": "abc"})
+    asked = all_pairs(pools)
+    keep = ~((asked.doc_a == 1) & (asked.doc_b == 2))
+    asked = type(asked)(
+        queries=asked.queries, docs=asked.docs,
+        query=asked.query[keep], doc_a=asked.doc_a[keep], doc_b=asked.doc_b[keep],
+    )  # fmt: skip
+    judgments = judgments_of("q a b a", "q c a a", "p a b a")
+    resolutions = resolve(judgments, pools=pools, asked=asked)
+    assert winners(resolutions) == {"q": ("a",), "p": ()}
+    assert resolutions.of("p").missing == 1
+
+
+def test_votes_of_a_pair_add_up_and_ties_count_as_asked() -> None:
+    judgments = judgments_of("q a b a", "q a b b", "q b a b", "q a c tie", "q b c tie", "q b c tie")
+    assert resolve(judgments)[0].winners == ("b",)
+    half = resolve(judgments, ties="half")
+    assert half[0].winners == ("b",)
+    assert half.wins.tolist() == [1.5, 3.0, 1.5]
+
+
+def test_strength_counts_where_asked() -> None:
+    judgments = judgments_of("q a b a", "q a b b", "q a b b")
+    strong = Judgments(
+        **{name: getattr(judgments, name) for name in Judgments.__slots__ if name != "strength"},
+        strength=np.array([3, 1, 1], dtype=np.int8),
+    )
+    assert resolve(strong)[0].winners == ("b",)
+    assert resolve(strong, strengths=True)[0].winners == ("a",)
+
+
+def test_an_unknown_rule_is_named() -> None:
+    with pytest.raises(ValueError, match="no rule 'best'"):
+        resolve(judgments_of("q a b a"), rule="best")
+
+
+LOGS = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4), st.sampled_from([1, -1, 0])).filter(
+        lambda row: row[1] != row[2]
+    ),
+    max_size=60,
+)
+
+
+def lines(log: list[tuple[int, int, int, int]]) -> list[str]:
+    names = "abcde"
+    return [
+        f"q{q} {names[x]} {names[y]} {names[x] if choice > 0 else names[y] if choice < 0 else 'tie'}"
+        for q, x, y, choice in log
+    ]
+
+
+def plain_shallow_pooling(rows: list[list[str]], query: str) -> tuple[str, ...]:
+    """Section 5.1 in its own words, one query at a time, with networkx."""
+    graph = nx.MultiDiGraph()
+    for q, x, y, preferred in rows:
+        if q == query:
+            graph.add_nodes_from((x, y))
+            if preferred != "tie":
+                graph.add_edge(preferred, y if preferred == x else x)
+    if any(
+        not any(q == query and {x, y} == {a, b} for q, a, b, _ in rows) for x in graph for y in graph if x < y
+    ):
+        return ()
+    left = set(graph)
+    while True:
+        wins = dict(graph.subgraph(left).out_degree())
+        leaders = {doc for doc in left if wins[doc] == max(wins.values())}
+        if len(leaders) == 1 or leaders == left:
+            return tuple(sorted(leaders))
+        left = leaders
+
+
+@settings(max_examples=200, deadline=None)
+@given(log=LOGS, block_rows=st.sampled_from([1, 7, 1000]))
+def test_bulk_equals_one_query_at_a_time(log: list[tuple[int, int, int, int]], block_rows: int) -> None:
+    judgments = judgments_of(*lines(log))
+    rows = [line.split() for line in lines(log)]
+    expected = {query: plain_shallow_pooling(rows, query) for query in judgments.queries}
+    assert winners(resolve(judgments, block_rows=block_rows)) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(log=LOGS, data=st.data(), rule=st.sampled_from(["shallow-pooling", "most-wins"]))
+def test_names_sides_and_order_do_not_matter(
+    log: list[tuple[int, int, int, int]], data: st.DataObject, rule: str
+) -> None:
+    before = winners(resolve(judgments_of(*lines(log)), rule=rule))
+    place = data.draw(st.permutations(range(5)))
+    moved = [
+        (q, place[y], place[x], -choice) if data.draw(st.booleans()) else (q, place[x], place[y], choice)
+        for q, x, y, choice in data.draw(st.permutations(log))
+    ]
+    after = winners(resolve(judgments_of(*lines(moved)), rule=rule))
+    renamed = {"abcde"[old]: "abcde"[new] for old, new in enumerate(place)}
+    assert after == {q: tuple(sorted(renamed[doc] for doc in docs)) for q, docs in before.items()}
+
+
+def test_no_judgments_make_no_resolutions() -> None:
+    assert len(resolve(judgments_of())) == 0
+    assert to_qrels(resolve(judgments_of())).queries == ()
