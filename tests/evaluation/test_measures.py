@@ -1,0 +1,215 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+from prefjudge.evaluation.measures import Measure, score_matrix
+
+from .samples import RunDict, make_qrels, make_ranks
+
+SPELLINGS = {
+    "RR@10": [
+        "RR@10",
+        "MRR@10",
+        "mrr@10",
+        "rr@10",
+        "MRR @10",
+        "recip_rank@10",
+        "RR(rel=1)@10",
+        "recip_rank.10",
+        "mrr_10",
+    ],
+    "RR": ["RR", "recip_rank", "MRR", "mean reciprocal rank"],
+    "RR(rel=2)@10": ["RR(rel=2)@10", "mrr@10-l2", " RR( rel = 2 ) @ 10 "],
+    "nDCG@10": [
+        "nDCG@10",
+        "ndcg_cut.10",
+        "ndcg_cut_10",
+        "ndcg@10",
+        "NDCG@10",
+        "ndcg10",
+        "nDCG(dcg='log2')@10",
+    ],
+    "nDCG(dcg='exp-log2')@10": ["nDCG(dcg='exp-log2')@10", 'ndcg(dcg="exp-log2")@10'],
+    "nDCG": ["nDCG", "ndcg"],
+    "AP(rel=2)@100": ["AP(rel=2)@100", "map@100-l2", "map_cut_100-l2", "MAP(rel=2)@100"],
+    "AP": ["AP", "map", "MAP", "average precision"],
+    "AP(rel=2)": ["map-l2", "AP(rel=2)"],
+    "P@1": ["P@1", "P_1", "P.1", "precision@1", "p@1"],
+    "P@5": ["precision.5", "prec@5"],
+    "R@100": ["R@100", "recall_100", "recall.100", "Recall@100"],
+    "Success@10": ["Success@10", "success.10", "hit_rate@10", "hits@10"],
+    "NCG@100": ["NCG@100", "ncg@100"],
+    "Judged@10": ["Judged@10", "judged@10"],
+    "ERR@20": ["ERR@20", "err@20"],
+    "ERR(max=4)@20": ["ERR(max=4)@20"],
+    "RBP(p=0.8)": ["RBP", "rbp", "RBP(p=0.8)", "rbp.8"],
+    "RBP(p=0.95)": ["rbp.95", "RBP(p=.95)"],
+    "RBP(p=0.95,rel=2)@10": ["rbp.95@10-l2", "RBP(rel=2,p=0.95)@10"],
+    "ESL@100": ["ESL", "esl@100", "expected search length"],
+    "Rprec": ["Rprec", "R-prec"],
+    "Bpref": ["bpref"],
+    "Compat(p=0.95)": ["Compat", "compatibility", "Compat(p=0.95)"],
+}
+
+
+@pytest.mark.parametrize(
+    ("canonical", "spelling"), [(name, text) for name, texts in SPELLINGS.items() for text in texts]
+)
+def test_spellings(canonical: str, spelling: str) -> None:
+    measure = Measure.parse(spelling)
+    assert str(measure) == canonical
+    assert Measure.parse(canonical) == measure
+    assert hash(Measure.parse(canonical)) == hash(measure)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ndgc@10", "nDCG"),
+        ("MMR@10", "RR"),
+        ("", "unknown measure"),
+        ("P", "needs a cut-off"),
+        ("ndcg_cut", "needs a cut-off"),
+        ("RR@0", "Start at 1"),
+        ("RR@-3", "unknown measure"),
+        ("nDCG(rel=2)@10", "has no parameter 'rel'"),
+        ("RBP(p=1)", "between 0 and 1"),
+        ("AP(rel=high)", "must be a number"),
+        ("AP(2)", "not written name=value"),
+        ("Rprec@10", "takes no cut-off"),
+        ("a" * 200 + "!", "unknown measure"),
+    ],
+)
+def test_wrong_measures_say_what_to_write(text: str, says: str) -> None:
+    with pytest.raises(InputError) as error:
+        Measure.parse(text)
+    assert says in str(error.value)
+
+
+QRELS = make_qrels({"q1": {"a": 2, "b": 0, "c": 1, "z": 1}, "q2": {"a": 1}, "q3": {"a": 0}})
+RUN = {"q1": {"b": 5.0, "x": 4.0, "c": 3.0, "a": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("measure", "value"),
+    [
+        ("RR@10", 1 / 3),
+        ("RR@2", 0.0),
+        ("RR(rel=2)", 1 / 4),
+        ("P@4", 2 / 4),
+        ("P@10", 2 / 10),
+        ("R@10", 2 / 3),
+        ("Success@3", 1.0),
+        ("AP", (1 / 3 + 2 / 4) / 3),
+        ("AP(rel=2)@3", 0.0),
+        ("Rprec", 1 / 3),
+        ("NCG@4", 3 / 4),
+        ("Judged@2", 1 / 2),
+        ("Judged@10", 3 / 4),
+        ("ESL@10", 3.0),
+        ("ESL@2", 3.0),
+        ("RBP(p=0.5)", 0.5 * (0.25 + 0.125)),
+        ("nDCG@10", (1 / math.log2(4) + 2 / math.log2(5)) / (2 + 1 / math.log2(3) + 1 / math.log2(4))),
+        (
+            "nDCG(dcg='exp-log2')@3",
+            (1 / math.log2(4)) / (3 + 1 / math.log2(3) + 1 / math.log2(4)),
+        ),
+        ("ERR@10", (1 / 4) / 3 + (3 / 4) * (3 / 4) / 4),
+        ("ERR(max=3)@10", (1 / 8) / 3 + (7 / 8) * (3 / 8) / 4),
+    ],
+)
+def test_values_by_hand(measure: str, value: float) -> None:
+    scores = Measure.parse(measure).score(make_ranks(RUN, QRELS), QRELS)
+    assert scores[0] == pytest.approx(value)
+    missed = 3.0 if measure == "ESL@2" else 11.0 if measure == "ESL@10" else 0.0
+    assert scores[1:].tolist() == [missed, missed]
+
+
+def test_the_matrix_has_a_row_for_every_judged_query() -> None:
+    scores = score_matrix(
+        [make_ranks(RUN, QRELS, "one"), make_ranks({}, QRELS, "none")], QRELS, Measure.parse("mrr@10")
+    )
+    assert (scores.measure, scores.runs, scores.queries) == ("RR@10", ("one", "none"), ("q1", "q2", "q3"))
+    np.testing.assert_allclose(scores.values, [[1 / 3, 0], [0, 0], [0, 0]])
+
+
+def test_the_matrix_refuses_what_cannot_be_compared() -> None:
+    ranks = make_ranks(RUN, QRELS)
+    with pytest.raises(InputError, match="share a tag: run"):
+        score_matrix([ranks, ranks], QRELS, Measure.parse("RR"))
+    with pytest.raises(InputError, match="different orders"):
+        score_matrix([ranks, make_ranks(RUN, QRELS, "b", Order.SCORE_F32)], QRELS, Measure.parse("RR"))
+    with pytest.raises(InputError, match="no run"):
+        score_matrix([], QRELS, Measure.parse("RR"))
+    empty = make_qrels({})
+    with pytest.raises(InputError, match="no judged query"):
+        score_matrix([make_ranks(RUN, empty)], empty, Measure.parse("RR"))
+
+
+docs = st.sampled_from("abcdefgh")
+runs = st.dictionaries(
+    st.sampled_from(["q1", "q2"]), st.dictionaries(docs, st.integers(-3, 3).map(float), max_size=8)
+)
+labels = st.dictionaries(
+    st.sampled_from(["q1", "q2"]), st.dictionaries(docs, st.integers(0, 3).map(float), min_size=1), min_size=1
+)
+
+
+@given(runs, labels, st.sampled_from([name for name in SPELLINGS if not name.startswith("ESL")]))
+def test_scores_lie_between_0_and_1(run: RunDict, label: dict[str, dict[str, float]], name: str) -> None:
+    qrels = make_qrels(label)
+    scores = Measure.parse(name).score(make_ranks(run, qrels), qrels)
+    assert scores.shape == (len(qrels.queries),)
+    assert ((scores >= 0) & (scores <= 1 + 1e-12)).all()
+
+
+TREC_EVAL = {
+    "RR": "recip_rank",
+    "AP": "map",
+    "AP@100": "map_cut_100",
+    "AP@10": "map_cut_10",
+    "nDCG": "ndcg",
+    "nDCG@10": "ndcg_cut_10",
+    "nDCG@100": "ndcg_cut_100",
+    "P@1": "P_1",
+    "P@10": "P_10",
+    "R@10": "recall_10",
+    "R@100": "recall_100",
+    "Success@1": "success_1",
+    "Success@10": "success_10",
+    "Rprec": "Rprec",
+    "Bpref": "bpref",
+}
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_equal_to_trec_eval_on_real_runs(
+    dl21_runs: dict[str, RunDict], dl21_labels: dict[str, dict[str, int]], level: int
+) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is the oracle")
+    asked = {
+        "recip_rank",
+        "map",
+        "map_cut.10,100",
+        "ndcg",
+        "ndcg_cut.10,100",
+        "P.1,10",
+        "recall.10,100",
+        "success.1,10",
+    }
+    oracle = pytrec_eval.RelevanceEvaluator(dl21_labels, asked | {"Rprec", "bpref"}, relevance_level=level)
+    qrels = make_qrels(dl21_labels)
+    for name, run in dl21_runs.items():
+        theirs = oracle.evaluate(run)
+        ranks = make_ranks(run, qrels, name, Order.SCORE_F32)
+        for ours, key in TREC_EVAL.items():
+            measure = Measure.parse(ours if ours.startswith("nDCG") else f"{ours}-l{level}")
+            expected = [theirs.get(query, {}).get(key, 0.0) for query in qrels.queries]
+            np.testing.assert_allclose(
+                measure.score(ranks, qrels), expected, atol=5e-5, err_msg=f"{name} {ours}"
+            )
