@@ -1,0 +1,262 @@
+"""A crowd behind the Mechanical Turk API, through boto3: the embedded marketplace, or any that speaks it."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from prefjudge.crowd.protocol import FetchedAssignment, FetchedHit, HitRequest
+from prefjudge.errors import CrowdError
+
+REGION = "us-east-1"
+_ATTEMPTS = 5
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+class MTurkCrowd:
+    """Implements :class:`~prefjudge.crowd.protocol.Crowd` with boto3's ``mturk`` client.
+
+    Parameters
+    ----------
+    endpoint : str
+        The marketplace's address. It is always given to the client, so that no environment variable or
+        profile can lead the calls elsewhere.
+
+    Notes
+    -----
+    Every creating or spending call carries its ``UniqueRequestToken``, so the client may retry it.
+    """
+
+    def __init__(self, endpoint: str) -> None:
+        self._endpoint = endpoint
+        self._client = _client(endpoint)
+
+    @property
+    def endpoint(self) -> str:
+        """The address that the calls go to."""
+        return self._endpoint
+
+    def balance(self) -> Decimal:
+        """Return what there is to spend."""
+        return Decimal(str(self._call("get_account_balance")["AvailableBalance"]))
+
+    def publish(self, hit: HitRequest) -> str:
+        """Publish a HIT and return its id; the same id for a repeat."""
+        try:
+            created = self._call(
+                "create_hit",
+                UniqueRequestToken=hit.token,
+                RequesterAnnotation=hit.annotation,
+                Question=hit.question,
+                Title=hit.title,
+                Description=hit.description,
+                Keywords=hit.keywords,
+                Reward=str(hit.reward),
+                MaxAssignments=hit.assignments,
+                AssignmentDurationInSeconds=hit.duration_seconds,
+                LifetimeInSeconds=hit.lifetime_seconds,
+                AutoApprovalDelayInSeconds=hit.auto_approval_seconds,
+                QualificationRequirements=[
+                    {
+                        "QualificationTypeId": need.qualification_type_id,
+                        "Comparator": need.comparator,
+                        **({"IntegerValues": list(need.integers)} if need.integers else {}),
+                        **(
+                            {"LocaleValues": [_locale(code) for code in need.locales]} if need.locales else {}
+                        ),
+                        "ActionsGuarded": "DiscoverPreviewAndAccept",
+                    }
+                    for need in hit.requirements
+                ],
+            )
+        except _AlreadyDoneError:
+            found = self.find([hit.annotation])
+            if hit.annotation not in found:
+                raise CrowdError(
+                    f"{self._endpoint} says that the HIT {hit.annotation} exists, but does not list it",
+                    "Repeat the verb in a minute.",
+                ) from None
+            return found[hit.annotation]
+        return str(created["HIT"]["HITId"])
+
+    def find(self, annotations: Sequence[str]) -> dict[str, str]:
+        """Return the ids of this requester's HITs that carry one of the annotations."""
+        wanted = set(annotations)
+        return {
+            hit["RequesterAnnotation"]: hit["HITId"]
+            for hit in self._pages("list_hits", "HITs")
+            if hit.get("RequesterAnnotation") in wanted
+        }
+
+    def extend(self, hit_id: str, assignments: int, *, token: str) -> None:
+        """Ask for more assignments of a HIT, from workers who have not had it."""
+        try:
+            self._call(
+                "create_additional_assignments_for_hit",
+                HITId=hit_id,
+                NumberOfAdditionalAssignments=assignments,
+                UniqueRequestToken=token,
+            )
+        except _AlreadyDoneError:
+            return
+
+    def fetch(self, hit_id: str) -> FetchedHit:
+        """Return a HIT's state and all its submitted assignments."""
+        hit = self._call("get_hit", HITId=hit_id)["HIT"]
+        assignments = tuple(
+            FetchedAssignment(
+                assignment_id=found["AssignmentId"],
+                worker_id=found["WorkerId"],
+                status=found["AssignmentStatus"],
+                accepted=_epoch(found.get("AcceptTime")),
+                submitted=_epoch(found.get("SubmitTime")),
+                answer=found.get("Answer", ""),
+            )
+            for found in self._pages("list_assignments_for_hit", "Assignments", HITId=hit_id)
+        )
+        return FetchedHit(
+            hit_id=hit_id,
+            open=hit["HITStatus"] in ("Assignable", "Unassignable"),
+            expired=hit["Expiration"] <= datetime.now(UTC),
+            assignments=assignments,
+        )
+
+    def review(self, assignment_id: str, *, approve: bool, feedback: str = "") -> None:
+        """Approve or reject an assignment; a repeat is harmless."""
+        wanted = "Approved" if approve else "Rejected"
+        message = {"RequesterFeedback": feedback} if feedback else {}
+        try:
+            self._call(
+                "approve_assignment" if approve else "reject_assignment",
+                AssignmentId=assignment_id,
+                **message,
+            )
+        except _WrongStateError as error:
+            found = self._call("get_assignment", AssignmentId=assignment_id)["Assignment"]
+            if found["AssignmentStatus"] != wanted:
+                raise CrowdError(
+                    f"assignment {assignment_id} is {found['AssignmentStatus']}, so it cannot become {wanted}"
+                ) from error
+
+    def bonus(self, worker_id: str, assignment_id: str, amount: Decimal, reason: str, *, token: str) -> None:
+        """Pay a worker a bonus."""
+        try:
+            self._call(
+                "send_bonus",
+                WorkerId=worker_id,
+                AssignmentId=assignment_id,
+                BonusAmount=str(amount),
+                Reason=reason,
+                UniqueRequestToken=token,
+            )
+        except _AlreadyDoneError:
+            return
+
+    def qualification(self, name: str, description: str) -> str:
+        """Return the id of the requester's qualification of this name, made where there is none."""
+        for found in self._pages(
+            "list_qualification_types",
+            "QualificationTypes",
+            MustBeRequestable=False,
+            MustBeOwnedByCaller=True,
+        ):
+            if found["Name"] == name:
+                return str(found["QualificationTypeId"])
+        made = self._call(
+            "create_qualification_type",
+            Name=name,
+            Description=description,
+            QualificationTypeStatus="Active",
+        )
+        return str(made["QualificationType"]["QualificationTypeId"])
+
+    def exclude(self, worker_id: str, qualification_type_id: str) -> None:
+        """Mark a worker, without a message, so that the HITs that forbid the mark are not offered."""
+        self._call(
+            "associate_qualification_with_worker",
+            QualificationTypeId=qualification_type_id,
+            WorkerId=worker_id,
+            IntegerValue=1,
+            SendNotification=False,
+        )
+
+    def close(self, hit_id: str) -> None:
+        """Let a HIT expire now; assignments that are held may still be submitted."""
+        self._call("update_expiration_for_hit", HITId=hit_id, ExpireAt=datetime(2015, 1, 1, tzinfo=UTC))
+
+    def _pages(self, operation: str, key: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Read every page of a list."""
+        found: list[dict[str, Any]] = []
+        page = self._call(operation, MaxResults=100, **parameters)
+        while True:
+            found.extend(page.get(key, []))
+            if not page.get("NextToken"):
+                return found
+            page = self._call(operation, MaxResults=100, NextToken=page["NextToken"], **parameters)
+
+    def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            return getattr(self._client, operation)(**parameters)  # type: ignore[no-any-return]
+        except ClientError as error:
+            raise _explained(self._endpoint, operation, error.response) from error
+        except BotoCoreError as error:
+            raise CrowdError(
+                f"{self._endpoint} did not answer {operation}: {error}",
+                "Is the marketplace running? Repeat the verb: what was done is not done twice.",
+            ) from error
+
+
+class _AlreadyDoneError(CrowdError):
+    """The marketplace has seen this request token."""
+
+
+class _WrongStateError(CrowdError):
+    """The thing is not in the state that the call needs, perhaps because the call was made before."""
+
+
+def _explained(endpoint: str, operation: str, response: dict[str, Any]) -> CrowdError:
+    code = str(response.get("TurkErrorCode") or response.get("Error", {}).get("Code", ""))
+    message = str(response.get("Message") or response.get("Error", {}).get("Message", ""))
+    kind: type[CrowdError] = CrowdError
+    if re.search(r"(?i)HITAlreadyExists|RequestAlreadyMade|DuplicateRequest|IdempotentRequest", code):
+        kind = _AlreadyDoneError
+    elif re.search(r"InvalidAssignmentState|InvalidHITState", code):
+        kind = _WrongStateError
+    return kind(f"{endpoint} refused {operation}: {message} [{code}]")
+
+
+def _client(endpoint: str) -> Any:
+    """Return a client pinned to ``endpoint``; on this machine it is unsigned and reads no credentials."""
+    import boto3
+    from botocore import UNSIGNED
+    from botocore.config import Config
+    from botocore.session import get_session
+
+    session = get_session()
+    if "mturk" not in session.get_available_services():
+        loader = session.get_component("data_loader")
+        loader.search_paths.append(str(files("prefjudge") / "marketplace" / "service"))
+    local = urlsplit(endpoint).hostname in _LOOPBACK
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+        connect_timeout=10,
+        read_timeout=60,
+        **({"signature_version": UNSIGNED} if local else {}),
+    )
+    return boto3.Session(botocore_session=session, region_name=REGION).client(
+        "mturk", endpoint_url=endpoint, config=config
+    )
+
+
+def _epoch(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
+
+
+def _locale(code: str) -> dict[str, str]:
+    country, _, subdivision = code.partition("-")
+    return {"Country": country, **({"Subdivision": subdivision} if subdivision else {})}

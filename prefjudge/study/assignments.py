@@ -1,0 +1,174 @@
+"""What workers sent back: assignments, the judgments in them, what was dropped and who is barred."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.runs import encode
+from prefjudge.core.screening import GoldRecord
+from prefjudge.database import Connection
+
+KEPT = "kept"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyJudgment:
+    """One choice in an assignment: 1 for the left passage, -1 for the right, 0 for a tie."""
+
+    pair_id: int
+    query_id: str
+    left_id: str
+    right_id: str
+    choice: int
+    strength: int
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyAssignment:
+    """One worker's answer to one HIT, checked.
+
+    ``verdict`` is ``kept``, or says why the data was dropped.
+    """
+
+    assignment_id: str
+    hit_key: str
+    worker_id: str
+    accepted: float | None
+    submitted: float | None
+    collected: float
+    answer: str
+    layout: int
+    answered: int
+    gold_right: int
+    gold_missed: int
+    seconds: float
+    verdict: str
+    judgments: Sequence[StudyJudgment]
+
+
+def save_assignment(db: Connection, assignment: StudyAssignment, *, judge: str, phase: str) -> None:
+    """Append an assignment and its judgments to the log; drop what must not count, by a record.
+
+    Dropped are all judgments of an assignment whose verdict is not ``kept``, and any on a pair that the same
+    worker has judged before.
+    """
+    known = {
+        pair
+        for (pair,) in db.execute(
+            "SELECT pair_id FROM judgments WHERE worker_id = :worker", worker=assignment.worker_id
+        )
+    }
+    db.execute(
+        "INSERT INTO assignments VALUES (:id, :hit, :worker, :accepted, :submitted, :collected, :answer, "
+        ":layout, :answered, :right, :missed, :seconds, :verdict, NULL)",
+        id=assignment.assignment_id,
+        hit=assignment.hit_key,
+        worker=assignment.worker_id,
+        accepted=assignment.accepted,
+        submitted=assignment.submitted,
+        collected=assignment.collected,
+        answer=assignment.answer,
+        layout=assignment.layout,
+        answered=assignment.answered,
+        right=assignment.gold_right,
+        missed=assignment.gold_missed,
+        seconds=assignment.seconds,
+        verdict=assignment.verdict,
+    )
+    for judgment in assignment.judgments:
+        number = _append(db, assignment, judgment, judge, phase)
+        reason = "the worker has judged this pair before" if judgment.pair_id in known else assignment.verdict
+        if reason != KEPT:
+            db.execute(
+                "INSERT INTO drops VALUES (:id, :reason, :when)",
+                id=number,
+                reason=reason,
+                when=assignment.collected,
+            )
+
+
+def _append(
+    db: Connection, assignment: StudyAssignment, judgment: StudyJudgment, judge: str, phase: str
+) -> int:
+    rows = db.execute(
+        "INSERT INTO judgments (pair_id, query_id, left_id, right_id, choice, strength, milliseconds, "
+        "worker_id, judge, phase, assignment_id) VALUES (:pair, :query, :left, :right, :choice, :strength, "
+        ":ms, :worker, :judge, :phase, :assignment) RETURNING judgment_id",
+        pair=judgment.pair_id,
+        query=judgment.query_id,
+        left=judgment.left_id,
+        right=judgment.right_id,
+        choice=judgment.choice,
+        strength=judgment.strength,
+        ms=judgment.milliseconds,
+        worker=assignment.worker_id,
+        judge=judge,
+        phase=phase,
+        assignment=assignment.assignment_id,
+    )
+    return int(rows[0][0])
+
+
+def save_decision(db: Connection, assignment_id: str, decision: str) -> None:
+    """Record that an assignment was approved or rejected."""
+    db.execute(
+        "UPDATE assignments SET decision = :decision WHERE assignment_id = :id",
+        decision=decision,
+        id=assignment_id,
+    )
+
+
+def save_barred(db: Connection, worker_id: str, reason: str, when: float) -> None:
+    """Record that a worker is barred."""
+    db.execute(
+        "INSERT INTO barred VALUES (:worker, :reason, :when) ON CONFLICT (worker_id) DO NOTHING",
+        worker=worker_id,
+        reason=reason,
+        when=when,
+    )
+
+
+def load_barred(db: Connection) -> dict[str, str]:
+    """Return the barred workers and why."""
+    return dict(db.execute("SELECT worker_id, reason FROM barred ORDER BY barred, worker_id"))
+
+
+def load_gold_records(db: Connection) -> dict[str, GoldRecord]:
+    """Return how each worker has answered gold pairs."""
+    rows = db.execute(
+        "SELECT worker_id, sum(gold_right), sum(gold_missed) FROM assignments GROUP BY worker_id"
+    )
+    return {worker: GoldRecord(right=int(right), missed=int(missed)) for worker, right, missed in rows}
+
+
+def load_judgments(db: Connection) -> Judgments:
+    """Return the judgments that count, in the order of the log."""
+    rows = db.execute(
+        "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id FROM judgments j "
+        "LEFT JOIN drops d USING (judgment_id) WHERE d.judgment_id IS NULL ORDER BY j.judgment_id"
+    )
+    query, left, right, choice, strength, worker = zip(*rows, strict=True) if rows else ((),) * 6
+    queries, docs, workers = (tuple(sorted(set(ids))) for ids in (query, left + right, worker))
+    return Judgments(
+        queries=queries,
+        docs=docs,
+        workers=workers,
+        query=encode(query, queries),
+        left=encode(left, docs),
+        right=encode(right, docs),
+        choice=np.array(choice, dtype=np.int8),
+        strength=np.array(strength, dtype=np.int8),
+        worker=encode(worker, workers),
+    )
+
+
+def count_judgments(db: Connection) -> tuple[int, int]:
+    """Return how many judgments count and how many were dropped."""
+    kept, dropped = db.execute(
+        "SELECT count(*) - count(d.judgment_id), count(d.judgment_id) FROM judgments j "
+        "LEFT JOIN drops d USING (judgment_id)"
+    )[0]
+    return int(kept), int(dropped)

@@ -1,0 +1,183 @@
+"""The study's config: TOML in, checked by pydantic, overlaid by environment variables."""
+
+import os
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from prefjudge.core.pools import QrelsPerQuery
+from prefjudge.core.runs import Order
+from prefjudge.core.screening import BarringPolicy
+from prefjudge.errors import ConfigError
+from prefjudge.resources import resource_dir
+
+Money = Annotated[Decimal, Field(ge=0, decimal_places=2)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PoolConfig(_Section):
+    """Which documents compete."""
+
+    depth: Annotated[int, Field(ge=1)] = 1
+    order: Order = Order.SCORE
+    qrels: QrelsPerQuery = QrelsPerQuery.FIRST
+    sample: Annotated[int, Field(ge=1)] | None = None
+    min_size: Annotated[int, Field(ge=1)] = 2
+
+
+class DesignConfig(_Section):
+    """What a HIT holds and asks."""
+
+    pairs_per_hit: Annotated[int, Field(ge=1, le=100)] = 10
+    gold_per_hit: Annotated[int, Field(ge=0, le=20)] = 3
+    judgments_per_pair: Annotated[int, Field(ge=1, le=50)] = 1
+    overlap: Share = 0.0
+    overlap_judgments: Annotated[int, Field(ge=2, le=50)] = 3
+    one_pair_per_query: bool = False
+    allow_ties: bool = False
+    strengths: tuple[str, ...] = ()
+    layouts: Annotated[int, Field(ge=1, le=32)] | None = None
+    question: str = "Which passage best answers the question?"
+    instructions: str = ""
+    consent: str = ""
+    language: str = "en"
+    seconds_per_pair: Annotated[float, Field(gt=0)] = 25.0
+    hourly_floor: Money = Decimal("12.00")
+
+
+class HitConfig(_Section):
+    """How a HIT is offered."""
+
+    title: Annotated[str, Field(min_length=1, max_length=128)] = (
+        "Choose the passage that best answers a question"
+    )
+    description: Annotated[str, Field(min_length=1, max_length=2000)] = (
+        "Read a question and two passages, and choose the passage that best answers the question."
+    )
+    keywords: Annotated[str, Field(max_length=1000)] = "search, reading, comparison, relevance"
+    reward: Money = Decimal("2.00")
+    assignment_minutes: Annotated[int, Field(ge=1, le=525_600)] = 60
+    lifetime_days: Annotated[int, Field(ge=1, le=365)] = 7
+    auto_approval_days: Annotated[int, Field(ge=0, le=30)] = 7
+
+
+class WorkersConfig(_Section):
+    """Who may work."""
+
+    locales: tuple[str, ...] = ()
+    approved_more_than: Annotated[int, Field(ge=0)] | None = None
+    min_approval_rate: Annotated[int, Field(ge=0, le=100)] | None = None
+    exclude_barred: bool = True
+
+
+class FeesConfig(_Section):
+    """What the marketplace takes."""
+
+    rate: Annotated[Decimal, Field(ge=0, le=1)] = Decimal("0.20")
+    many_rate: Annotated[Decimal, Field(ge=0, le=1)] = Decimal("0.20")
+    minimum: Money = Decimal("0.01")
+
+
+class ScreeningConfig(_Section):
+    """What a missed gold pair means."""
+
+    policy: BarringPolicy = BarringPolicy.FIRST_MISS
+    accuracy: Share = 0.9
+    careless: Share = 0.6
+    confidence: Share = 0.95
+
+
+class TargetConfig(_Section):
+    """A marketplace: ``url`` is empty for the embedded one."""
+
+    url: str = ""
+    live: bool = False
+
+
+class StudyConfig(_Section):
+    """Everything that a study can be told, each with its default."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    seed: Annotated[int, Field(ge=0)] = 2021
+    store: str = ""
+    budget: Money | None = None
+    rule: str = "shallow-pooling"
+    measures: tuple[str, ...] = ("RR@10",)
+    pool: PoolConfig = PoolConfig()
+    design: DesignConfig = DesignConfig()
+    hit: HitConfig = HitConfig()
+    workers: WorkersConfig = WorkersConfig()
+    fees: FeesConfig = FeesConfig()
+    screening: ScreeningConfig = ScreeningConfig()
+    targets: dict[Literal["sandbox", "live"], TargetConfig] = {"sandbox": TargetConfig()}
+
+    @model_validator(mode="after")
+    def _live_needs_a_budget(self) -> Self:
+        live = self.targets.get("live")
+        if live is not None and not live.url:
+            raise ValueError("targets.live needs the url of a marketplace")
+        if live is not None and self.budget is None:
+            raise ValueError("a live target needs a budget: the most that the study may spend, in dollars")
+        return self
+
+
+def load_config(path: Path) -> StudyConfig:
+    """Read a study's config file; ``PREFJUDGE_HIT__REWARD=1.50`` overrides ``reward`` in ``[hit]``.
+
+    Raises
+    ------
+    ConfigError
+        The file is not TOML, or a key or value in it is wrong: every such key is named.
+    """
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}", "Mend the line that the message names.") from error
+    _overlay(values, os.environ)
+    try:
+        return StudyConfig.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"{path}:\n{_explained(error)}", "Mend these keys.") from None
+
+
+def template(name: str) -> str:
+    """Return the text of the config ``name`` that ships with prefjudge, to start a study from.
+
+    Raises
+    ------
+    ConfigError
+        There is no such config.
+    """
+    folder = resource_dir("configs")
+    path = folder / f"{name}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in folder.glob("*.toml")))
+        raise ConfigError(f"there is no config {name!r}", f"Choose one of: {known}.")
+    return path.read_text(encoding="utf-8")
+
+
+def _overlay(values: dict[str, Any], environ: os._Environ[str] | dict[str, str]) -> None:
+    for key, text in environ.items():
+        section, separator, name = key.removeprefix("PREFJUDGE_").lower().partition("__")
+        if key.startswith("PREFJUDGE_") and separator:
+            values.setdefault(section, {})[name] = text
+
+
+def _explained(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors(include_url=False):
+        where = ".".join(str(part) for part in problem["loc"]) or "the file"
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"  {where}: there is no such key")
+        else:
+            lines.append(f"  {where}: {problem['msg']} (got {problem['input']!r})")
+    return "\n".join(lines)

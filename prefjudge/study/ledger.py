@@ -1,0 +1,84 @@
+"""The study's money: an intent before every call that creates or spends, its outcome after.
+
+An intent's token is the call's request token, made of what the call is for. A repeat of the same call finds
+the intent; one without an outcome was interrupted, and is asked for again or looked up at the marketplace.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from prefjudge.database import Connection
+from prefjudge.errors import BudgetError
+
+TOKEN_LIFE = 24 * 3600.0
+"""How long, in seconds, a marketplace remembers a request token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """A call that is about to be, or was, made."""
+
+    token: str
+    operation: str
+    target: str
+    subject: str
+    cents: int
+    intended: float
+    outcome: str | None = None
+
+
+def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
+    """Record an intent, or return the one that is already recorded under its token.
+
+    Raises
+    ------
+    BudgetError
+        The call would exceed the budget.
+    """
+    rows = db.execute(
+        "SELECT operation, target, subject, cents, intended, outcome FROM intents WHERE token = :token",
+        token=intent.token,
+    )
+    if rows:
+        operation, target, subject, cents, intended, outcome = rows[0]
+        return Intent(
+            token=intent.token,
+            operation=operation,
+            target=target,
+            subject=subject,
+            cents=cents,
+            intended=intended,
+            outcome=outcome,
+        )
+    committed = committed_cents(db)
+    if budget is not None and Decimal(committed + intent.cents) / 100 > budget:
+        raise BudgetError(
+            f"{intent.operation} would commit ${Decimal(intent.cents) / 100:.2f} on top of "
+            f"${Decimal(committed) / 100:.2f}; the budget is ${budget:.2f}",
+            "Raise `budget` in study.toml and repeat the verb: what is published stays published.",
+        )
+    db.execute(
+        "INSERT INTO intents VALUES (:token, :operation, :target, :subject, :cents, :intended, NULL, NULL)",
+        token=intent.token,
+        operation=intent.operation,
+        target=intent.target,
+        subject=intent.subject,
+        cents=intent.cents,
+        intended=intent.intended,
+    )
+    return intent
+
+
+def settle(db: Connection, token: str, outcome: str, when: float) -> None:
+    """Record what came of an intent."""
+    db.execute(
+        "UPDATE intents SET outcome = :outcome, settled = :settled WHERE token = :token",
+        outcome=outcome,
+        settled=when,
+        token=token,
+    )
+
+
+def committed_cents(db: Connection) -> int:
+    """Return what the recorded intents commit the study to, in cents."""
+    return int(db.execute("SELECT coalesce(sum(cents), 0) FROM intents")[0][0])

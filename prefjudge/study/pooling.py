@@ -1,0 +1,106 @@
+"""What the study competes over: its inputs, pools, texts and pairs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from prefjudge.core.pairs import Pairs
+from prefjudge.core.pools import Pools
+from prefjudge.core.runs import encode
+from prefjudge.database import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """A file that the study was made from."""
+
+    kind: str
+    path: str
+    digest: str
+    name: str
+
+
+def save_pools(
+    db: Connection, pools: Pools, pairs: Pairs, votes: Iterable[int], inputs: Iterable[InputFile]
+) -> None:
+    """Replace the study's pools, pairs and inputs."""
+    for table in ("inputs", "pooled", "pairs"):
+        db.execute(f"DELETE FROM {table}")
+    db.executemany(
+        "INSERT INTO inputs VALUES (:kind, :path, :digest, :name)",
+        ({"kind": i.kind, "path": i.path, "digest": i.digest, "name": i.name} for i in inputs),
+    )
+    db.executemany(
+        "INSERT INTO pooled VALUES (:query, :doc, :source)",
+        (
+            {
+                "query": pools.queries[pools.query[row]],
+                "doc": pools.docs[pools.doc[row]],
+                "source": pools.sources[source],
+            }
+            for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
+        ),
+    )
+    db.executemany(
+        "INSERT INTO pairs VALUES (:id, :query, :a, :b, :votes)",
+        (
+            {"id": i, "query": pairs.queries[q], "a": pairs.docs[a], "b": pairs.docs[b], "votes": n}
+            for i, (q, a, b, n) in enumerate(
+                zip(pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), votes, strict=True),
+                start=1,
+            )
+        ),
+    )
+
+
+def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, str]) -> None:
+    """Keep the texts of queries and passages."""
+    db.executemany(
+        "INSERT INTO queries VALUES (:id, :text) ON CONFLICT (query_id) DO UPDATE SET text = excluded.text",
+        ({"id": key, "text": text} for key, text in queries.items()),
+    )
+    db.executemany(
+        "INSERT INTO passages VALUES (:id, :text) ON CONFLICT (doc_id) DO UPDATE SET text = excluded.text",
+        ({"id": key, "text": text} for key, text in passages.items()),
+    )
+
+
+def load_pools(db: Connection) -> Pools:
+    """Return the study's pools."""
+    rows = db.execute("SELECT query_id, doc_id, source FROM pooled ORDER BY query_id, doc_id, source")
+    queries = tuple(dict.fromkeys(query for query, _, _ in rows))
+    docs = tuple(sorted({doc for _, doc, _ in rows}))
+    sources = tuple(sorted({source for _, _, source in rows}))
+    members = list(dict.fromkeys((query, doc) for query, doc, _ in rows))
+    row_of = {member: row for row, member in enumerate(members)}
+    return Pools(
+        queries=queries,
+        docs=docs,
+        query=encode([query for query, _ in members], queries),
+        doc=encode([doc for _, doc in members], docs),
+        sources=sources,
+        source_row=np.array([row_of[query, doc] for query, doc, _ in rows], dtype=np.int32),
+        source=encode([source for _, _, source in rows], sources),
+    )
+
+
+def load_pairs(db: Connection) -> list[tuple[int, str, str, str, int]]:
+    """Return the pairs: id, query_id, doc_a, doc_b, votes wanted."""
+    return db.execute("SELECT pair_id, query_id, doc_a, doc_b, votes FROM pairs ORDER BY pair_id")
+
+
+def load_queries(db: Connection) -> dict[str, str]:
+    """Return the texts of the queries."""
+    return dict(db.execute("SELECT query_id, text FROM queries ORDER BY query_id"))
+
+
+def load_passages(db: Connection) -> dict[str, str]:
+    """Return the texts of the passages."""
+    return dict(db.execute("SELECT doc_id, text FROM passages ORDER BY doc_id"))
+
+
+def load_inputs(db: Connection) -> list[InputFile]:
+    """Return the files that the study was made from."""
+    rows = db.execute("SELECT kind, path, digest, name FROM inputs ORDER BY kind, path")
+    return [InputFile(kind=kind, path=path, digest=digest, name=name) for kind, path, digest, name in rows]

@@ -1,0 +1,133 @@
+"""A study: one folder, one config, one seed, one store."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.database import Connection, Database
+from prefjudge.errors import ConfigError, StudyError
+from prefjudge.study.migrations import STEPS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from prefjudge.study.config import StudyConfig
+
+CONFIG_FILE = "study.toml"
+STORE_FILE = "study.db"
+MARKETPLACE_FILE = "marketplace.db"
+_PRIVATE = (
+    f"# Worker ids and secrets stay on this machine.\n{STORE_FILE}*\n{MARKETPLACE_FILE}*\n*.admin-token\n"
+)
+
+
+class Study:
+    """An open study.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's folder, made by :func:`create`.
+
+    Raises
+    ------
+    StudyError
+        The folder holds no study.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        if not (folder / CONFIG_FILE).is_file():
+            raise StudyError(f"{folder} is not a study", f"Make one with: prefjudge init {folder}")
+
+    @cached_property
+    def config(self) -> "StudyConfig":
+        """The config, read once."""
+        from prefjudge.study.config import load_config
+
+        return load_config(self.folder / CONFIG_FILE)
+
+    @cached_property
+    def database(self) -> Database:
+        """The store, brought up to date."""
+        database = Database(self._store_url())
+        database.migrate(STEPS)
+        return database
+
+    @contextmanager
+    def transaction(self, *, write: bool = True) -> Iterator[Connection]:
+        """Open a transaction on the store."""
+        with self.database.transaction(write=write) as db:
+            yield db
+
+    def rng(self, stream: str) -> "np.random.Generator":
+        """Return the random generator of a named stream of the study's seed."""
+        import numpy as np
+
+        return np.random.default_rng(
+            np.random.SeedSequence(self.config.seed, spawn_key=tuple(stream.encode()))
+        )
+
+    @cached_property
+    def secret(self) -> bytes:
+        """The key of the study's opaque names; it never leaves the store."""
+        with self.transaction() as db:
+            db.execute(
+                "INSERT INTO settings VALUES ('secret', :value) ON CONFLICT (key) DO NOTHING",
+                value=secrets.token_hex(32),
+            )
+            return bytes.fromhex(db.execute("SELECT value FROM settings WHERE key = 'secret'")[0][0])
+
+    def opaque(self, *parts: object, length: int = 12) -> str:
+        """Return a name that tells nothing without the secret: the same for the same parts."""
+        text = "\x1f".join(str(part) for part in parts)
+        return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()[:length]
+
+    def setting(self, key: str) -> str | None:
+        """Return a stored setting, or None."""
+        with self.transaction(write=False) as db:
+            rows = db.execute("SELECT value FROM settings WHERE key = :key", key=key)
+        return str(rows[0][0]) if rows else None
+
+    def close(self) -> None:
+        """Close the store."""
+        if "database" in self.__dict__:
+            self.database.close()
+
+    def _store_url(self) -> str:
+        """Read the store's URL without pydantic, so that a verb that only looks starts at once."""
+        import os
+        import tomllib
+
+        path = self.folder / CONFIG_FILE
+        try:
+            url = tomllib.loads(path.read_text(encoding="utf-8")).get("store", "")
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                f"{path} is not TOML: {error}", "Mend the line that the message names."
+            ) from error
+        return os.environ.get("PREFJUDGE_STORE") or url or f"sqlite:///{self.folder / STORE_FILE}"
+
+
+def create(folder: Path, config: str, *, name: str) -> bool:
+    """Make a study folder with the given config text; return whether anything was written.
+
+    Raises
+    ------
+    StudyError
+        There is a file, or something other than a study, at ``folder``.
+    """
+    path = folder / CONFIG_FILE
+    if path.is_file():
+        return False
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StudyError(f"{folder} exists and is not a study", "Name a new or empty folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ".gitignore").write_text(_PRIVATE, encoding="utf-8")
+    path.write_text(config.replace("{name}", name), encoding="utf-8")
+    return True
