@@ -1,0 +1,316 @@
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from prefjudge.core.hits import Layout, layout_index
+from prefjudge.render.hit_page import HitPage, Slot, render_hit_page
+from tests.site.conftest import inspect
+
+ASSIGNMENT = "3ABCDEFGHIJKLMNOPQRSTUVWXYZ012"
+
+
+def page_of(count: int = 4, **changes: Any) -> HitPage:
+    slots = tuple(
+        Slot(
+            name=f"slot{i:08d}", query=f"query {i}", passages=(f"first {i}", f"second {i}"),
+            tokens=(f"aaaa{i:08d}", f"bbbb{i:08d}"),
+        )
+        for i in range(count)
+    )  # fmt: skip
+    turned = [tuple((place + turn) % count for place in range(count)) for turn in range(count)]
+    layouts = tuple(
+        Layout(order=order, swapped=tuple(bool((turn >> (i % 3)) & 1) for i in range(count)))
+        for turn, order in enumerate(turned)
+    )
+    fields: dict[str, Any] = {
+        "title": "Choose the better passage", "question": "Which passage answers the question better?",
+        "instructions": "Read both.\n\nChoose one.", "consent": "It is research.", "reward": "$2.00",
+        "per_pair": "$0.15", "slots": slots, "layouts": layouts,
+    }  # fmt: skip
+    return HitPage(**{**fields, **changes})
+
+
+class Platform:
+    """Serves one judging page, alone or in a sandboxed frame, and keeps what is submitted."""
+
+    def __init__(self) -> None:
+        self.html = ""
+        self.submitted: list[dict[str, str]] = []
+        platform = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path = urlsplit(self.path).path
+                self.answer(platform.html if path == "/page" else platform.around(self.path))
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                platform.submitted.append(dict(parse_qsl(body, strict_parsing=True)))
+                self.answer("<!doctype html><html lang=en><title>Thanks</title><h1>Thanks</h1>")
+
+            def answer(self, html: str) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Connection", "close")
+                self.end_headers()
+                self.wfile.write(html.encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.origin = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def url(self, page: HitPage, assignment: str = ASSIGNMENT) -> str:
+        self.html = render_hit_page(page)
+        return f"{self.origin}/page?assignmentId={assignment}&turkSubmitTo={self.origin}"
+
+    def framed(self, page: HitPage) -> str:
+        self.url(page)
+        return f"{self.origin}/around"
+
+    def around(self, _: str) -> str:
+        source = f"/page?assignmentId={ASSIGNMENT}&turkSubmitTo={self.origin}"
+        return f"""<!doctype html><html lang=en><link rel=icon href="data:,"><title>Around</title>
+        <iframe id=f sandbox="allow-scripts allow-forms" title=HIT width=900 height=700></iframe><script>
+        addEventListener("message", e => {{
+          if (e.data.prefjudge === "draft") sessionStorage.draft = JSON.stringify(e.data.draft);
+          if (e.data.prefjudge === "ready" && sessionStorage.draft)
+            e.source.postMessage({{prefjudge: "restore", draft: JSON.parse(sessionStorage.draft)}}, "*");
+        }});
+        f.src = {json.dumps(source)};
+        </script>"""
+
+
+@pytest.fixture
+def platform() -> Iterator[Platform]:
+    started = Platform()
+    yield started
+    started.server.shutdown()
+    started.server.server_close()
+
+
+def place(page: Any) -> str:
+    return str(page.evaluate("document.activeElement.textContent"))
+
+
+def finish(page: Any, platform: Platform) -> dict[str, str]:
+    page.wait_for_function("document.title === 'Thanks'")
+    return platform.submitted[-1]
+
+
+def test_a_whole_hit_by_keyboard(platform, open_page):
+    spec = page_of(allow_ties=True)
+    page = open_page()
+    page.goto(platform.url(spec))
+    page.keyboard.press("Tab")
+    assert place(page) == "I agree, begin"
+    page.keyboard.press("Enter")
+    assert place(page) == "Comparison 1 of 4"
+    page.keyboard.press("Enter")
+    assert page.inner_text("#status") == "Choose an answer first"
+    for key in ("ArrowLeft", "2", "0", "ArrowRight"):
+        page.keyboard.press(key)
+        page.keyboard.press("Enter")
+    assert place(page) == "All comparisons are judged"
+    page.keyboard.press("Backspace")
+    assert place(page) == "Comparison 4 of 4"
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    answers = finish(page, platform)
+
+    index = layout_index(ASSIGNMENT, len(spec.layouts))
+    layout = spec.layouts[index]
+    assert answers["layout"] == str(index)
+    assert answers["assignmentId"] == ASSIGNMENT
+    assert answers["consent"] == "yes"
+    assert "stopped" not in answers
+    for shown, side in zip(layout.order, (0, 1, None, 0), strict=True):
+        slot = spec.slots[shown]
+        token = "tie" if side is None else slot.tokens[side ^ layout.swapped[shown]]
+        assert answers[slot.name] == token
+        assert int(answers[slot.name + ".ms"]) > 0
+    assert len(answers) == 3 + 2 * 4
+
+
+@pytest.mark.parametrize("assignment", ["3A", "30ZZZ", "3" + "Q" * 29, "3ABCDEFG"])
+def test_the_layout_is_the_one_that_the_requester_computes(platform, open_page, assignment):
+    spec = page_of(7)
+    page = open_page()
+    page.goto(platform.url(spec, assignment))
+    page.click("#begin")
+    layout = spec.layouts[layout_index(assignment, 7)]
+    shown = layout.order[0]
+    texts = spec.slots[shown].passages
+    left, right = reversed(texts) if layout.swapped[shown] else texts
+    assert (page.inner_text("#query"), page.inner_text("#text0"), page.inner_text("#text1")) == (
+        f"query {shown}", left, right,
+    )  # fmt: skip
+
+
+def test_touch_on_a_small_phone(platform, open_page):
+    page = open_page(viewport={"width": 320, "height": 568}, has_touch=True, is_mobile=True)
+    page.goto(platform.url(page_of(strengths=("a little", "much"))))
+    page.tap("#begin")
+    for _ in range(4):
+        page.tap("#text1")
+        page.tap("#next")
+        assert page.inner_text("#status") == "Choose an answer first"
+        page.tap("label:has-text('much')")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        page.tap("#next")
+    page.tap("#send")
+    answers = finish(page, platform)
+    assert [value for key, value in answers.items() if key.endswith(".strength")] == ["2"] * 4
+
+
+@pytest.mark.parametrize("framed", [False, True])
+def test_a_reload_in_the_middle_loses_nothing(platform, open_page, framed):
+    page = open_page()
+    page.goto(platform.framed(page_of()) if framed else platform.url(page_of()))
+    inside = page.frames[-1]
+    inside.click("#begin")
+    for key in ("1", "Enter", "2"):
+        page.keyboard.press(key)
+    page.reload()
+    inside = page.frames[-1]
+    inside.wait_for_selector("#judge:not([hidden])")
+    assert inside.inner_text("#place") == "Comparison 2 of 4"
+    assert inside.is_checked("[name=choice][value='1']")
+    inside.click("#next")
+    for _ in range(2):
+        inside.click("#text0")
+        inside.click("#next")
+    inside.click("#send")
+    inside.wait_for_function("document.title === 'Thanks'")
+    answers = platform.submitted[-1]
+    assert sum(key.startswith("slot") and not key.endswith(".ms") for key in answers) == 4
+
+
+def test_stopping_early_says_what_is_paid(platform, open_page):
+    page = open_page()
+    page.goto(platform.url(page_of()))
+    page.click("#begin")
+    page.click("#stop")
+    assert "return the HIT" in page.inner_text("#due")
+    assert page.is_hidden("#quit")
+    page.click("#stay")
+    for key in ("1", "Enter", "2", "Enter"):
+        page.keyboard.press(key)
+    page.click("#stop")
+    assert "2 of 4" in page.inner_text("#due")
+    assert "$0.30" in page.inner_text("#due")
+    page.click("#quit")
+    answers = finish(page, platform)
+    assert answers["stopped"] == "1"
+    assert sum(key.endswith(".ms") for key in answers) == 2
+
+
+def test_a_preview_cannot_be_judged_or_submitted(platform, open_page):
+    page = open_page()
+    page.goto(platform.url(page_of(), "ASSIGNMENT_ID_NOT_AVAILABLE"))
+    assert "This is a preview" in page.inner_text("main")
+    assert page.query_selector_all("button:visible") == []
+    page.keyboard.press("Enter")
+    assert platform.submitted == []
+
+
+def test_only_the_time_that_a_pair_was_seen_counts(platform, open_page):
+    page = open_page()
+    page.clock.install()
+    page.goto(platform.url(page_of(2)))
+    page.clock.run_for(5_000)
+    page.click("#begin")
+    page.clock.run_for(1_000)
+    hide = """state => {
+        Object.defineProperty(document, 'visibilityState', {value: state, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange')); }"""
+    page.evaluate(hide, "hidden")
+    page.clock.run_for(60_000)
+    page.evaluate(hide, "visible")
+    page.clock.run_for(500)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    page.clock.run_for(2_000)
+    page.keyboard.press("1")
+    page.click("#stop")
+    page.clock.run_for(30_000)
+    page.click("#quit")
+    answers = finish(page, platform)
+    times = sorted(int(value) for key, value in answers.items() if key.endswith(".ms"))
+    assert times[0] == pytest.approx(1_500, abs=400)
+    assert times[1] == pytest.approx(2_000, abs=400)
+
+
+HOSTILE = (
+    "<script>alert(1)</script><img src=x onerror=alert(2)>",
+    "</dd></dl><iframe src=javascript:alert(3)></iframe>]]>",
+    "<svg onload=alert(4)><style>*{display:none}</style>\x0b\x00\u202e backwards",
+    "{{ 7 * 7 }} <meta http-equiv=refresh content='0;url=http://192.0.2.1/'> \U0001f600 " + "x" * 100_000,
+)
+
+
+def test_hostile_passages_are_only_text(platform, open_page):
+    slots = tuple(
+        Slot(
+            name=f"slot{i:08d}", query=text[:300], passages=(text, text), tokens=(f"a{i:011d}", f"b{i:011d}")
+        )
+        for i, text in enumerate(HOSTILE)
+    )
+    straight = Layout(order=(0, 1, 2, 3), swapped=(False,) * 4)
+    page = open_page(viewport={"width": 375, "height": 700})
+    page.goto(platform.url(page_of(slots=slots, layouts=(straight,))))
+    page.click("#begin")
+    for text in HOSTILE:
+        assert page.inner_text("#text0").replace("\n", "")[:20] == text[:20]
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+    assert (
+        page.evaluate("document.querySelectorAll('main img, main svg, main iframe, main script').length") == 0
+    )
+    assert "\U0001f600" in page.text_content("#text0")
+
+
+def test_a_script_url_to_submit_to_is_ignored(platform, open_page):
+    page = open_page()
+    page.goto(platform.url(page_of(1)).partition("&")[0] + "&turkSubmitTo=javascript:alert(1)")
+    page.click("#begin")
+    for key in ("1", "Enter", "Enter"):
+        page.keyboard.press(key)
+    assert finish(page, platform)["consent"] == "yes"
+
+
+def test_shortcuts_can_be_turned_off(platform, open_page):
+    page = open_page()
+    page.goto(platform.url(page_of()))
+    page.click("#begin")
+    page.uncheck("#keys")
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#place") == "Comparison 1 of 4"
+    assert page.inner_text("#status") == ""
+
+
+@pytest.mark.parametrize("width", [1200, 320])
+def test_axe_finds_nothing_on_any_screen(platform, open_page, width):
+    page = open_page(viewport={"width": width, "height": 700})
+    page.goto(platform.url(page_of(1, allow_ties=True, strengths=("a little", "much"), language="de")))
+    inspect(page)
+    page.click("#begin")
+    inspect(page)
+    page.keyboard.press("1")
+    inspect(page)
+    page.click("#stop")
+    inspect(page)
+    page.click("#stay")
+    page.click("label:has-text('much')")
+    page.click("#next")
+    inspect(page)
