@@ -1,0 +1,86 @@
+from itertools import pairwise, permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefjudge.errors import InputError
+from prefjudge.evaluation.correlation import correlate, kendall_tau, tau_ap
+from prefjudge.evaluation.leaderboard import leaderboard
+
+from .test_leaderboard import scores_of
+
+vectors = st.integers(2, 12).flatmap(
+    lambda size: st.tuples(*[st.lists(st.integers(0, 4), min_size=size, max_size=size) for _ in range(2)])
+)
+
+
+@given(vectors)
+def test_tau_is_scipys(pair: tuple[list[int], list[int]]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    x, y = (np.array(values, dtype=np.float64) for values in pair)
+    if len(set(pair[0])) < 2 or len(set(pair[1])) < 2:
+        assert np.isnan(kendall_tau(x, y))
+    else:
+        assert kendall_tau(x, y) == pytest.approx(stats.kendalltau(x, y).statistic)
+
+
+def slow_tau_ap(truth: list[int], estimate: list[int]) -> float:
+    """The mean over all orders that break the estimate's ties; true ties count one half."""
+    items = range(len(truth))
+    values = []
+    for order in permutations(items):
+        if any(estimate[above] < estimate[below] for above, below in pairwise(order)):
+            continue
+        shares = [
+            sum(
+                1.0 if truth[other] > truth[item] else 0.5 if truth[other] == truth[item] else 0.0
+                for other in order[:place]
+            )
+            / place
+            for place, item in enumerate(order)
+            if place
+        ]
+        values.append(2 * sum(shares) / len(shares) - 1)
+    return sum(values) / len(values)
+
+
+@pytest.mark.parametrize("truth", list(product(range(3), repeat=4))[::3])
+def test_tau_ap_is_its_definition(truth: tuple[int, ...]) -> None:
+    for estimate in product(range(3), repeat=4):
+        fast = tau_ap(np.array(truth, dtype=float), np.array(estimate, dtype=float))
+        assert fast == pytest.approx(slow_tau_ap(list(truth), list(estimate)))
+
+
+def test_tau_ap_weighs_the_top_more() -> None:
+    truth = np.arange(6.0)[::-1]
+    top, bottom = truth.copy(), truth.copy()
+    top[[0, 1]] = top[[1, 0]]
+    bottom[[4, 5]] = bottom[[5, 4]]
+    assert tau_ap(truth, top) < tau_ap(truth, bottom) < tau_ap(truth, truth) == 1
+    assert tau_ap(truth, -truth) == -1
+
+
+def test_boards_are_compared_over_the_runs_that_both_hold() -> None:
+    before = leaderboard(scores_of({"a": [3], "b": [2], "c": [1], "only": [9], "bar": [5]}), perfect=["bar"])
+    after = leaderboard(scores_of({"c": [30], "a": [20], "b": [10], "bar": [1]}, "nDCG@10"), perfect=["bar"])
+    result = correlate(before, after)
+    assert (result.reference, result.other, result.runs) == ("RR@10 q", "nDCG@10 q", 3)
+    assert result.tau == pytest.approx(-1 / 3)
+    assert [(shift.run, shift.reference, shift.other, shift.shift) for shift in result.shifts] == [
+        ("a", 1, 2, -1),
+        ("b", 2, 3, -1),
+        ("c", 3, 1, 2),
+    ]
+
+
+def test_a_measure_where_less_is_better_agrees_with_one_where_more_is() -> None:
+    more = leaderboard(scores_of({"a": [1], "b": [0.5]}))
+    less = leaderboard(scores_of({"a": [1], "b": [2]}, "ESL@10"))
+    assert correlate(more, less).tau == 1
+
+
+def test_boards_without_a_common_run_are_refused() -> None:
+    with pytest.raises(InputError, match="share no run"):
+        correlate(leaderboard(scores_of({"a": [1]})), leaderboard(scores_of({"b": [1]})))

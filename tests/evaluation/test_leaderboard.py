@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefjudge.core.qrels import Scores
+from prefjudge.core.runs import Order
+from prefjudge.evaluation.intervals import mean_interval, median_interval
+from prefjudge.evaluation.leaderboard import leaderboard, perfect_ranking, perfect_ranks
+from prefjudge.evaluation.measures import Measure, score_matrix
+
+from .samples import make_qrels, make_ranks
+
+
+def scores_of(columns: dict[str, list[float]], measure: str = "RR@10") -> Scores:
+    values = np.array(list(columns.values()), dtype=np.float64).T
+    return Scores(
+        measure=measure,
+        qrels="q",
+        queries=tuple(str(number) for number in range(values.shape[0])),
+        runs=tuple(columns),
+        values=values,
+        order=Order.SCORE,
+    )
+
+
+def test_equal_runs_share_a_rank_and_stand_in_order_of_the_tag() -> None:
+    board = leaderboard(scores_of({"c": [1, 0], "a": [0.5, 0.5], "b": [1, 1], "d": [0, 0]}))
+    assert [(row.run, row.rank) for row in board.rows] == [("b", 1), ("a", 2), ("c", 2), ("d", 4)]
+    assert (board.queries, board.interval, board.statistic) == (2, "t", "mean")
+
+
+def test_search_length_ranks_the_shortest_first() -> None:
+    board = leaderboard(scores_of({"long": [9, 9], "short": [1, 2]}, "ESL@100"))
+    assert [row.run for row in board.rows] == ["short", "long"]
+
+
+def test_a_perfect_ranking_takes_no_rank_and_can_be_beaten() -> None:
+    board = leaderboard(scores_of({"best": [1, 1], "bar": [1, 0], "bad": [0, 0]}), perfect=["bar"])
+    assert [(row.run, row.rank, row.perfect, row.beats) for row in board.rows] == [
+        ("best", 1, False, ("bar",)),
+        ("bar", None, True, ()),
+        ("bad", 2, False, ()),
+    ]
+    assert [row.run for row in board.ranked] == ["best", "bad"]
+
+
+def test_the_t_interval_is_scipys() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    values = np.random.default_rng(1).random((30, 3))
+    centre, low, high = mean_interval(values)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    np.testing.assert_allclose([centre, low, high], [values.mean(axis=0), expected.low, expected.high])
+
+
+def test_the_median_interval_is_scipys() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for count in (6, 7, 25, 100):
+        values = np.random.default_rng(count).random((count, 1))
+        _, low, high = median_interval(values)
+        expected = stats.quantile_test(values[:, 0], q=np.median(values), p=0.5).confidence_interval(0.95)
+        assert (low[0], high[0]) == (expected.low, expected.high)
+
+
+def test_too_few_queries_have_no_interval() -> None:
+    board = leaderboard(scores_of({"a": [0.5]}))
+    assert np.isnan(board.rows[0].low)
+    assert np.isnan(median_interval(np.zeros((5, 1)))[1]).all()
+
+
+def test_the_perfect_ranking_scores_1_on_its_own_labels() -> None:
+    labels = {"q1": {"a": 1, "b": 3, "c": 0}, "q2": {"d": 1}, "q3": {"e": 0}}
+    qrels = make_qrels(labels)
+    for name, expected in {
+        "RR@10": [1, 1, 0],
+        "nDCG@10": [1, 1, 0],
+        "AP": [1, 1, 0],
+        "Judged@10": [1, 1, 0],
+    }.items():
+        ranks = perfect_ranks(qrels, qrels, order=Order.SCORE)
+        assert Measure.parse(name).score(ranks, qrels).tolist() == expected
+
+
+def test_the_perfect_ranking_meets_other_labels() -> None:
+    official = make_qrels({"q1": {"a": 1, "b": 1}, "q2": {"c": 1}, "q9": {"a": 1}}, "official")
+    preference = make_qrels({"q1": {"b": 1}, "q2": {"new": 1}, "q4": {"a": 1}}, "preference")
+    ranks = perfect_ranks(official, preference, order=Order.RANK)
+    assert (ranks.run, ranks.order) == ("perfect (official)", Order.RANK)
+    assert Measure.parse("RR@10").score(ranks, preference).tolist() == [0.5, 0, 0]
+    assert ranks.retrieved.tolist() == [2, 1, 0]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["q1", "q2"]),
+        st.dictionaries(st.sampled_from("abcd"), st.integers(-1, 2)),
+        min_size=1,
+    )
+)
+def test_the_perfect_ranking_is_the_run_of_the_grades(labels: dict[str, dict[str, int]]) -> None:
+    qrels = make_qrels(labels)
+    # the file's order breaks ties: earlier lines score a little higher
+    run = {
+        query: {doc: grade - place / 100 for place, (doc, grade) in enumerate(judged.items()) if grade > 0}
+        for query, judged in labels.items()
+    }
+    slow = make_ranks(run, qrels)
+    fast = perfect_ranks(qrels, qrels, order=Order.SCORE)
+    rows = np.lexsort((fast.position, fast.query))
+    assert fast.judged[rows].tolist() == slow.judged.tolist()
+    assert fast.position[rows].tolist() == slow.position.tolist()
+    assert perfect_ranking(qrels).query.size == slow.query.size
+
+
+def test_a_board_of_real_scores() -> None:
+    qrels = make_qrels({"q1": {"a": 1}, "q2": {"b": 1}})
+    runs = [make_ranks({"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 2.0, "b": 1.0}}, qrels, "r")]
+    board = leaderboard(score_matrix(runs, qrels, Measure.parse("RR@10")))
+    assert board.rows[0].score == 0.75
