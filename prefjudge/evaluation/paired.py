@@ -1,0 +1,129 @@
+"""The p-values of the classical tests, from sums that describe each pair.
+
+Everything is two-sided and works on arrays: one element a pair. A pair without any difference has p = 1.
+"""
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, ndtr, stdtr, stdtrit
+
+Column = NDArray[np.float64]
+
+_EXACT_UP_TO = 50
+
+
+def t_test(total: Column, squares: Column, n: int) -> tuple[Column, Column]:
+    """Student's paired t test.
+
+    Parameters
+    ----------
+    total, squares : ndarray of float64, shape (pairs,)
+        The sum of the differences, and of their squares.
+    n : int
+        The number of queries, at least 2.
+
+    Returns
+    -------
+    t, p : ndarray of float64, shape (pairs,)
+        Where all differences are 0, t is 0 and p is 1. Where all are the same and not 0 there is no variance
+        to divide by: t is infinite, and p is that of the sign test, 2**(1 - n), which needs none.
+    """
+    spread = spread_of(total, squares, n)
+    varies = spread > 0
+    error = np.sqrt(np.where(varies, spread, 1.0) / n)
+    t = np.where(varies, total / n / error, np.where(total == 0, 0.0, np.copysign(np.inf, total)))
+    constant = np.where(total == 0, 1.0, 2.0 ** (1 - n))
+    return t, np.where(varies, np.minimum(2 * stdtr(n - 1, -np.abs(np.where(varies, t, 0.0))), 1.0), constant)
+
+
+def spread_of(total: Column, squares: Column, n: int) -> Column:
+    """Return the variance of the differences (n - 1 in the denominator); exactly 0 where all are equal."""
+    excess = n * squares - total * total
+    return np.where(excess > 1e-12 * n * squares, excess, 0.0) / (n * (n - 1))
+
+
+def t_quantile(n: int, level: float) -> float:
+    """Return how many standard errors a two-sided t interval at ``level`` reaches."""
+    return float(stdtrit(n - 1, 0.5 + level / 2))
+
+
+def sign_test(plus: Column, minus: Column) -> Column:
+    """Exact two-sided binomial test that either sign is as likely; queries without a difference are dropped.
+
+    Parameters
+    ----------
+    plus, minus : ndarray of float64, shape (pairs,)
+        How many differences are above and below 0.
+    """
+    n = plus + minus
+    fewer = np.minimum(plus, minus)
+    uneven = fewer < n - fewer
+    tail = betainc(np.maximum(n - fewer, 1.0), fewer + 1.0, 0.5)
+    return np.where(uneven, np.minimum(2 * tail, 1.0), 1.0)
+
+
+def signed_rank_test(rank_sum: Column, nonzero: Column, ties: Column) -> tuple[Column, Column]:
+    """Wilcoxon's signed-rank test: differences of 0 dropped, tied sizes given their average rank.
+
+    Up to 50 differences without ties, the exact distribution; else the normal approximation with the variance
+    corrected for ties and without correction for continuity.
+
+    Parameters
+    ----------
+    rank_sum : ndarray of float64, shape (pairs,)
+        The sum of the ranks of the differences above 0.
+    nonzero : ndarray of float64, shape (pairs,)
+        The number of differences that are not 0.
+    ties : ndarray of float64, shape (pairs,)
+        The sum of t**3 - t over the groups of t tied sizes.
+
+    Returns
+    -------
+    z, p : ndarray of float64, shape (pairs,)
+    """
+    variance = nonzero * (nonzero + 1) * (2 * nonzero + 1) / 24 - ties / 48
+    some = variance > 0
+    z = np.where(some, rank_sum - nonzero * (nonzero + 1) / 4, 0.0) / np.sqrt(np.where(some, variance, 1.0))
+    p = np.where(some, np.minimum(2 * ndtr(-np.abs(z)), 1.0), 1.0)
+    for n in np.unique(nonzero[(ties == 0) & (nonzero > 0) & (nonzero <= _EXACT_UP_TO)]):
+        rows = (nonzero == n) & (ties == 0)
+        below = _rank_sum_tail(int(n))
+        smaller = np.minimum(rank_sum[rows], n * (n + 1) / 2 - rank_sum[rows]).astype(np.int64)
+        p[rows] = np.minimum(2 * below[smaller], 1.0)
+    return z, p
+
+
+@cache
+def _rank_sum_tail(n: int) -> Column:
+    """Return P(W <= w) for w = 0 .. n(n+1)/2, where each of the ranks 1..n counts with probability 1/2."""
+    ways = np.zeros(n * (n + 1) // 2 + 1)
+    ways[0] = 1.0
+    for rank in range(1, n + 1):
+        ways[rank:] += ways[:-rank].copy()
+    return np.cumsum(ways) / 2.0**n
+
+
+def rank_sum_test(u: Column, n: int, ties: Column) -> tuple[Column, Column]:
+    """Wilcoxon's rank-sum (Mann-Whitney) test of two runs' scores as if they were independent samples.
+
+    The normal approximation with the variance corrected for ties and without correction for continuity.
+
+    Parameters
+    ----------
+    u : ndarray of float64, shape (pairs,)
+        How often a score of A is above a score of B over all n * n combinations; equal scores count one half.
+    n : int
+        The number of queries.
+    ties : ndarray of float64, shape (pairs,)
+        The sum of t**3 - t over the groups of t equal scores in both runs together.
+
+    Returns
+    -------
+    z, p : ndarray of float64, shape (pairs,)
+    """
+    variance = n * n / 12 * ((2 * n + 1) - ties / (2 * n * (2 * n - 1)))
+    some = variance > 1e-9 * n * n
+    z = np.where(some, u - n * n / 2, 0.0) / np.sqrt(np.where(some, variance, 1.0))
+    return z, np.where(some, np.minimum(2 * ndtr(-np.abs(z)), 1.0), 1.0)

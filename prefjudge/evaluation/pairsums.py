@@ -1,0 +1,208 @@
+"""The sums that describe the differences of each pair of runs: all that the classical tests need.
+
+Two ways lead to them. A measure with few values (RR@10 has 11) is counted: how often did A score u where B
+scored v? That table, one matrix product for all pairs, determines every test. Other measures are sorted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.runs import Codes
+from prefjudge.evaluation.grids import Grid, Matrix
+
+FEW = 24
+"""Up to so many distinct values a table is faster than sorting."""
+BLOCK = 1 << 20
+"""How many numbers a block of work may hold."""
+
+Column = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairSums:
+    """Sums over the queries for each pair of runs (a, b), of the differences a - b, in steps of the grid.
+
+    Attributes
+    ----------
+    n : int
+        The number of queries.
+    total, squares : ndarray of float64, shape (pairs,)
+        The sum of the differences and of their squares.
+    plus, minus : ndarray of float64, shape (pairs,)
+        How many differences are above and below 0.
+    rank_sum, rank_ties : ndarray of float64, shape (pairs,)
+        The sum of the ranks of the differences above 0 among the sizes of those that are not 0, and the sum
+        of t**3 - t over tied sizes.
+    u, u_ties : ndarray of float64, shape (pairs,)
+        How often a score of a is above a score of b over all combinations of queries (equal ones count one
+        half), and the sum of t**3 - t over equal scores of both.
+    """
+
+    n: int
+    total: Column
+    squares: Column
+    plus: Column
+    minus: Column
+    rank_sum: Column
+    rank_ties: Column
+    u: Column
+    u_ties: Column
+
+
+def pair_sums(grid: Grid, a: Codes, b: Codes, *, block: int = BLOCK) -> PairSums:
+    """Sum up pairs of runs.
+
+    Parameters
+    ----------
+    grid : Grid
+        Scores, shape (queries, runs).
+    a, b : ndarray of int32, shape (pairs,)
+        The columns of each pair.
+    block : int
+        How many numbers to work on at a time. It bounds memory and changes nothing in the result.
+    """
+    levels = few_levels(grid)
+    if levels is None:
+        return _join(
+            [sort_sums(grid, a[rows], b[rows]) for rows in _blocks(a.size, 2 * len(grid.values), block)]
+        )
+    hot = one_hot(grid, levels)
+    parts = []
+    for rows in _blocks(a.size, levels.size * levels.size, block):
+        parts.append(table_sums(pair_tables(hot, hot, a[rows], b[rows]), levels))
+    return _join(parts)
+
+
+def few_levels(grid: Grid) -> Column | None:
+    """Return the distinct scores, ascending, if they are few and exact; else None."""
+    if not grid.exact:
+        return None
+    levels = np.unique(grid.values)
+    small = float(np.abs(levels).max(initial=0.0)) < 1 << 16  # so that sums of squares stay whole
+    return levels if levels.size <= FEW and small else None
+
+
+def one_hot(grid: Grid, levels: Column) -> NDArray[np.float32]:
+    """Return shape (queries, runs, levels): 1 where the run has that score on that query."""
+    hot: NDArray[np.float32] = (grid.values[:, :, None] == levels).astype(np.float32)
+    return hot
+
+
+def pair_tables(left: NDArray[np.float32], right: NDArray[np.float32], a: Codes, b: Codes) -> Matrix:
+    """Count, for each pair, how often a has one score where b has another.
+
+    Parameters
+    ----------
+    left, right : ndarray of float32, shape (queries, runs, levels)
+        The one-hot scores; either may be weighted by a mask of queries. Exact up to 2**24 queries.
+
+    Returns
+    -------
+    ndarray of float64, shape (pairs, levels, levels)
+    """
+    n, _, width = left.shape
+    first, rows = np.unique(a, return_inverse=True)
+    second, columns = np.unique(b, return_inverse=True)
+    product = left[:, first].reshape(n, -1).T @ right[:, second].reshape(n, -1)
+    return product.reshape(first.size, width, second.size, width)[rows, :, columns].astype(np.float64)
+
+
+def table_sums(tables: Matrix, levels: Column) -> PairSums:
+    """Sum up pairs from their joint tables, shape (pairs, levels, levels); rows are a, columns are b."""
+    pairs, width, _ = tables.shape
+    difference = (levels[:, None] - levels[None, :]).ravel()
+    flat = tables.reshape(pairs, width * width)
+    sizes, size = np.unique(np.abs(difference), return_inverse=True)
+    member = (size[:, None] == np.arange(1, sizes.size)).astype(np.float64)
+    above = flat @ (member * (difference > 0)[:, None])
+    count = above + flat @ (member * (difference < 0)[:, None])
+    middle = np.cumsum(count, axis=1) - count + (count + 1) / 2
+    of_a, of_b = tables.sum(axis=2), tables.sum(axis=1)
+    return PairSums(
+        n=int(tables[0].sum()) if pairs else 0,
+        total=flat @ difference,
+        squares=flat @ (difference * difference),
+        plus=above.sum(axis=1),
+        minus=(count - above).sum(axis=1),
+        rank_sum=(above * middle).sum(axis=1),
+        rank_ties=_tie_term(count).sum(axis=1),
+        u=(of_a * (np.cumsum(of_b, axis=1) - of_b / 2)).sum(axis=1),
+        u_ties=_tie_term(of_a + of_b).sum(axis=1),
+    )
+
+
+def sort_sums(grid: Grid, a: Codes, b: Codes) -> PairSums:
+    """Sum up pairs of runs by sorting the differences of each."""
+    columns = np.ascontiguousarray(grid.values.T)
+    left, right = columns[a], columns[b]
+    difference = left - right
+    difference[np.abs(difference) <= 2 * grid.slack] = 0.0
+    n = difference.shape[1]
+    rank_sum, rank_ties = _signed_ranks(difference, 2 * grid.slack)
+    u, u_ties = _pooled_ranks(left, right, grid.slack)
+    return PairSums(
+        n=n,
+        total=difference.sum(axis=1),
+        squares=(difference * difference).sum(axis=1),
+        plus=(difference > 0).sum(axis=1).astype(np.float64),
+        minus=(difference < 0).sum(axis=1).astype(np.float64),
+        rank_sum=rank_sum,
+        rank_ties=rank_ties,
+        u=u,
+        u_ties=u_ties,
+    )
+
+
+def _signed_ranks(difference: Matrix, slack: float) -> tuple[Column, Column]:
+    size = np.abs(difference)
+    order = np.argsort(size, axis=1, kind="stable")
+    ranks, counts, row = _mid_ranks(np.take_along_axis(size, order, axis=1), slack)
+    zeros = (size == 0).sum(axis=1)
+    above = np.take_along_axis(difference, order, axis=1) > 0
+    rank_sum = np.where(above, ranks - zeros[:, None], 0.0).sum(axis=1)
+    ties = _row_sums(row, _tie_term(counts), len(size))
+    return rank_sum, ties - _tie_term(zeros.astype(np.float64))
+
+
+def _pooled_ranks(left: Matrix, right: Matrix, slack: float) -> tuple[Column, Column]:
+    n = left.shape[1]
+    both = np.concatenate([left, right], axis=1)
+    order = np.argsort(both, axis=1, kind="stable")
+    ranks, counts, row = _mid_ranks(np.take_along_axis(both, order, axis=1), slack)
+    u = np.where(order < n, ranks, 0.0).sum(axis=1) - n * (n + 1) / 2
+    return u, _row_sums(row, _tie_term(counts), len(both))
+
+
+def _mid_ranks(ascending: Matrix, slack: float) -> tuple[Matrix, Column, NDArray[np.signedinteger]]:
+    """Return the average rank of each element of sorted rows, and each group's size and row."""
+    rows, n = ascending.shape
+    fresh = np.ones((rows, n), dtype=np.bool_)
+    fresh[:, 1:] = np.diff(ascending, axis=1) > slack
+    start = np.flatnonzero(fresh)
+    counts = np.diff(start, append=rows * n).astype(np.float64)
+    ranks: Matrix = np.repeat(start % n + (counts + 1) / 2, counts.astype(np.intp)).reshape(rows, n)
+    return ranks, counts, start // n
+
+
+def _row_sums(row: NDArray[np.signedinteger], values: Column, rows: int) -> Column:
+    return np.bincount(row, weights=values, minlength=rows).astype(np.float64)
+
+
+def _tie_term(counts: Matrix) -> Matrix:
+    return counts * counts * counts - counts
+
+
+def _blocks(pairs: int, width: int, block: int) -> Iterator[slice]:
+    size = max(1, block // max(1, width))
+    for start in range(0, max(pairs, 1), size):
+        yield slice(start, start + size)
+
+
+def _join(parts: list[PairSums]) -> PairSums:
+    names = ("total", "squares", "plus", "minus", "rank_sum", "rank_ties", "u", "u_ties")
+    return PairSums(
+        n=parts[0].n, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    )

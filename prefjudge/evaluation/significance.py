@@ -1,0 +1,336 @@
+"""Significance of the differences between runs: one test, one correction, every pair at once."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.qrels import Scores
+from prefjudge.core.runs import Codes
+from prefjudge.errors import InputError
+from prefjudge.evaluation import paired, resampling
+from prefjudge.evaluation.corrections import Correction, adjust, check_resamples, resamples_needed
+from prefjudge.evaluation.grids import Grid, to_grid
+from prefjudge.evaluation.pairsums import BLOCK, PairSums, pair_sums
+
+Column = NDArray[np.float64]
+K = TypeVar("K", bound=StrEnum)
+
+
+class SignificanceTest(StrEnum):
+    """A two-sided test that two runs score alike."""
+
+    T = "t"
+    WILCOXON = "wilcoxon"
+    RANK_SUM = "rank-sum"
+    SIGN = "sign"
+    PERMUTATION = "permutation"
+    BOOTSTRAP = "bootstrap"
+
+
+VARIANTS = {
+    SignificanceTest.T: "Student's paired t test",
+    SignificanceTest.WILCOXON: (
+        "Wilcoxon signed-rank test: zeros dropped, average ranks; exact up to 50 untied differences, else "
+        "normal approximation with tie correction and no continuity correction"
+    ),
+    SignificanceTest.RANK_SUM: (
+        "Wilcoxon rank-sum test: normal approximation with tie correction and no continuity correction"
+    ),
+    SignificanceTest.SIGN: "sign test: exact binomial, equal scores dropped",
+    SignificanceTest.PERMUTATION: "sign-flip permutation test, p = (count + 1) / (resamples + 1)",
+    SignificanceTest.BOOTSTRAP: "bootstrap test of the shifted mean, p = (count + 1) / (resamples + 1)",
+}
+
+_TUKEY = "randomised Tukey HSD test, runs shuffled within queries, p = (count + 1) / (resamples + 1)"
+_SMALL = 30
+_LARGE = 1000
+_LEAST_RESAMPLES = 10_000
+_MOST_RESAMPLES = 1_000_000
+_RESAMPLED = (SignificanceTest.PERMUTATION, SignificanceTest.BOOTSTRAP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Significance:
+    """The verdicts of one test on pairs of runs: one element a pair, differences as ``a - b``.
+
+    Attributes
+    ----------
+    measure, qrels : str
+        What the scores are.
+    runs : tuple of str
+        The vocabulary of ``a`` and ``b``.
+    queries : int
+        How many queries each test rests on.
+    test : SignificanceTest
+    variant : str
+        The test in full, so that it can be repeated elsewhere.
+    reason : str
+        Why this test, where it was chosen by the number of queries; else empty.
+    correction : Correction
+    alpha : float
+    resamples : int
+        0 for the tests that need none.
+    a, b : ndarray of int32, shape (pairs,)
+    difference : ndarray of float64, shape (pairs,)
+        The mean of a minus the mean of b.
+    low, high : ndarray of float64, shape (pairs,)
+        The 1 - alpha interval of the difference, not adjusted for the number of pairs: Student's t, or the
+        percentiles of the bootstrap where that is the test.
+    effect : ndarray of float64, shape (pairs,)
+        The standardised mean difference: difference / standard deviation of the differences (Cohen's d_z);
+        0 for identical runs, infinite where all queries differ by the same amount.
+    wins, losses : ndarray of int64, shape (pairs,)
+        On how many queries a scores above and below b.
+    p, p_adjusted : ndarray of float64, shape (pairs,)
+    identical : ndarray of bool, shape (pairs,)
+        Whether the two runs score the same on every query; p is 1 then.
+    """
+
+    measure: str
+    qrels: str
+    runs: tuple[str, ...]
+    queries: int
+    test: SignificanceTest
+    variant: str
+    reason: str
+    correction: Correction
+    alpha: float
+    resamples: int
+    a: Codes
+    b: Codes
+    difference: Column
+    low: Column
+    high: Column
+    effect: Column
+    wins: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    p: Column
+    p_adjusted: Column
+    identical: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return int(self.a.size)
+
+    @property
+    def significant(self) -> NDArray[np.bool_]:
+        """Whether each pair differs significantly after the correction."""
+        return (self.p_adjusted <= self.alpha) & ~self.identical
+
+
+def all_pairs(runs: int) -> tuple[Codes, Codes]:
+    """Return each pair of columns once: a < b."""
+    a, b = np.triu_indices(runs, 1)
+    return a.astype(np.int32), b.astype(np.int32)
+
+
+def baseline_pairs(runs: int, baseline: int) -> tuple[Codes, Codes]:
+    """Return each other column paired with the baseline, which is ``b``: a difference above 0 beats it."""
+    others = np.array([run for run in range(runs) if run != baseline], dtype=np.int32)
+    return others, np.full(others.size, baseline, dtype=np.int32)
+
+
+def default_test(queries: int) -> tuple[SignificanceTest, str]:
+    """Choose a test by the number of queries, and say why.
+
+    The t test and the permutation test keep their level on every measure and size in the simulations of
+    Urbano, Lima and Hanjalic (SIGIR 2019), where the sign and signed-rank tests drift from it as queries grow
+    (also Ihemelandu and Ekstrand 2023). Below 30 queries the permutation test needs no normal approximation.
+    """
+    if queries < _SMALL:
+        return SignificanceTest.PERMUTATION, (
+            f"{queries} queries are too few for a normal approximation, so the permutation test is used"
+        )
+    reason = f"the t test keeps its level on {queries:,} queries"
+    if queries >= _LARGE:
+        reason += (
+            ", where the signed-rank and sign tests do not; with so many, small differences become "
+            "significant: read the effect beside the p-value"
+        )
+    return SignificanceTest.T, reason
+
+
+def compare_runs(
+    scores: Scores,
+    *,
+    baseline: str | None = None,
+    test: SignificanceTest | str | None = None,
+    correction: Correction | str = Correction.HOLM,
+    alpha: float = 0.05,
+    resamples: int | None = None,
+    rng: np.random.Generator,
+    block: int = BLOCK,
+) -> Significance:
+    """Test all pairs of runs, or every run against a baseline.
+
+    Parameters
+    ----------
+    scores : Scores
+        One measure of many runs.
+    baseline : str, optional
+        The run to compare the others with; without it, all pairs.
+    test : SignificanceTest, optional
+        Without it, the number of queries decides (`default_test`).
+    correction : Correction
+        ``TUKEY`` is the randomised Tukey HSD and stands for test and correction together.
+    alpha : float
+        The level of the verdicts and, as 1 - alpha, of the intervals.
+    resamples : int, optional
+        For the resampling tests; without it, at least 10,000 and twice what the correction needs.
+    rng : Generator
+        The source of the resamples. The same state gives the same result whatever ``block`` is.
+    block : int
+        How many numbers to hold at a time.
+
+    Raises
+    ------
+    InputError
+        For fewer than two queries or runs, an unknown baseline, or too few resamples for the correction.
+    """
+    correction = _named(Correction, correction, "correction")
+    _check(scores, baseline, alpha)
+    n = len(scores.queries)
+    chosen, reason = _choose(test, correction, n)
+    if baseline is None:
+        a, b = all_pairs(len(scores.runs))
+    else:
+        a, b = baseline_pairs(len(scores.runs), scores.runs.index(baseline))
+    resampled = chosen in _RESAMPLED or correction is Correction.TUKEY
+    count = _resamples(resamples, a.size, alpha, correction) if resampled else 0
+    grid = to_grid(scores.values)
+    sums = pair_sums(grid, a, b, block=block)
+    spread = np.sqrt(paired.spread_of(sums.total, sums.squares, n))
+    margin = paired.t_quantile(n, 1 - alpha) * spread / math.sqrt(n)
+    low, high = (sums.total / n - margin) * grid.unit, (sums.total / n + margin) * grid.unit
+    if correction is Correction.TUKEY:
+        p = _tukey(grid, sums, count, rng)
+    elif chosen is SignificanceTest.BOOTSTRAP:
+        p, low, high = _bootstrap(grid, sums, a, b, count, alpha, rng, block)
+    elif chosen is SignificanceTest.PERMUTATION:
+        flips = resampling.flipped_sums(grid, count, rng, block=block)
+        p = _share(resampling.count_reaching(flips, 0 * sums.total, sums.total, a, b, n * grid.slack), count)
+    else:
+        p = classical_p(chosen, sums)
+    identical = sums.plus + sums.minus == 0
+    p = np.where(identical, 1.0, p)
+    return Significance(
+        measure=scores.measure,
+        qrels=scores.qrels,
+        runs=scores.runs,
+        queries=n,
+        test=chosen,
+        variant=_TUKEY if correction is Correction.TUKEY else VARIANTS[chosen],
+        reason=reason,
+        correction=correction,
+        alpha=alpha,
+        resamples=count,
+        a=a,
+        b=b,
+        difference=sums.total / n * grid.unit,
+        low=low,
+        high=high,
+        effect=_effect(sums.total / n, spread),
+        wins=sums.plus.astype(np.int64),
+        losses=sums.minus.astype(np.int64),
+        p=p,
+        p_adjusted=adjust(p, correction),
+        identical=identical,
+    )
+
+
+def _choose(
+    test: SignificanceTest | str | None, correction: Correction, queries: int
+) -> tuple[SignificanceTest, str]:
+    if test is not None:
+        return _named(SignificanceTest, test, "test"), ""
+    if correction is Correction.TUKEY:
+        return SignificanceTest.PERMUTATION, ""
+    return default_test(queries)
+
+
+def classical_p(test: SignificanceTest, sums: PairSums) -> Column:
+    """Return the p-value of each pair under a test that needs no resamples."""
+    if test is SignificanceTest.T:
+        return paired.t_test(sums.total, sums.squares, sums.n)[1]
+    if test is SignificanceTest.SIGN:
+        return paired.sign_test(sums.plus, sums.minus)
+    if test is SignificanceTest.WILCOXON:
+        return paired.signed_rank_test(sums.rank_sum, sums.plus + sums.minus, sums.rank_ties)[1]
+    if test is SignificanceTest.RANK_SUM:
+        return paired.rank_sum_test(sums.u, sums.n, sums.u_ties)[1]
+    raise ValueError(f"{test} needs resamples")
+
+
+def _check(scores: Scores, baseline: str | None, alpha: float) -> None:
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is {alpha:g}", "It is a level between 0 and 1, such as 0.05.")
+    if len(scores.queries) < 2:
+        raise InputError(
+            f"{len(scores.queries)} judged query for {scores.measure}", "A test needs at least two queries."
+        )
+    if len(scores.runs) < 2:
+        raise InputError(f"{len(scores.runs)} run to compare", "Give at least two runs.")
+    if baseline is not None and baseline not in scores.runs:
+        raise InputError(f"no run is called {baseline!r}", f"The runs are: {', '.join(scores.runs)}.")
+
+
+def _named(kind: type[K], value: K | str, what: str) -> K:
+    try:
+        return kind(value)
+    except ValueError:
+        raise InputError(f"unknown {what}: {value!r}", f"Choose one of: {', '.join(kind)}.") from None
+
+
+def _resamples(given: int | None, pairs: int, alpha: float, correction: Correction) -> int:
+    if given is not None:
+        check_resamples(given, pairs, alpha, correction)
+        return given
+    wanted = max(_LEAST_RESAMPLES, 2 * resamples_needed(pairs, alpha, correction))
+    if wanted > _MOST_RESAMPLES:
+        raise InputError(
+            f"{pairs:,} pairs after {correction.value} need some {wanted:,} resamples",
+            "Name the number of resamples to go on, or use the t test or the tukey correction.",
+        )
+    return wanted
+
+
+def _bootstrap(
+    grid: Grid,
+    sums: PairSums,
+    a: Codes,
+    b: Codes,
+    count: int,
+    alpha: float,
+    rng: np.random.Generator,
+    block: int,
+) -> tuple[Column, Column, Column]:
+    trials = np.concatenate(list(resampling.bootstrap_sums(grid, count, rng, block=block))).T
+    p, low, high = np.empty(a.size), np.empty(a.size), np.empty(a.size)
+    width = max(1, BLOCK // count)
+    for at in range(0, a.size, width):
+        rows = slice(at, at + width)
+        difference = trials[a[rows]] - trials[b[rows]]
+        observed = sums.total[rows, None]
+        far = np.abs(difference - observed) >= np.abs(observed) - sums.n * grid.slack
+        p[rows] = _share(np.count_nonzero(far, axis=1), count)
+        ends = np.quantile(difference, [alpha / 2, 1 - alpha / 2], axis=1) / sums.n * grid.unit
+        low[rows], high[rows] = ends
+    return p, low, high
+
+
+def _tukey(grid: Grid, sums: PairSums, count: int, rng: np.random.Generator) -> Column:
+    ranges = resampling.permuted_ranges(grid, count, rng)
+    reach = np.abs(sums.total) - sums.n * grid.slack
+    return _share(count - np.searchsorted(ranges, reach, side="left"), count)
+
+
+def _share(reached: NDArray[np.integer], resamples: int) -> Column:
+    return (reached + 1) / (resamples + 1)
+
+
+def _effect(mean: Column, spread: Column) -> Column:
+    constant = np.where(mean == 0, 0.0, np.copysign(np.inf, mean))
+    return np.where(spread > 0, mean / np.where(spread > 0, spread, 1.0), constant)

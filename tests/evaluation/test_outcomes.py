@@ -1,0 +1,129 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from prefjudge.core.qrels import Scores
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+from prefjudge.evaluation.outcomes import Harm, outcomes_against, to_positions
+from prefjudge.evaluation.sentences import describe_outcomes
+
+
+def scores_at(positions: np.ndarray, runs: tuple[str, ...] | None = None) -> Scores:
+    values = np.where(positions > 0, 1.0 / np.maximum(positions, 1), 0.0)
+    return Scores(
+        measure="RR@100",
+        qrels="test",
+        queries=tuple(f"q{row}" for row in range(len(positions))),
+        runs=runs or tuple("ABCDEF"[: positions.shape[1]]),
+        values=values,
+        order=Order.SCORE,
+    )
+
+
+def column(*counts: tuple[int, int, int]) -> np.ndarray:
+    """Rows of (how many, position in A, position in B)."""
+    return np.array([[a, b] for count, a, b in counts for _ in range(count)])
+
+
+def test_each_outcome_is_counted() -> None:
+    (row,) = outcomes_against(scores_at(column((3, 0, 0), (5, 2, 0), (4, 0, 7), (6, 4, 2), (2, 1, 1))), "A")
+    assert (row.neither, row.only_a, row.only_b, row.both) == (3, 5, 4, 8)
+    assert (row.esl_a, row.esl_b) == (26 / 8, 14 / 8)
+    assert (row.rr_a, row.rr_b) == pytest.approx((3.5 / 8, 5 / 8))
+    assert row.difference == pytest.approx((4 / 7 + 5 - 2.5 - 3.5) / 20)
+
+
+def test_p_values_equal_scipys() -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
+    rng = np.random.default_rng(4)
+    positions = rng.geometric(0.08, size=(900, 2))
+    positions[positions > 100] = 0
+    positions[rng.random((900, 2)) < [0.15, 0.1]] = 0
+    (row,) = outcomes_against(scores_at(positions), "A")
+    a, b = positions.T
+    both = (a > 0) & (b > 0)
+    assert row.p_binomial == pytest.approx(stats.binomtest(row.only_b, row.only_a + row.only_b).pvalue)
+    signed = stats.wilcoxon(a[both] - b[both], method="approx", correction=False).pvalue
+    assert row.p_esl_signed_rank == pytest.approx(signed)
+    assert row.p_esl_t == pytest.approx(stats.ttest_rel(a[both], b[both]).pvalue)
+    assert row.p_rr_t == pytest.approx(stats.ttest_rel(1 / a[both], 1 / b[both]).pvalue)
+    rr = np.where(positions > 0, 1 / np.maximum(positions, 1), 0.0)
+    assert row.p_t == pytest.approx(stats.ttest_rel(rr[:, 0], rr[:, 1]).pvalue)
+    rank_sum = stats.mannwhitneyu(rr[:, 0], rr[:, 1], use_continuity=False, method="asymptotic").pvalue
+    assert row.p_rank_sum == pytest.approx(rank_sum)
+
+
+@pytest.mark.parametrize(
+    ("positions", "verdict"),
+    [
+        (column((40, 0, 2), (5, 2, 0), (60, 3, 1), (40, 1, 1)), Harm.BETTER),
+        (column((40, 0, 2), (5, 2, 0), (60, 3, 3), (20, 1, 1)), Harm.BETTER_ANSWERS),
+        (column((10, 0, 2), (10, 2, 0), (60, 5, 1), (20, 1, 1)), Harm.BETTER_RANKING),
+        (column((40, 0, 2), (5, 2, 0), (60, 1, 9), (20, 1, 1)), Harm.MIXED),
+        (column((5, 0, 2), (40, 2, 0), (60, 1, 1)), Harm.WORSE),
+        (column((5, 0, 2), (5, 2, 0), (60, 1, 1)), Harm.NOT_TOLD_APART),
+        (column((5, 0, 2), (5, 2, 0), (30, 1, 4), (30, 1, 1)), Harm.WORSE),
+    ],
+)
+def test_do_no_harm(positions: np.ndarray, verdict: Harm) -> None:
+    (row,) = outcomes_against(scores_at(positions), "A")
+    assert row.verdict is verdict
+    assert describe_outcomes(row).count("A") >= 1
+
+
+def test_the_level_is_divided_among_the_comparisons() -> None:
+    rng = np.random.default_rng(1)
+    rows = outcomes_against(scores_at(rng.integers(0, 9, size=(50, 5))), "C", alpha=0.04)
+    assert [row.b for row in rows] == ["A", "B", "D", "E"]
+    assert {row.alpha for row in rows} == {0.01}
+
+
+def test_runs_that_share_no_answer_have_no_expected_search_length() -> None:
+    (row,) = outcomes_against(scores_at(column((9, 1, 0), (4, 0, 1))), "A")
+    assert row.both == 0
+    assert math.isnan(row.esl_a)
+    assert row.p_esl_t == row.p_rr_signed_rank == 1.0
+    assert "no query is answered by both" in describe_outcomes(row)
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(np.int64, st.tuples(st.integers(2, 30), st.just(2)), elements=st.integers(0, 100)))
+def test_swapping_the_runs_mirrors_the_row(positions: np.ndarray) -> None:
+    (one,) = outcomes_against(scores_at(positions), "A")
+    (other,) = outcomes_against(scores_at(positions), "B")
+    assert one.neither + one.only_a + one.only_b + one.both == one.queries
+    assert (one.only_a, one.only_b, one.both) == (other.only_b, other.only_a, other.both)
+    for name in (
+        "p_t",
+        "p_signed_rank",
+        "p_rank_sum",
+        "p_binomial",
+        "p_esl_t",
+        "p_esl_signed_rank",
+        "p_rr_t",
+    ):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-9), name
+    assert (one.verdict is Harm.MIXED) == (other.verdict is Harm.MIXED)
+    assert (one.verdict is Harm.NOT_TOLD_APART) == (other.verdict is Harm.NOT_TOLD_APART)
+
+
+def test_positions_come_back_from_reciprocal_ranks() -> None:
+    positions = np.arange(0, 1001).reshape(-1, 1)
+    assert np.array_equal(to_positions(scores_at(positions)), positions)
+
+
+def test_only_reciprocal_ranks_can_be_broken_down() -> None:
+    scores = scores_at(np.ones((3, 2), dtype=np.int64))
+    scores.values[1, 1] = 0.7
+    with pytest.raises(InputError, match="not a reciprocal rank"):
+        outcomes_against(scores, "A")
+
+
+def test_an_unknown_run_is_named() -> None:
+    with pytest.raises(InputError, match="'Z'"):
+        outcomes_against(scores_at(np.ones((3, 2), dtype=np.int64)), "A", ["Z"])

@@ -1,0 +1,280 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from prefjudge.core.qrels import Scores
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+from prefjudge.evaluation.sentences import describe_pair
+from prefjudge.evaluation.significance import Significance, compare_runs
+
+stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
+
+CLASSICAL = ("t", "wilcoxon", "rank-sum", "sign")
+ALL = (*CLASSICAL, "permutation", "bootstrap")
+
+
+def scores_of(values: np.ndarray, measure: str = "RR@10") -> Scores:
+    return Scores(
+        measure=measure,
+        qrels="test",
+        queries=tuple(f"q{row}" for row in range(values.shape[0])),
+        runs=tuple(f"r{column}" for column in range(values.shape[1])),
+        values=values.astype(np.float64),
+        order=Order.SCORE,
+    )
+
+
+def reciprocal(seed: int, queries: int, runs: int, deepest: int = 10) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    rank = 1 + rng.geometric(np.linspace(0.25, 0.45, runs), size=(queries, runs))
+    rank -= rng.random((queries, runs)) < 0.4
+    return np.where(rank <= deepest, 1.0 / rank, 0.0)
+
+
+def continuous(seed: int, queries: int, runs: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.clip(rng.beta(2, 3, size=(queries, 1)) + rng.normal(0, 0.15, size=(queries, runs)), 0, 1)
+
+
+def run(values: np.ndarray, test: str, **options: object) -> Significance:
+    options = {"rng": np.random.default_rng(5), "correction": "none", **options}
+    return compare_runs(scores_of(values), test=test, **options)  # type: ignore[arg-type]
+
+
+def oracle(test: str, a: np.ndarray, b: np.ndarray, whole: int | None) -> float:
+    """scipy, on whole numbers where the scores are fractions, so that it sees true ties."""
+    if whole is not None:
+        a, b = np.rint(a * whole), np.rint(b * whole)
+    difference = a - b
+    if test == "t":
+        return stats.ttest_rel(a, b).pvalue
+    if test == "sign":
+        plus, minus = int(np.sum(difference > 0)), int(np.sum(difference < 0))
+        return stats.binomtest(plus, plus + minus).pvalue
+    if test == "wilcoxon":
+        nonzero = difference[difference != 0]
+        untied = len(np.unique(np.abs(nonzero))) == len(nonzero)
+        method = "exact" if untied and len(nonzero) <= 50 else "approx"
+        return stats.wilcoxon(difference, method=method, correction=False, zero_method="wilcox").pvalue
+    return stats.mannwhitneyu(a, b, use_continuity=False, method="asymptotic").pvalue
+
+
+@pytest.mark.parametrize("test", CLASSICAL)
+@pytest.mark.parametrize(
+    ("values", "whole"),
+    [
+        (reciprocal(1, 200, 6), 2520),
+        (reciprocal(2, 37, 5, deepest=18), 232_792_560),
+        (continuous(3, 150, 5), None),
+        (continuous(4, 41, 5), None),
+    ],
+    ids=["RR@10", "RR@20", "nDCG-150", "nDCG-41"],
+)
+def test_p_values_equal_scipys(test: str, values: np.ndarray, whole: int | None) -> None:
+    result = run(values, test)
+    expected = [
+        oracle(test, values[:, a], values[:, b], whole) for a, b in zip(result.a, result.b, strict=True)
+    ]
+    np.testing.assert_allclose(result.p, expected, rtol=1e-7, atol=1e-300)
+
+
+def test_signed_rank_sees_true_ties_of_deep_reciprocal_ranks() -> None:
+    from fractions import Fraction
+
+    values = reciprocal(6, 400, 2, deepest=100)
+    rank = np.rint(1 / np.where(values > 0, values, 1.0)).astype(int)
+    fractions = [
+        [Fraction(1, int(rank[q, r])) if values[q, r] > 0 else Fraction(0) for r in range(2)]
+        for q in range(400)
+    ]
+    exact = [a - b for a, b in fractions]
+    place = {size: number for number, size in enumerate(sorted({abs(d) for d in exact}))}
+    coded = np.array([np.sign(float(d)) * place[abs(d)] for d in exact])
+    expected = stats.wilcoxon(coded, method="approx", correction=False).pvalue
+    assert run(values, "wilcoxon").p[0] == pytest.approx(expected, rel=1e-9, abs=0)
+    assert stats.wilcoxon(values[:, 0] - values[:, 1], method="approx").pvalue != pytest.approx(
+        expected, rel=1e-6
+    )
+
+
+def test_permutation_converges_to_the_exact_randomisation_test() -> None:
+    values = reciprocal(7, 9, 2)
+    difference = np.rint((values[:, 0] - values[:, 1]) * 2520)
+    signs = np.array(np.meshgrid(*[[1, -1]] * 9)).reshape(9, -1).T
+    exact = np.mean(np.abs(signs @ difference) >= abs(difference.sum()))
+    assert run(values, "permutation", resamples=200_000).p[0] == pytest.approx(exact, abs=0.005)
+
+
+def test_bootstrap_agrees_with_a_plain_loop() -> None:
+    values = continuous(8, 40, 2)
+    difference = values[:, 0] - values[:, 1]
+    rng = np.random.default_rng(0)
+    means = difference[rng.integers(0, 40, size=(20_000, 40))].mean(axis=1)
+    result = run(values, "bootstrap", resamples=20_000)
+    plain = np.mean(np.abs(means - difference.mean()) >= abs(difference.mean()))
+    assert result.p[0] == pytest.approx(plain, abs=0.01)
+    ends = np.quantile(means, [0.025, 0.975])
+    np.testing.assert_allclose([result.low[0], result.high[0]], ends, atol=0.004)
+
+
+def test_randomised_tukey_agrees_with_a_plain_loop() -> None:
+    values = continuous(9, 25, 4)
+    rng = np.random.default_rng(0)
+    ranges = np.array([np.ptp(rng.permuted(values, axis=1).mean(axis=0)) for _ in range(4_000)])
+    result = compare_runs(
+        scores_of(values), correction="tukey", resamples=4_000, rng=np.random.default_rng(3)
+    )
+    expected = [np.mean(ranges >= abs(d)) for d in result.difference]
+    np.testing.assert_allclose(result.p_adjusted, expected, atol=0.03)
+    assert "Tukey" in result.variant
+
+
+def test_interval_and_effect_are_students() -> None:
+    values = continuous(10, 60, 3)
+    result = run(values, "t", alpha=0.1)
+    for pair, (a, b) in enumerate(zip(result.a, result.b, strict=True)):
+        difference = values[:, a] - values[:, b]
+        ends = stats.ttest_rel(values[:, a], values[:, b]).confidence_interval(0.9)
+        np.testing.assert_allclose([result.low[pair], result.high[pair]], ends, atol=1e-9)
+        assert result.effect[pair] == pytest.approx(difference.mean() / difference.std(ddof=1))
+
+
+@pytest.mark.parametrize("test", ALL)
+def test_identical_runs_are_identical_and_constant_shifts_are_not_nan(test: str) -> None:
+    base = np.tile([0.5, 1.0, 0.0, 0.25, 0.2], 4)
+    result = run(np.stack([base, base, base + 0.5], axis=1), test)
+    assert result.identical.tolist() == [True, False, False]
+    assert result.p[0] == 1.0
+    assert not result.significant[0]
+    assert np.isfinite(result.p).all()
+    assert (result.p[1:] <= 0.05).all()
+    assert "the same RR@10 on all 20 queries" in describe_pair(result, 0)
+
+
+@pytest.mark.parametrize("test", ALL)
+@pytest.mark.parametrize("values", [reciprocal(11, 130, 7), continuous(12, 130, 7)], ids=["RR@10", "nDCG"])
+def test_blocks_change_nothing(test: str, values: np.ndarray) -> None:
+    options = {"resamples": 700} if test in ("permutation", "bootstrap") else {}
+    whole = run(values, test, **options)
+    for block in (1, 97, 5_000):
+        parts = run(values, test, block=block, **options)
+        for name in ("p", "low", "high", "effect", "difference"):
+            assert np.array_equal(getattr(whole, name), getattr(parts, name)), name
+
+
+@pytest.mark.parametrize("test", ALL)
+def test_a_seed_repeats_and_swapping_the_runs_mirrors(test: str) -> None:
+    values = reciprocal(13, 60, 2)
+    first, again, mirrored = run(values, test), run(values, test), run(values[:, ::-1], test)
+    assert np.array_equal(first.p, again.p)
+    assert np.array_equal(first.p, mirrored.p) or test == "rank-sum"
+    np.testing.assert_allclose(first.p, mirrored.p, rtol=1e-12)
+    np.testing.assert_allclose(first.difference, -mirrored.difference)
+    np.testing.assert_allclose([first.low, first.high], [-mirrored.high, -mirrored.low], atol=1e-12)
+    assert (first.wins, first.losses) == (mirrored.losses, mirrored.wins)
+
+
+SMALL = arrays(np.int64, st.tuples(st.integers(2, 25), st.integers(2, 4)), elements=st.integers(0, 10))
+
+
+@settings(max_examples=60, deadline=None)
+@given(SMALL, st.sampled_from(CLASSICAL), st.randoms(use_true_random=False))
+def test_the_order_of_queries_does_not_matter(ranks: np.ndarray, test: str, random: object) -> None:
+    values = np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
+    order = np.random.default_rng(random.randrange(1 << 30)).permutation(len(values))  # type: ignore[attr-defined]
+    one, other = run(values, test), run(values[order], test)
+    assert np.array_equal(one.p, other.p)
+    assert ((one.p >= 0) & (one.p <= 1)).all()
+    assert np.array_equal(one.identical, one.p_adjusted[:] == 1.0) or not one.identical.all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(SMALL, st.sampled_from(CLASSICAL))
+def test_counting_and_sorting_agree(ranks: np.ndarray, test: str) -> None:
+    from prefjudge.evaluation import pairsums
+    from prefjudge.evaluation.grids import to_grid
+    from prefjudge.evaluation.significance import SignificanceTest, all_pairs, classical_p
+
+    values = np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
+    grid = to_grid(values)
+    assert grid.exact
+    a, b = all_pairs(values.shape[1])
+    counted, sorted_ = pairsums.pair_sums(grid, a, b), pairsums.sort_sums(grid, a, b)
+    for name in ("total", "squares", "plus", "minus", "rank_sum", "rank_ties", "u", "u_ties"):
+        assert np.array_equal(getattr(counted, name), getattr(sorted_, name)), name
+    chosen = SignificanceTest(test)
+    assert np.array_equal(classical_p(chosen, counted), classical_p(chosen, sorted_))
+
+
+def test_a_baseline_is_compared_with_every_other_run() -> None:
+    values = reciprocal(14, 80, 4)
+    result = compare_runs(scores_of(values), baseline="r2", test="t", rng=np.random.default_rng(0))
+    assert [result.runs[a] for a in result.a] == ["r0", "r1", "r3"]
+    assert {result.runs[b] for b in result.b} == {"r2"}
+    assert result.difference[0] == pytest.approx(values[:, 0].mean() - values[:, 2].mean())
+
+
+def test_the_test_depends_on_the_number_of_queries_and_says_so() -> None:
+    def choose(queries: int) -> Significance:
+        return compare_runs(scores_of(reciprocal(15, queries, 2)), rng=np.random.default_rng(0))
+
+    few, some, many = choose(12), choose(53), choose(1200)
+    assert (few.test, some.test, many.test) == ("permutation", "t", "t")
+    assert "12 queries" in few.reason
+    assert "effect" in many.reason
+    assert "effect" not in some.reason
+
+
+def test_too_few_resamples_are_refused_with_the_number_needed() -> None:
+    values = continuous(16, 20, 10)
+    with pytest.raises(InputError, match="100 resamples") as refused:
+        run(values, "permutation", correction="holm", resamples=100)
+    assert "899 resamples" in refused.value.hint
+    assert run(values, "permutation", correction="holm", resamples=899).resamples == 899
+    assert run(values, "permutation", correction="holm").resamples == 10_000
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda options: options.update(test="anova"), "unknown test"),
+        (lambda options: options.update(correction="none of them"), "unknown correction"),
+        (lambda options: options.update(baseline="r9"), "no run is called 'r9'"),
+        (lambda options: options.update(alpha=0.0), "alpha"),
+    ],
+)
+def test_wrong_options_are_named(change: Callable[[dict[str, object]], None], match: str) -> None:
+    options: dict[str, object] = {"rng": np.random.default_rng(0)}
+    change(options)
+    with pytest.raises(InputError, match=match):
+        compare_runs(scores_of(reciprocal(1, 10, 3)), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("shape", "match"), [((1, 3), "two queries"), ((5, 1), "two runs")])
+def test_too_little_to_compare_is_refused(shape: tuple[int, int], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        compare_runs(scores_of(np.zeros(shape)), rng=np.random.default_rng(0))
+
+
+def test_a_score_that_is_not_a_number_is_refused() -> None:
+    values = reciprocal(1, 10, 3)
+    values[4, 2] = np.nan
+    with pytest.raises(InputError, match="row 4, column 2"):
+        compare_runs(scores_of(values), rng=np.random.default_rng(0))
+
+
+def test_sentences_say_who_is_ahead() -> None:
+    values = np.zeros((100, 2))
+    values[:60, 1] = 1.0
+    values[60:70, 0] = 0.5
+    result = run(values, "t")
+    sentence = describe_pair(result, 0)
+    assert sentence.startswith("r1 is significantly better: 0.5500 RR@10 above r0 (95 % interval 0.4")
+    assert sentence.endswith("100 queries), p < 0.0001.")
+    tied = describe_pair(run(reciprocal(20, 20, 2), "t", alpha=1e-6), 0)
+    assert "not told apart" in tied
