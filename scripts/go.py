@@ -37,7 +37,8 @@ def install(extra: str) -> None:
     """Make .venv and install prefjudge into it, unless that was done for this pyproject.toml."""
     digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
     stamp = VENV / f".installed-{extra or 'core'}"
-    if PYTHON.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
+    done = [stamp] if extra else [*VENV.glob(".installed-*")]  # any extra brings the core
+    if PYTHON.exists() and any(mark.exists() and mark.read_text(encoding="utf-8") == digest for mark in done):
         return
     what = f".[{extra}]" if extra else "."
     print(f"go.py: installing prefjudge ({what}) into {VENV}; this is done once", file=sys.stderr, flush=True)
