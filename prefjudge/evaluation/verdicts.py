@@ -1,0 +1,84 @@
+"""Verdicts: what the votes on a pair of passages say, looked up for many pairs at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.runs import encode
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """The votes on each judged pair, by query.
+
+    Documents and queries are codes of the vocabularies that the verdicts were made for.
+
+    Attributes
+    ----------
+    key : ndarray of int64, shape (pairs,)
+        One number for (query, smaller doc code, greater doc code), ascending.
+    smaller, greater, ties : ndarray of int64, shape (pairs,)
+        How many votes went to the document with the smaller code, to the other, and to neither.
+    width : int
+        How many documents the vocabulary holds.
+    """
+
+    key: Integers
+    smaller: Integers
+    greater: Integers
+    ties: Integers
+    width: int
+
+    def votes(self, query: Integers, a: Integers, b: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the votes for ``a``, for ``b`` and for neither; 0 for a pair that was never judged.
+
+        Parameters
+        ----------
+        query, a, b : ndarray of int64, shape (n,)
+            Codes; a negative document is one that does not exist.
+
+        Returns
+        -------
+        for_a, for_b, for_neither : ndarray of int64, shape (n,)
+        """
+        wanted = pair_key(query, a, b, self.width)
+        slot = np.minimum(np.searchsorted(self.key, wanted), max(self.key.size - 1, 0))
+        known = (a >= 0) & (b >= 0) & (a != b)
+        if not self.key.size:
+            known &= False
+            slot, counts = slot[known], np.zeros((3, 0), dtype=np.int64)
+        else:
+            known &= self.key[slot] == wanted
+            counts = np.stack([self.smaller, self.greater, self.ties])[:, slot[known]]
+        out = np.zeros((3, query.size), dtype=np.int64)
+        swapped = a[known] > b[known]
+        out[0, known] = np.where(swapped, counts[1], counts[0])
+        out[1, known] = np.where(swapped, counts[0], counts[1])
+        out[2, known] = counts[2]
+        return out[0], out[1], out[2]
+
+
+def pair_key(query: Integers, a: Integers, b: Integers, width: int) -> Integers:
+    """Return one number for a query and an unordered pair of documents."""
+    return (query * width + np.minimum(a, b)) * width + np.maximum(a, b)
+
+
+def verdicts(judgments: Judgments, queries: Sequence[str], docs: Sequence[str]) -> Verdicts:
+    """Count the votes on each pair, in the codes of the given vocabularies.
+
+    Judgments on queries or documents that the vocabularies do not hold are left out.
+    """
+    query = encode(judgments.queries, queries).astype(np.int64)[judgments.query]
+    code = encode(judgments.docs, docs).astype(np.int64)
+    left, right = code[judgments.left], code[judgments.right]
+    known = (query >= 0) & (left >= 0) & (right >= 0)
+    query, left, right, choice = query[known], left[known], right[known], judgments.choice[known]
+    key, pair = np.unique(pair_key(query, left, right, len(docs)), return_inverse=True)
+    for_smaller = np.where(left < right, choice, -choice)
+    counts = [np.bincount(pair[for_smaller == sign], minlength=key.size) for sign in (1, -1, 0)]
+    return Verdicts(key=key, smaller=counts[0], greater=counts[1], ties=counts[2], width=len(docs))

@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.qrels import Qrels
+from prefjudge.core.runs import Heads, Order
+from prefjudge.errors import InputError
+from prefjudge.evaluation.winratio import WinRatio, WinRatios, binomial_p, win_ratios
+from prefjudge.render.tables import Bold, to_csv
+from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
+
+from .samples import make_qrels
+
+Vote = tuple[str, str, str, int]
+
+
+def make_judgments(votes: list[Vote]) -> Judgments:
+    queries = tuple(dict.fromkeys(vote[0] for vote in votes))
+    docs = tuple(dict.fromkeys(doc for vote in votes for doc in vote[1:3]))
+    return Judgments(
+        queries=queries,
+        docs=docs,
+        workers=(),
+        query=np.array([queries.index(vote[0]) for vote in votes], dtype=np.int32),
+        left=np.array([docs.index(vote[1]) for vote in votes], dtype=np.int32),
+        right=np.array([docs.index(vote[2]) for vote in votes], dtype=np.int32),
+        choice=np.array([vote[3] for vote in votes], dtype=np.int8),
+        strength=np.ones(len(votes), dtype=np.int8),
+        worker=np.full(len(votes), -1, dtype=np.int32),
+    )
+
+
+def make_heads(tops: dict[str, dict[str, str]]) -> Heads:
+    """Turn {run: {query: top document}} into heads, with a second document that must not matter."""
+    queries = tuple(dict.fromkeys(query for run in tops.values() for query in run))
+    docs = tuple(dict.fromkeys([*(doc for run in tops.values() for doc in run.values()), "second"]))
+    rows = [
+        (number, queries.index(query), docs.index(doc), position)
+        for number, run in enumerate(tops.values())
+        for query, top in run.items()
+        for position, doc in ((1, top), (2, "second"))
+    ]
+    table = np.array(rows, dtype=np.int32).reshape(-1, 4)
+    return Heads(
+        runs=tuple(tops),
+        queries=queries,
+        docs=docs,
+        run=table[:, 0],
+        query=table[:, 1],
+        doc=table[:, 2],
+        position=table[:, 3],
+        score=np.zeros(len(table)),
+        order=Order.SCORE,
+    )
+
+
+TOPS = {
+    "A": {"1": "x", "2": "x", "3": "x", "4": "x", "5": "x"},
+    "B": {"1": "y", "2": "y", "3": "y", "4": "x", "5": "y"},
+    "C": {"1": "x", "2": "z"},
+}
+VOTES: list[Vote] = [
+    ("1", "x", "y", 1),
+    ("1", "y", "x", 1),
+    ("1", "y", "x", -1),  # x by 2 to 1
+    ("2", "x", "y", -1),  # y
+    ("2", "z", "x", 1),  # z
+    ("3", "x", "y", 1),
+    ("3", "x", "y", -1),
+    ("3", "y", "x", 0),  # undecided
+    ("9", "x", "y", 1),  # a query of no run
+    ("5", "p", "q", 1),  # a pair of no run
+]
+
+
+def pair(result: WinRatios, a: str, b: str) -> WinRatio:
+    return next(one for one in result.pairs if (one.a, one.b) == (a, b))
+
+
+def test_one_outcome_a_query() -> None:
+    result = win_ratios(make_judgments(VOTES), make_heads(TOPS))
+    ab, ac, bc = (pair(result, *names) for names in ("AB", "AC", "BC"))
+    assert (ab.wins_a, ab.wins_b, ab.ties, ab.same, ab.unjudged) == (1, 1, 1, 1, 1)
+    assert (ac.wins_a, ac.wins_b, ac.ties, ac.same, ac.unjudged) == (0, 1, 0, 1, 3)
+    assert (bc.wins_a, bc.wins_b, bc.ties) == (0, 1, 0)
+    assert result.wins == {"A": 0, "B": 0, "C": 2}
+    assert result.queries == 5
+    assert (ab.p, ac.p, ac.p_bonferroni, ab.ratio) == (1, 1, 1, 0.5)
+
+
+def test_every_vote_counts_by_itself() -> None:
+    ab = pair(win_ratios(make_judgments(VOTES), make_heads(TOPS), count="votes"), "A", "B")
+    assert (ab.wins_a, ab.wins_b, ab.ties) == (3, 3, 1)
+
+
+def test_only_the_queries_asked_for() -> None:
+    result = win_ratios(make_judgments(VOTES), make_heads(TOPS), queries={"2"})
+    assert (result.queries, pair(result, "A", "B").wins_b, pair(result, "A", "B").unjudged) == (1, 1, 0)
+
+
+def test_the_perfect_ranking_shows_the_best_qrel_and_the_first_among_equals() -> None:
+    qrels = make_qrels({"1": {"x": 1, "y": 3}, "2": {"x": 1, "z": 1}, "3": {"x": 0}})
+    result = win_ratios(make_judgments(VOTES), make_heads(TOPS), qrels)
+    assert result.runs == ("perfect ranking", "A", "B", "C")
+    first = pair(result, "perfect ranking", "A")
+    assert (first.wins_a, first.wins_b, first.same, first.unjudged) == (0, 1, 1, 3)
+
+
+def test_without_judgments_nobody_wins() -> None:
+    result = win_ratios(make_judgments([]), make_heads(TOPS))
+    assert set(result.wins.values()) == {0}
+    assert all(one.p == 1 and np.isnan(one.ratio) for one in result.pairs)
+    assert "–" not in to_csv(winratio_list(result))
+
+
+def test_a_single_run_is_refused() -> None:
+    with pytest.raises(InputError, match="only one"):
+        win_ratios(make_judgments(VOTES), make_heads({"A": {"1": "x"}}))
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), min_size=1, max_size=20))
+def test_the_binomial_test_is_scipys(counts: list[tuple[int, int]]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    wins, losses = (np.array(column) for column in zip(*counts, strict=True))
+    expected = [stats.binomtest(a, a + b).pvalue if a + b else 1.0 for a, b in counts]
+    np.testing.assert_allclose(binomial_p(wins, losses), expected, rtol=1e-9)
+
+
+queries = st.sampled_from(["1", "2", "3"])
+docs = st.sampled_from("wxyz")
+votes = st.lists(
+    st.tuples(queries, docs, docs, st.sampled_from([-1, 0, 1])).filter(lambda vote: vote[1] != vote[2]),
+    max_size=30,
+)
+tops = st.fixed_dictionaries({run: st.dictionaries(queries, docs) for run in "AB"})
+
+
+@given(votes, tops, st.booleans())
+def test_equals_the_slow_count(votes: list[Vote], tops: dict[str, dict[str, str]], with_qrels: bool) -> None:
+    qrels: Qrels | None = make_qrels({"1": {"w": 1}, "2": {"z": 2, "x": 2}}) if with_qrels else None
+    everything = dict(tops)
+    if with_qrels:
+        everything = {"perfect ranking": {"1": "w", "2": "z"}, **tops}
+    result = win_ratios(make_judgments(votes), make_heads(tops), qrels)
+    for one in result.pairs:
+        wins = losses = ties = 0
+        for query in "123":
+            a, b = everything[one.a].get(query), everything[one.b].get(query)
+            net = judged = 0
+            for voted, left, right, choice in votes:
+                if voted == query and {a, b} == {left, right}:
+                    judged += 1
+                    net += choice if left == a else -choice
+            wins += net > 0
+            losses += net < 0
+            ties += bool(judged and not net)
+        assert (one.wins_a, one.wins_b, one.ties) == (wins, losses, ties)
+        assert one.wins_a + one.wins_b + one.ties + one.same + one.unjudged == result.queries
+
+
+def test_the_matrix_shows_how_the_column_beats_the_row() -> None:
+    votes: list[Vote] = [(str(number), "x", "y", 1) for number in range(20)] + [("20", "x", "y", -1)]
+    runs = {"A": {str(n): "x" for n in range(21)}, "B": {str(n): "y" for n in range(21)}}
+    table = winratio_matrix(win_ratios(make_judgments(votes), make_heads(runs)))
+    assert [column.heading for column in table.columns] == ["beaten", "A", "B"]
+    assert table.rows == (
+        ("A", None, Bold(pytest.approx(1 / 21))),
+        ("B", Bold(20 / 21), None),
+        ("wins", "1", "0"),
+    )
