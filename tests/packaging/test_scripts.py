@@ -1,0 +1,60 @@
+"""The scripts that people and CI start with."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "scripts" / script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("arguments", "code"), [((), 2), (("fly",), 2), (("--help",), 0)])
+def test_go_explains_itself(arguments: tuple[str, ...], code: int) -> None:
+    done = run("go.py", *arguments)
+    assert done.returncode == code
+    assert "scripts/go.py demo" in done.stdout
+
+
+def test_go_says_which_python_it_needs(tmp_path: Path) -> None:
+    """An old Python is told so, in a syntax that it can read."""
+    script = str(ROOT / "scripts" / "go.py")
+    old = tmp_path / "old.py"
+    old.write_text(
+        "import runpy, sys\n"
+        f"sys.version_info, sys.argv = (3, 9, 2), [{script!r}, 'demo']\n"
+        f"runpy.run_path({script!r}, run_name='__main__')\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(old)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "needs Python 3.11 or newer" in done.stderr
+
+
+def test_check_refuses_a_step_that_it_does_not_have() -> None:
+    done = run("check", "lint", "fly")
+    assert done.returncode == 2
+    assert "no such step: fly" in done.stderr
+
+
+def test_check_fails_when_a_step_fails_and_says_which(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts" / "check"
+    script.write_bytes((ROOT / "scripts" / "check").read_bytes())
+    (tmp_path / "ruff.toml").write_text('lint.select = ["F"]\n', encoding="utf-8")
+    (tmp_path / "crooked.py").write_text("x=1\n", encoding="utf-8")
+    command = [sys.executable, str(script)]
+    failed = subprocess.run([*command, "format", "lint"], capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    assert "crooked.py" in failed.stdout
+    assert [line.split()[:2] for line in failed.stdout.splitlines()[-2:]] == [
+        ["format", "FAILED"],
+        ["lint", "ok"],
+    ]
+    (tmp_path / "crooked.py").write_text("x = 1\n", encoding="utf-8")
+    assert subprocess.run([*command, "format"], capture_output=True, check=False).returncode == 0
