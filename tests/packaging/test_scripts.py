@@ -46,7 +46,7 @@ def test_check_fails_when_a_step_fails_and_says_which(tmp_path: Path) -> None:
     (tmp_path / "scripts").mkdir()
     script = tmp_path / "scripts" / "check"
     script.write_bytes((ROOT / "scripts" / "check").read_bytes())
-    (tmp_path / "ruff.toml").write_text('lint.select = ["F"]\n', encoding="utf-8")
+    (tmp_path / "ruff.toml").write_text('line-length = 110\nlint.select = ["F"]\n', encoding="utf-8")
     (tmp_path / "crooked.py").write_text("x=1\n", encoding="utf-8")
     command = [sys.executable, str(script)]
     failed = subprocess.run([*command, "format", "lint"], capture_output=True, text=True, check=False)
