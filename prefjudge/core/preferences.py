@@ -8,12 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.counting import Flags, Floats, Standing, Weights, wins
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.matrices import reachable, vote_matrices
 from prefjudge.core.pairs import Pairs
 from prefjudge.core.pools import Pools
 from prefjudge.core.qrels import Qrels
-from prefjudge.core.rules import RULES, Flags, Floats, Standing, Weights, wins
+from prefjudge.core.rules import RULES
 from prefjudge.core.runs import Codes
 from prefjudge.core.tournament import BLOCK_ROWS, Index, Tournaments, tournaments
 
@@ -228,9 +229,9 @@ def resolve_all(
     parts: dict[str, list[_Part]] = {rule: [] for rule in rules}
     for block in tournaments(judgments, pools=pools, asked=asked, block_rows=block_rows):
         won, comparisons = wins(block, weights), block.comparisons()
-        fallback = RULES[sparse_rule](block, weights) if sparse_rule else None
+        fallback = RULES[sparse_rule](block, weights, won) if sparse_rule else None
         for rule in parts:
-            standing = RULES[rule](block, weights)
+            standing = RULES[rule](block, weights, won)
             parts[rule].append(
                 _resolve_block(
                     block, standing, standing if rule == "unbeaten" else fallback, won, comparisons

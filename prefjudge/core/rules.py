@@ -1,140 +1,17 @@
-"""Rules: how the votes of a tournament become its winners.
+"""Rules: every way to resolve a tournament, by its name."""
 
-Every rule takes a block of tournaments and returns a :class:`Standing`: a score for each candidate, and
-whether it is among the winners. Whether enough was judged is not a rule's concern.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-
-from prefjudge.core.tournament import Tournaments
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """What a vote is worth.
-
-    Attributes
-    ----------
-    ties : float
-        What a tie is worth to each side: 0, or a half.
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-    """
-
-    ties: float = 0.0
-    strengths: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """The outcome of a rule for the candidates of a block.
-
-    Attributes
-    ----------
-    score : ndarray of float64, shape (n_candidates,)
-        The rule's own score; higher is better. Its unit is the rule's.
-    winner : ndarray of bool, shape (n_candidates,)
-        The best; several where the rule cannot tell them apart.
-    """
-
-    score: Floats
-    winner: Flags
-
-
-Rule = Callable[[Tournaments, Weights], Standing]
-
-
-def wins(block: Tournaments, weights: Weights, among: Flags | None = None) -> Floats:
-    """Return the votes won by each candidate, shape (n_candidates,).
-
-    Parameters
-    ----------
-    block : Tournaments
-        The votes.
-    weights : Weights
-        What each is worth.
-    among : ndarray of bool, shape (n_candidates,), optional
-        Count only the votes between these candidates.
-    """
-    left, right, choice, strength = block.left, block.right, block.choice, block.strength
-    if among is not None:
-        rows = np.flatnonzero(among[left] & among[right])
-        left, right, choice, strength = left[rows], right[rows], choice[rows], strength[rows]
-    n = block.doc.size
-    worth = strength.astype(np.float64) if weights.strengths else None
-    tied = choice == 0
-    winner = np.where(choice > 0, left, right)
-    if not tied.any():
-        return np.bincount(winner, weights=worth, minlength=n).astype(np.float64)
-    decided = ~tied
-    total = np.bincount(winner[decided], weights=None if worth is None else worth[decided], minlength=n)
-    if not weights.ties:
-        return total.astype(np.float64)
-    return total + weights.ties * (
-        np.bincount(left[tied], minlength=n) + np.bincount(right[tied], minlength=n)
-    )
-
-
-def best(block: Tournaments, score: Floats) -> Flags:
-    """Return which candidates have their query's highest score, shape (n_candidates,)."""
-    sizes = block.sizes
-    if not score.size:
-        return np.zeros(0, dtype=bool)
-    filled = np.flatnonzero(sizes)
-    highest = np.maximum.reduceat(score, block.start[filled])
-    leaders: Flags = score == np.repeat(highest, sizes[filled])
-    return leaders
-
-
-def most_wins(block: Tournaments, weights: Weights) -> Standing:
-    """Keep all candidates with the most votes.
-
-    References
-    ----------
-    Yan, Luo, Clarke, Arabzadeh: Human preferences as dueling bandits (SIGIR 2022): the published best answers
-    follow this rule on a complete round robin.
-    """
-    score = wins(block, weights)
-    return Standing(score=score, winner=best(block, score))
-
-
-def shallow_pooling(block: Tournaments, weights: Weights) -> Standing:
-    """Keep the candidates with the most votes, repeat among them until one is left or all are tied.
-
-    References
-    ----------
-    Shallow pooling for sparse labels, section 5.1: "for queries where multiple passages were tied for first
-    place, we eliminate the losing passages and repeat the process with the first-place passages".
-    """
-    score = wins(block, weights)
-    alive = best(block, score)
-    open_query = _several(block, alive)
-    while open_query.any():
-        contested = alive & open_query[block.query]
-        again = np.where(contested, wins(block, weights, contested), -1.0)
-        still = best(block, again) & contested
-        shrunk = np.bincount(block.query[still], minlength=block.n_queries) < np.bincount(
-            block.query[contested], minlength=block.n_queries
-        )
-        alive[contested & ~still] = False
-        open_query = _several(block, alive) & shrunk
-    return Standing(score=score, winner=alive)
-
-
-def _several(block: Tournaments, alive: Flags) -> Flags:
-    several: Flags = np.bincount(block.query[alive], minlength=block.n_queries) > 1
-    return several
-
+from prefjudge.core.counting import Rule, most_wins, shallow_pooling
+from prefjudge.core.kemeny import kemeny
+from prefjudge.core.majority import copeland, on_matrices, schulze, shallow_pooling_pairs, smith, unbeaten
 
 RULES: dict[str, Rule] = {
     "shallow-pooling": shallow_pooling,
+    "shallow-pooling-pairs": on_matrices(shallow_pooling_pairs),
     "most-wins": most_wins,
+    "unbeaten": unbeaten,
+    "copeland": on_matrices(copeland),
+    "smith": on_matrices(smith),
+    "schulze": on_matrices(schulze),
+    "kemeny": on_matrices(kemeny),
 }
-"""Every rule by its name; the first is the default."""
+"""The first is the default."""

@@ -17,7 +17,7 @@ from prefjudge.core.pools import Pools
 from prefjudge.core.runs import Codes, encode
 
 Index = NDArray[np.int64]
-BLOCK_ROWS = 1 << 19
+BLOCK_ROWS = 1 << 18
 """How many judgments a block holds, unless a single query has more. It fits a processor's cache."""
 
 
@@ -33,7 +33,7 @@ class Tournaments:
         The candidates of the block's query ``q`` are the rows ``start[q]:start[q + 1]``.
     query, doc : ndarray of int32, shape (n_candidates,)
         Each candidate's query (counted from ``first``) and document code; sorted by both.
-    left, right : ndarray of int32, shape (n_votes,)
+    left, right : ndarray of int64, shape (n_votes,)
         The candidate rows that each vote compares.
     choice, strength : ndarray of int8, shape (n_votes,)
         As in the judgments.
@@ -47,8 +47,8 @@ class Tournaments:
     start: Index
     query: Codes
     doc: Codes
-    left: Codes
-    right: Codes
+    left: Index
+    right: Index
     choice: NDArray[np.int8]
     strength: NDArray[np.int8]
     worker: Codes
@@ -175,22 +175,18 @@ class _Block:
         self.asked = (asked.query[rows] - np.int32(self.first), asked.doc_a[rows], asked.doc_b[rows])
 
     def build(self) -> Tournaments:
-        n = self.query.size
         parts = [(self.query, self.left), (self.query, self.right), (self.pool_query, self.pool_doc)]
         if self.asked is not None:
             parts += [(self.asked[0], self.asked[1]), (self.asked[0], self.asked[2])]
-        query, doc, row = _candidates(
-            np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-        )
+        query, doc, rows = _candidates([part for part in parts if part[0].size])
+        by_part = iter(rows)
+        numbers = [next(by_part) if part[0].size else np.empty(0, np.int64) for part in parts]
+        left, right = numbers[0], numbers[1]
         start: Index = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=self.n_queries))])
-        left, right = row[:n], row[n : 2 * n]
         if self.asked is None:
-            sizes = np.diff(start)
-            missing = sizes * (sizes - 1) // 2 - _distinct_pairs(start, query, left, right)
+            missing = _pairs_missing(start, left, right)
         else:
-            tail = row[2 * n + self.pool_query.size :]
-            half = tail.size // 2
-            missing = _unjudged(start, query, (tail[:half], tail[half:]), (left, right))
+            missing = _asked_missing(start, (numbers[3], numbers[4]), (left, right))
         return Tournaments(
             first=self.first,
             start=start,
@@ -239,43 +235,45 @@ def _pairs_in_vocabulary(asked: Pairs, judgments: Judgments) -> Pairs:
     return Pairs(queries=judgments.queries, docs=judgments.docs, query=query, doc_a=a, doc_b=b)
 
 
-def _candidates(query: Codes, doc: Codes) -> tuple[Codes, Codes, Codes]:
-    """Number the distinct (query, doc) rows; return each candidate's query and doc, and each row's candidate.
+def _candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Index]]:
+    """Number the distinct (query, doc) rows; return each candidate's query and doc, and the rows' candidates.
 
     Most documents occur under one query, so the number of a document is found by one scatter; only the rows
     of documents that several queries of the block share are sorted.
     """
-    if not query.size:
-        return query, doc, np.empty(0, np.int32)
-    lowest = int(doc.min())
-    span = int(doc.max()) - lowest + 1
-    if span > 8 * query.size + 1024:
-        return _candidates_by_sorting(query, doc)
-    local = doc - np.int32(lowest)
+    if not parts:
+        return np.empty(0, np.int32), np.empty(0, np.int32), []
+    lowest = min(int(doc.min()) for _, doc in parts)
+    span = max(int(doc.max()) for _, doc in parts) - lowest + 1
+    if span > 16 * sum(doc.size for _, doc in parts) + 1024:
+        return _candidates_by_sorting(parts)
     owner = np.full(span, -1, dtype=np.int32)
-    owner[local] = query
-    shared = owner[local] != query
-    own_docs = np.flatnonzero(owner >= 0).astype(np.int32)
-    if shared.any():
-        extra_query, extra_doc, extra_row = _candidates_by_sorting(query[shared], local[shared])
-    else:
-        extra_query = extra_doc = extra_row = np.empty(0, np.int32)
-    all_query = np.concatenate([owner[own_docs], extra_query])
-    all_doc = np.concatenate([own_docs, extra_doc])
+    locals_ = [(query, doc - np.int32(lowest)) for query, doc in parts]
+    for query, doc in locals_:
+        owner[doc] = query
+    shared = [np.flatnonzero(owner[doc] != query) for query, doc in locals_]
+    own = np.flatnonzero(owner >= 0).astype(np.int32)
+    extra_query, extra_doc, extra_rows = _candidates_by_sorting(
+        [(query[rows], doc[rows]) for (query, doc), rows in zip(locals_, shared, strict=True)]
+    )
+    all_query = np.concatenate([owner[own], extra_query])
+    all_doc = np.concatenate([own, extra_doc])
     order = np.argsort(all_query.astype(np.int64) * span + all_doc, kind="stable")
-    place = np.empty(order.size, dtype=np.int32)
-    place[order] = np.arange(order.size, dtype=np.int32)
-    number = np.empty(span, dtype=np.int32)
-    number[own_docs] = place[: own_docs.size]
-    row = number[local]
-    if shared.any():
-        row[shared] = place[own_docs.size :][extra_row]
-    return all_query[order], all_doc[order] + np.int32(lowest), row
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+    number = np.empty(span, dtype=np.int64)
+    number[own] = place[: own.size]
+    numbers = [number[doc] for _, doc in locals_]
+    for column, rows, extra in zip(numbers, shared, extra_rows, strict=True):
+        column[rows] = place[own.size :][extra]
+    return all_query[order], all_doc[order] + np.int32(lowest), numbers
 
 
-def _candidates_by_sorting(query: Codes, doc: Codes) -> tuple[Codes, Codes, Codes]:
-    keys, row = np.unique((query.astype(np.int64) << 32) | doc, return_inverse=True)
-    return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32), row.astype(np.int32)
+def _candidates_by_sorting(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Index]]:
+    packed = np.concatenate([(query.astype(np.int64) << 32) | doc for query, doc in parts])
+    keys, row = np.unique(packed, return_inverse=True)
+    ends = np.cumsum([doc.size for _, doc in parts])[:-1]
+    return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32), np.split(row, ends)
 
 
 def _contains(query: Codes, doc: Codes, of_query: Codes, of_doc: Codes) -> NDArray[np.bool_]:
@@ -287,33 +285,42 @@ def _contains(query: Codes, doc: Codes, of_query: Codes, of_doc: Codes) -> NDArr
     return found
 
 
-def _pair_cells(start: Index, query: Codes, first: Codes, second: Codes) -> tuple[Index, Index]:
-    """Return a number for each unordered pair of candidate rows, and where each query's numbers begin."""
-    sizes = np.diff(start)
-    base: Index = np.concatenate([[0], np.cumsum(sizes * sizes)])
-    of = query[first]
-    low = np.minimum(first, second) - start[of]
-    high = np.maximum(first, second) - start[of]
-    return base[of] + low * sizes[of] + high, base
+class _PairCells:
+    """Gives each unordered pair of candidate rows a number: a cell of its query's square."""
 
+    def __init__(self, start: Index) -> None:
+        sizes = np.diff(start)
+        self.base: Index = np.concatenate([[0], np.cumsum(sizes * sizes)])
+        # A candidate's line in the square, so that adding the other candidate's row gives the cell.
+        line = np.arange(start[-1]) - np.repeat(start[:-1], sizes)
+        self.line: Index = np.repeat(self.base[:-1] - start[:-1], sizes) + line * np.repeat(sizes, sizes)
 
-def _distinct_pairs(start: Index, query: Codes, left: Codes, right: Codes) -> Index:
-    """Count the different pairs among the votes of each query."""
-    cells, base = _pair_cells(start, query, left, right)
-    n_queries = start.size - 1
-    if base[-1] <= 32 * (cells.size + 1024):
-        seen = np.zeros(int(base[-1]) + 1, dtype=bool)
-        seen[cells] = True
-        counts = np.add.reduceat(seen, base[:-1], dtype=np.int64) if n_queries else np.empty(0, np.int64)
-        counts[np.diff(base) == 0] = 0
+    def of(self, first: Index, second: Index) -> Index:
+        cells: Index = self.line[np.minimum(first, second)] + np.maximum(first, second)
+        return cells
+
+    def count_by_query(self, cells: Index) -> Index:
+        place = np.searchsorted(self.base, cells, side="right") - 1
+        counts: Index = np.bincount(place, minlength=self.base.size - 1)
         return counts
-    distinct = np.unique(cells)
-    return np.bincount(np.searchsorted(base, distinct, side="right") - 1, minlength=n_queries)
 
 
-def _unjudged(start: Index, query: Codes, asked: tuple[Codes, Codes], judged: tuple[Codes, Codes]) -> Index:
+def _pairs_missing(start: Index, left: Index, right: Index) -> Index:
+    """Count the pairs of candidates of each query that no vote compares."""
+    sizes: Index = np.diff(start)
+    needed: Index = sizes * (sizes - 1) // 2
+    squares = _PairCells(start)
+    cells = squares.of(left, right)
+    if squares.base[-1] > 32 * (cells.size + 1024):
+        return needed - squares.count_by_query(np.unique(cells))
+    seen = np.zeros(int(squares.base[-1]), dtype=bool)
+    seen[cells] = True
+    if np.count_nonzero(seen) == needed.sum():
+        return np.zeros_like(needed)
+    return needed - squares.count_by_query(np.flatnonzero(seen))
+
+
+def _asked_missing(start: Index, asked: tuple[Index, Index], judged: tuple[Index, Index]) -> Index:
     """Count the asked pairs of each query that no vote compares."""
-    wanted, base = _pair_cells(start, query, *asked)
-    done, _ = _pair_cells(start, query, *judged)
-    left_over = np.setdiff1d(wanted, done)
-    return np.bincount(np.searchsorted(base, left_over, side="right") - 1, minlength=start.size - 1)
+    squares = _PairCells(start)
+    return squares.count_by_query(np.setdiff1d(squares.of(*asked), squares.of(*judged)))

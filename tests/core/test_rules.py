@@ -1,0 +1,127 @@
+"""Rules: set-valued rules against pref_voting, and properties that every rule has."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prefjudge.core.kemeny import _first_of_best_orders
+from prefjudge.core.preferences import resolve, resolve_all
+from prefjudge.core.rules import RULES
+from tests.core.tables import judgments_of
+
+Tournament = tuple[int, list[tuple[int, int]]]
+NAMES = "abcdefgh"
+
+
+def random_tournaments(count: int, seed: int, most: int = 7, votes: int = 3) -> list[Tournament]:
+    """Draw complete tournaments: the number of candidates, and (winner, loser) of every vote."""
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(count):
+        size = int(rng.integers(2, most + 1))
+        log = []
+        for x, y in combinations(range(size), 2):
+            for _ in range(int(rng.integers(1, votes + 1))):
+                log.append((x, y) if rng.random() < 0.5 else (y, x))
+        drawn.append((size, log))
+    return drawn
+
+
+def lines_of(tournaments: list[Tournament]) -> list[str]:
+    return [
+        f"q{i} {NAMES[x]} {NAMES[y]} {NAMES[x]}" for i, (_, log) in enumerate(tournaments) for x, y in log
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "peer"),
+    [
+        ("copeland", "copeland"),
+        ("smith", "smith_set"),
+        ("schulze", "beat_path"),
+        ("unbeaten", "schwartz_set"),
+    ],
+)
+def test_set_valued_rules_equal_pref_voting(rule: str, peer: str) -> None:
+    c1 = pytest.importorskip("pref_voting.c1_methods", reason="pref_voting is the oracle")
+    margins = pytest.importorskip("pref_voting.margin_based_methods")
+    graphs = pytest.importorskip("pref_voting.weighted_majority_graphs")
+    oracle = getattr(c1, peer, None) or getattr(margins, peer)
+    drawn = random_tournaments(1500, seed=4)
+    resolutions = resolve(judgments_of(*lines_of(drawn)), rule=rule)
+    for (size, log), one in zip(drawn, resolutions, strict=True):
+        votes = np.zeros((size, size), dtype=int)
+        np.add.at(votes, tuple(zip(*log, strict=True)), 1)
+        margin = votes - votes.T
+        edges = [(x, y, int(margin[x, y])) for x, y in permutations(range(size), 2) if margin[x, y] > 0]
+        expected = {NAMES[x] for x in oracle(graphs.MarginGraph(list(range(size)), edges))}
+        if rule == "unbeaten":
+            assert set(one.winners) <= expected
+        else:
+            assert set(one.winners) == expected
+
+
+def test_kemeny_equals_trying_every_order() -> None:
+    for size, log in random_tournaments(150, seed=5, most=6):
+        votes = np.zeros((size, size))
+        np.add.at(votes, tuple(zip(*log, strict=True)), 1)
+        cost = {
+            order: sum(votes[y, x] for x, y in combinations(order, 2)) for order in permutations(range(size))
+        }
+        expected = {order[0] for order, value in cost.items() if value == min(cost.values())}
+        assert set(np.flatnonzero(_first_of_best_orders(votes[None])[0])) == expected
+        lines = lines_of([(size, log)])
+        assert set(resolve(judgments_of(*lines), rule="kemeny")[0].winners) == {NAMES[x] for x in expected}
+
+
+def test_kemeny_reaches_twenty_candidates() -> None:
+    votes = np.zeros((1, 20, 20))
+    for x in range(20):
+        for step in range(1, 10):
+            votes[0, x, (x + step) % 20] = 3
+    votes[0, 7, [6, 5]] = 9
+    assert _first_of_best_orders(votes)[0, 7]
+
+
+def test_pairs_and_votes_read_section_5_1_differently() -> None:
+    # b wins more votes in all; a beats both others.
+    lines = ["q a b a", "q a b b", "q a b a", "q a c a", *["q b c b"] * 3]
+    resolutions = resolve_all(judgments_of(*lines), rules=("shallow-pooling", "shallow-pooling-pairs"))
+    assert resolutions["shallow-pooling"][0].winners == ("b",)
+    assert resolutions["shallow-pooling-pairs"][0].winners == ("a",)
+
+
+def test_unbeaten_names_provisional_winners_of_connected_sparse_pools() -> None:
+    lines = ["tree a b a", "tree c d c", "tree c d c", "tree a c a", "apart a b a", "apart c d c"]
+    judgments = judgments_of(*lines)
+    resolutions = resolve(judgments, rule="unbeaten")
+    assert [(one.status.value, one.winners) for one in resolutions] == [("sparse", ("a",)), ("sparse", ())]
+    fallback = resolve(judgments, sparse_rule="unbeaten")
+    assert [(one.status.value, one.winners) for one in fallback] == [("sparse", ("a",)), ("sparse", ())]
+    assert [one.winners for one in resolve(judgments)] == [(), ()]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_candidate_who_beats_all_wins_under_every_rule(rule: str) -> None:
+    lines = [f"q {x} {y} {x}" for x, y in combinations("abcdef", 2)]
+    one = resolve(judgments_of(*lines), rule=rule)[0]
+    assert (one.winners, one.status.value) == (("a",), "single")
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_names_and_order_do_not_matter(rule: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = random_tournaments(3, seed=seed, most=5)
+    before = resolve(judgments_of(*lines_of(drawn)), rule=rule)
+    place = rng.permutation(len(NAMES))
+    moved = [(size, [(int(place[x]), int(place[y])) for x, y in log]) for size, log in drawn]
+    lines = lines_of(moved)
+    after = resolve(judgments_of(*(lines[i] for i in rng.permutation(len(lines)))), rule=rule)
+    for one in before:
+        renamed = {NAMES[place[NAMES.index(doc)]] for doc in one.winners}
+        assert set(after.of(one.query_id).winners) == renamed
