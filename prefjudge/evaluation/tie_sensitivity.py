@@ -1,0 +1,87 @@
+"""Tie sensitivity: how much of a score rests on the order of documents that the run scored alike."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from prefjudge.core.qrels import JudgedRanks, Qrels
+from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.placings import number_in_group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TieSensitivity:
+    """The mean score of a run as ranked, and at both ends of what its ties allow.
+
+    Attributes
+    ----------
+    run, measure : str
+        What was scored.
+    lowest, score, highest : float
+        The least mean that an order of the tied documents gives, the mean under the declared order, and the
+        greatest.
+    queries : int
+        On how many queries the order of ties matters.
+    """
+
+    run: str
+    measure: str
+    lowest: float
+    score: float
+    highest: float
+    queries: int
+
+
+def with_ties_at(ranks: JudgedRanks, *, best: bool) -> JudgedRanks:
+    """Return the ranks with tied documents in their best order, or in their worst.
+
+    The best order puts the highest grades first in each span of equal scores, and unjudged documents last;
+    the worst does the opposite. For every measure that rises when a better document moves up these two bound
+    what any order gives.
+    """
+    rows = np.lexsort((-ranks.grade, ranks.best, ranks.query))
+    spans = np.cumsum(
+        np.r_[True, (np.diff(ranks.query[rows]) != 0) | (np.diff(ranks.best[rows]) != 0)][: rows.size]
+    )
+    place = (number_in_group(spans) - 1).astype(np.int32)
+    position = np.empty_like(ranks.position)
+    position[rows] = ranks.best[rows] + place if best else ranks.worst[rows] - place
+    return replace(ranks, position=position)
+
+
+def tie_sensitivity(
+    ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure
+) -> tuple[TieSensitivity, ...]:
+    """Bound the mean score of each run over all orders of its tied documents.
+
+    Parameters
+    ----------
+    ranks : sequence of JudgedRanks
+        One per run.
+    qrels : Qrels
+        The labels.
+    measure : Measure
+        Any measure that rises when a better document moves up, or falls with it.
+
+    Returns
+    -------
+    tuple of TieSensitivity
+        One per run, in the order given.
+    """
+    rows = []
+    for placed in ranks:
+        scores = measure.score(placed, qrels)
+        ends = np.stack([measure.score(with_ties_at(placed, best=best), qrels) for best in (False, True)])
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        rows.append(
+            TieSensitivity(
+                run=placed.run,
+                measure=str(measure),
+                lowest=float(low.mean()),
+                score=float(scores.mean()),
+                highest=float(high.mean()),
+                queries=int((high > low).sum()),
+            )
+        )
+    return tuple(rows)

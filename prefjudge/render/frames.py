@@ -1,0 +1,54 @@
+"""DataFrames for users: the one place where records become pandas."""
+
+from typing import TYPE_CHECKING
+
+from prefjudge.core.qrels import Scores
+from prefjudge.evaluation.leaderboard import Leaderboard
+from prefjudge.evaluation.winratio import WinRatios
+from prefjudge.render.tables import Table, to_records
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def to_frame(table: Table) -> "DataFrame":
+    """Return the rows of any table, one column for each of its columns, values at full precision.
+
+    What the table was made from is in ``frame.attrs["provenance"]``.
+    """
+    from pandas import DataFrame
+
+    frame = DataFrame(to_records(table), columns=[column.name for column in table.columns])
+    frame.attrs["title"] = table.title
+    frame.attrs["provenance"] = dict(table.provenance)
+    return frame
+
+
+def scores_frame(scores: Scores) -> "DataFrame":
+    """Return the score matrix: the index holds the queries, the columns hold the runs."""
+    from pandas import DataFrame, Index
+
+    frame = DataFrame(
+        scores.values, index=Index(scores.queries, name="query_id"), columns=Index(scores.runs, name="run")
+    )
+    frame.attrs.update(measure=scores.measure, qrels=scores.qrels, order=str(scores.order))
+    return frame
+
+
+def leaderboard_frame(board: Leaderboard) -> "DataFrame":
+    """Return one row for each run, best first."""
+    from prefjudge.render.leaderboard_tables import scores_table
+
+    return to_frame(scores_table([board]))
+
+
+def winratio_frame(result: WinRatios) -> "DataFrame":
+    """Return the square matrix of win ratios: how often the column beats the row."""
+    from pandas import DataFrame, Index
+
+    runs = Index(result.runs)
+    frame = DataFrame(float("nan"), index=runs, columns=runs)
+    for pair in result.pairs:
+        frame.loc[pair.b, pair.a] = pair.ratio
+        frame.loc[pair.a, pair.b] = 1 - pair.ratio
+    return frame

@@ -1,0 +1,36 @@
+import numpy as np
+
+from prefjudge.evaluation.significance import compare_runs
+from prefjudge.evaluation.tiers import standings
+
+from .test_leaderboard import scores_of
+
+
+def columns(**means: float) -> dict[str, list[float]]:
+    noise = np.random.default_rng(7).normal(0, 0.05, (len(means), 200))
+    return {run: (mean + row).tolist() for (run, mean), row in zip(means.items(), noise, strict=True)}
+
+
+def test_tiers_and_rank_intervals() -> None:
+    scores = scores_of(columns(low=0.1, top=0.5, near=0.499, middle=0.3))
+    result = standings(compare_runs(scores, test="t", rng=np.random.default_rng(1)))
+    found = {one.run: (one.tier, one.highest, one.lowest) for one in result}
+    assert found == {"top": (1, 1, 2), "near": (1, 1, 2), "middle": (2, 3, 3), "low": (3, 4, 4)}
+    assert {result[0].run, result[1].run} == {"top", "near"}
+
+
+def test_short_searches_lead() -> None:
+    scores = scores_of(columns(long=9.0, short=1.0), "ESL@10")
+    result = standings(compare_runs(scores, test="t", rng=np.random.default_rng(1)))
+    assert [(one.run, one.tier) for one in result] == [("short", 1), ("long", 2)]
+
+
+def test_identical_runs_share_a_tier() -> None:
+    values = np.random.default_rng(3).random(50).tolist()
+    scores = scores_of({"b": values, "a": values, "c": [0.0] * 50})
+    result = standings(compare_runs(scores, test="t", rng=np.random.default_rng(1)))
+    assert [(one.run, one.tier, one.highest, one.lowest) for one in result] == [
+        ("a", 1, 1, 2),
+        ("b", 1, 1, 2),
+        ("c", 2, 3, 3),
+    ]
