@@ -1,6 +1,6 @@
 """Tables as LaTeX in booktabs style."""
 
-from prefjudge.render.tables import MISSING, Bold, Table, write_cell
+from prefjudge.render.cells import MISSING, Bold, Table, write_cell
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",

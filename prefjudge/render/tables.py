@@ -4,106 +4,29 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
 
 from prefjudge.errors import InputError
+from prefjudge.render.cells import MISSING, Bold, Cell, Column, Kind, Table, Value, bare, write_cell
 
-Kind = Literal["text", "integer", "number", "percent", "p", "money", "flag"]
-Value = str | int | float | Decimal | bool | None
-
-MISSING = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class Bold:
-    """A cell that stands out: significant, or the best of its column."""
-
-    value: Value
-
-
-Cell = Value | Bold
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """One column: its key in data files, its heading on screen and how its values are written."""
-
-    name: str
-    head: str = ""
-    kind: Kind = "text"
-    digits: int = 4
-
-    @property
-    def heading(self) -> str:
-        """What the reader sees above the column."""
-        return self.head or self.name
-
-    @property
-    def right_aligned(self) -> bool:
-        """Whether the column holds quantities, which line up on the right."""
-        return self.kind not in ("text", "flag")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A result as rows and columns.
-
-    ``notes`` are sentences for the reader; ``provenance`` says what the result was made from.
-    """
-
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = ()
-    provenance: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        names = [column.name for column in self.columns]
-        if len(set(names)) != len(names):
-            raise ValueError(f"two columns of {self.title!r} share a name: {names}")
-        for number, row in enumerate(self.rows, 1):
-            if len(row) != len(self.columns):
-                raise ValueError(
-                    f"row {number} of {self.title!r} has {len(row)} cells for {len(self.columns)} columns"
-                )
-
-
-def bare(cell: Cell) -> Value:
-    """Return the value of a cell without its mark."""
-    return cell.value if isinstance(cell, Bold) else cell
-
-
-def write_cell(cell: Cell, column: Column) -> str:
-    """Return the words for a cell, as every rendering for people shows it."""
-    value = bare(cell)
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return MISSING
-    if isinstance(value, str):
-        return value
-    match column.kind:
-        case "flag":
-            return "yes" if value else "no"
-        case "integer":
-            return f"{value:,.0f}" if isinstance(value, float) else f"{value:,}"
-        case "money":
-            return f"-${-value:,.2f}" if value < 0 else f"${value:,.2f}"
-        case "percent":
-            return _unsigned_zero(f"{100 * float(value):.{column.digits}f}") + "%"
-        case "p":
-            floor = 10.0**-column.digits
-            return f"<{floor:.{column.digits}f}" if 0 <= value < floor else f"{value:.{column.digits}f}"
-        case "number":
-            return _unsigned_zero(f"{value:.{column.digits}f}")
-        case _:
-            return str(value)
-
-
-def _unsigned_zero(text: str) -> str:
-    """Turn a ``-0.00`` that rounding made into ``0.00``."""
-    return text[1:] if text.startswith("-") and not text.strip("-0.") else text
+__all__ = [
+    "MISSING",
+    "Bold",
+    "Cell",
+    "Column",
+    "Kind",
+    "Table",
+    "Value",
+    "bare",
+    "render_table",
+    "render_terminal",
+    "to_csv",
+    "to_json",
+    "to_latex",
+    "to_markdown",
+    "to_records",
+    "write_cell",
+]
 
 
 def _printable(text: str) -> str:
