@@ -1,0 +1,236 @@
+"""Run files: the few rows that matter, out of many runs, on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.qrels import JudgedRanks, Qrels
+from prefjudge.core.runs import Codes, Heads, Order
+from prefjudge.engines.judged import Judged, JudgedRows, found
+from prefjudge.engines.overlap import check_overlap
+from prefjudge.engines.ranking import ranked
+from prefjudge.errors import InputError
+from prefjudge.formats.problems import Notice, decode, encode, paths_of
+from prefjudge.formats.runs import OnDuplicate, RunChunk, Scattered, read_chunks, read_whole, stem
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHead:
+    """The top documents of one run, as one worker hands them back."""
+
+    path: str
+    tag: str
+    queries: list[bytes]
+    sizes: NDArray[np.int64]
+    docs: list[bytes]
+    score: NDArray[np.float64]
+    notices: tuple[Notice, ...]
+
+
+def top(
+    paths: str | Path | Iterable[str | Path],
+    *,
+    k: int,
+    order: Order | str = Order.SCORE,
+    queries: Collection[str] | None = None,
+    trust: bool = False,
+    on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
+    executor: Executor | None = None,
+    notices: list[Notice] | None = None,
+) -> Heads:
+    """Return the ``k`` best documents of each query of each run.
+
+    Parameters
+    ----------
+    paths : path or iterable of paths
+        The run files. Results come in their order.
+    k : int
+        The depth, at least 1.
+    order : Order
+        What ranks a document higher.
+    queries : collection of str, optional
+        Keep these queries only.
+    trust : bool
+        Read only what the top needs: lines below are then not checked.
+    on_duplicate : OnDuplicate
+        What to do with a document that a run lists twice for a query.
+    executor : Executor, optional
+        Reads the files in parallel. The result does not depend on it.
+    notices : list of Notice, optional
+        Receives what was odd.
+    """
+    if k < 1:
+        raise InputError(f"the depth is {k}", "a depth is 1 or more")
+    names = _distinct(paths)
+    wanted = None if queries is None else frozenset(map(encode, queries))
+    work = partial(
+        head_of, k=k, order=Order(order), wanted=wanted, trust=trust, on_duplicate=OnDuplicate(on_duplicate)
+    )
+    return _heads(list(_each(work, names, executor)), Order(order), notices)
+
+
+def judged(
+    paths: str | Path | Iterable[str | Path],
+    qrels: Qrels,
+    *,
+    order: Order | str = Order.SCORE,
+    on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
+    executor: Executor | None = None,
+    notices: list[Notice] | None = None,
+) -> list[JudgedRanks]:
+    """Return where each run placed the judged documents: one record a run, in the order of ``paths``."""
+    names = _distinct(paths)
+    index = Judged.of(qrels)
+    work = partial(_judged_of, index=index, order=Order(order), on_duplicate=OnDuplicate(on_duplicate))
+    results = list(_each(work, names, executor))
+    for result in results:
+        check_overlap(
+            result.path, qrels, example=result.example, shared=len(result.seen), found=result.judged.size
+        )
+    tags = _tags([result.path for result in results], [result.tag for result in results], notices)
+    if notices is not None:
+        for result in results:
+            notices.extend(result.notices)
+    return [result.ranks(tag, qrels, Order(order)) for tag, result in zip(tags, results, strict=True)]
+
+
+def per_chunk(
+    path: str,
+    work: Callable[[RunChunk], T],
+    order: Order,
+    on_duplicate: OnDuplicate,
+    notices: list[Notice],
+) -> list[T]:
+    """Return what ``work`` makes of each chunk of a run, whether its queries stand together or not."""
+    try:
+        return [
+            work(chunk)
+            for chunk in read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices)
+        ]
+    except Scattered:
+        notices[:] = [Notice(where=path, what="the lines of a query do not stand together; read more slowly")]
+        return [work(read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices))]
+
+
+def head_of(
+    path: str,
+    *,
+    k: int,
+    order: Order,
+    wanted: frozenset[bytes] | None,
+    trust: bool,
+    on_duplicate: OnDuplicate,
+) -> RunHead:
+    """Return the top documents of one run."""
+    notices: list[Notice] = []
+    heads = per_chunk(
+        path, partial(_chunk_head, k=k, order=order, wanted=wanted), order, on_duplicate, notices
+    )
+    return RunHead(
+        path=path,
+        tag=next((head.tag for head in heads if head.tag), ""),
+        queries=[name for head in heads for name in head.queries],
+        sizes=np.concatenate([head.sizes for head in heads]),
+        docs=[doc for head in heads for doc in head.docs],
+        score=np.concatenate([head.score for head in heads]),
+        notices=tuple(notices),
+    )
+
+
+def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] | None) -> RunHead:
+    ranking = ranked(chunk, order)
+    places = np.arange(len(chunk)) - np.repeat(chunk.bounds[:-1], np.diff(chunk.bounds))
+    keep = places < k
+    names, sizes = chunk.queries, np.minimum(np.diff(chunk.bounds), k)
+    if wanted is not None:
+        asked = np.fromiter((name in wanted for name in names), dtype=bool, count=len(names))
+        keep &= asked[chunk.group]
+        names, sizes = [name for name, yes in zip(names, asked, strict=True) if yes], sizes[asked]
+    rows = ranking.rows[keep]
+    return RunHead(
+        path="",
+        tag=decode(chunk.tag),
+        queries=names,
+        sizes=sizes,
+        docs=chunk.docs.take(rows).to_bytes(),
+        score=chunk.score[rows],
+        notices=(),
+    )
+
+
+def _judged_of(path: str, *, index: Judged, order: Order, on_duplicate: OnDuplicate) -> JudgedRows:
+    notices: list[Notice] = []
+    parts = per_chunk(path, partial(found, index=index, order=order), order, on_duplicate, notices)
+    return JudgedRows.joined(path, parts, notices)
+
+
+def _each(work: Callable[[str], T], paths: Sequence[str], executor: Executor | None) -> Iterator[T]:
+    return map(work, paths) if executor is None else executor.map(work, paths)
+
+
+def _distinct(paths: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
+    names = paths_of(paths)
+    if not names:
+        raise InputError(
+            "no run files were given", "name at least one; a quoted pattern must match something"
+        )
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InputError(f"{name} is named twice among the runs", "name each run once")
+    return names
+
+
+def _tags(paths: Sequence[str], tags: Sequence[str], notices: list[Notice] | None) -> tuple[str, ...]:
+    """Return a name for each run: its tag, or its file's name where the tag is absent or not its own."""
+    named = []
+    for path, tag in zip(paths, tags, strict=True):
+        if tag and tags.count(tag) == 1:
+            named.append(tag)
+            continue
+        name = stem(path)
+        if [stem(other) for other in paths].count(name) > 1 or name in tags:
+            name = path
+        why = f"other runs have the tag {tag!r} too" if tag else "the run has no tag"
+        if notices is not None:
+            notices.append(Notice(where=path, what=f"{why}; it is called {name!r}"))
+        named.append(name)
+    return tuple(named)
+
+
+def _heads(results: list[RunHead], order: Order, notices: list[Notice] | None) -> Heads:
+    """Join the heads of the runs; queries and documents are numbered as they first come."""
+    tags = _tags([result.path for result in results], [result.tag for result in results], notices)
+    if notices is not None:
+        for result in results:
+            notices.extend(result.notices)
+    queries: dict[bytes, int] = {}
+    docs: dict[bytes, int] = {}
+    columns: list[tuple[Codes, Codes, Codes, Codes]] = []
+    for number, result in enumerate(results):
+        query = np.array([queries.setdefault(name, len(queries)) for name in result.queries], dtype=np.int32)
+        doc = np.array([docs.setdefault(name, len(docs)) for name in result.docs], dtype=np.int32)
+        firsts = np.repeat(np.cumsum(result.sizes) - result.sizes, result.sizes)
+        position = (np.arange(doc.size) - firsts + 1).astype(np.int32)
+        columns.append((np.full(doc.size, number, np.int32), np.repeat(query, result.sizes), doc, position))
+    run, query, doc, position = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return Heads(
+        runs=tags,
+        queries=tuple(map(decode, queries)),
+        docs=tuple(map(decode, docs)),
+        run=run,
+        query=query,
+        doc=doc,
+        position=position,
+        score=np.concatenate([result.score for result in results]),
+        order=order,
+    )

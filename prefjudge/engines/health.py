@@ -1,0 +1,241 @@
+"""Run health: what a run file holds, and what in it may surprise."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from os import fspath
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.qrels import Qrels
+from prefjudge.core.runs import Order
+from prefjudge.engines.files import per_chunk
+from prefjudge.engines.judged import Judged
+from prefjudge.engines.ranking import ranked
+from prefjudge.formats.digests import digest
+from prefjudge.formats.fields import Words, codes_of
+from prefjudge.formats.numerals import integers
+from prefjudge.formats.problems import Notice, decode
+from prefjudge.formats.runs import OnDuplicate, RunChunk, stem
+
+_LINES = {6: "TREC", 5: "TREC without tag", 3: "MS MARCO"}
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_ODDER = np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHealth:
+    """What a run file holds. Counts are of queries where nothing else is said.
+
+    Attributes
+    ----------
+    path, tag, format : str
+        The file, the run tag (the file's name where it has none), ``TREC`` or ``MS MARCO``.
+    digest : str
+        The SHA-256 of the file as it is stored.
+    ranking : str
+        A digest of the rankings: equal for runs that rank the same documents alike, whatever their scores.
+    order : Order
+        What ranked the documents.
+    lines, queries : int
+        How many (query, document) lines and queries the run has.
+    depth_min, depth_max : int
+        The fewest and the most documents of a query.
+    missing, extra : tuple of str
+        The expected queries that the run misses, and its queries beyond the expected; empty where nothing is
+        expected.
+    cutoff : int
+        The depth that the following look at.
+    ties_at_top, ties_at_cutoff : int
+        Queries whose first document shares its score with the second; whose last document inside the cut-off
+        shares it with the first one outside.
+    rank_contradicts_score : int
+        Queries in which a document with a higher score has a rank that is not better.
+    first_rank : int or None
+        The smallest number in the rank column; None where it holds none.
+    negative_scores : int
+        Lines with a score below zero.
+    judged : float or None
+        judged@cutoff: the share of judged documents in the first ``cutoff`` places, averaged over the judged
+        queries of the run; None without qrels or without a judged query.
+    notices : tuple of Notice
+        What the reader met.
+    """
+
+    path: str
+    tag: str
+    format: str
+    digest: str
+    ranking: str
+    order: Order
+    lines: int
+    queries: int
+    depth_min: int
+    depth_max: int
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+    cutoff: int
+    ties_at_top: int
+    ties_at_cutoff: int
+    rank_contradicts_score: int
+    first_rank: int | None
+    negative_scores: int
+    judged: float | None
+    notices: tuple[Notice, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one chunk adds."""
+
+    tag: str
+    columns: int
+    names: list[bytes]
+    sizes: NDArray[np.int64]
+    top_ties: int
+    cut_ties: int
+    contradictions: int
+    first_rank: int | None
+    negative: int
+    judged: tuple[float, int]
+    ranking: tuple[int, int]
+
+
+def health(
+    path: str | Path,
+    qrels: Qrels | None = None,
+    queries: Collection[str] | None = None,
+    cutoff: int = 10,
+    *,
+    order: Order | str = Order.SCORE,
+    on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
+) -> RunHealth:
+    """Read every line of a run and say what it holds.
+
+    Parameters
+    ----------
+    path : path
+        The run file.
+    qrels : Qrels, optional
+        Judged documents: judged@cutoff, and the expected queries unless ``queries`` says them.
+    queries : collection of str, optional
+        The queries that the run should have.
+    cutoff : int
+        The depth that matters.
+    order : Order
+        What ranks a document higher.
+    on_duplicate : OnDuplicate
+        What to do with a document listed twice.
+
+    Raises
+    ------
+    InputError
+        Where the file is not a readable run, with every problem up to a limit.
+    """
+    name, order = fspath(path), Order(order)
+    notices: list[Notice] = []
+    index = Judged.of(qrels) if qrels is not None else None
+    work = partial(_examined, index=index, cutoff=cutoff, order=order)
+    parts = per_chunk(name, work, order, OnDuplicate(on_duplicate), notices)
+    names = [decode(query) for part in parts for query in part.names]
+    expected = tuple(queries) if queries is not None else qrels.queries if qrels is not None else None
+    sizes = np.concatenate([part.sizes for part in parts])
+    share, count = (sum(values) for values in zip(*(part.judged for part in parts), strict=True))
+    firsts = [part.first_rank for part in parts if part.first_rank is not None]
+    return RunHealth(
+        path=name,
+        tag=next((part.tag for part in parts if part.tag), stem(name)),
+        format=_LINES[parts[0].columns],
+        digest=digest(name),
+        ranking="".join(f"{sum(part.ranking[i] for part in parts) % 2**64:016x}" for i in range(2)),
+        order=order,
+        lines=int(sizes.sum()),
+        queries=len(names),
+        depth_min=int(sizes.min(initial=0 if not sizes.size else sizes[0])),
+        depth_max=int(sizes.max(initial=0)),
+        missing=() if expected is None else _without(expected, names),
+        extra=() if expected is None else _without(names, expected),
+        cutoff=cutoff,
+        ties_at_top=sum(part.top_ties for part in parts),
+        ties_at_cutoff=sum(part.cut_ties for part in parts),
+        rank_contradicts_score=sum(part.contradictions for part in parts),
+        first_rank=min(firsts, default=None),
+        negative_scores=sum(part.negative for part in parts),
+        judged=float(share / count) if count else None,
+        notices=tuple(notices),
+    )
+
+
+def identical_runs(runs: Iterable[RunHealth]) -> list[tuple[str, ...]]:
+    """Return the paths of runs that rank the same documents alike, group by group."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for run in runs:
+        groups[run.ranking].append(run.path)
+    return [tuple(paths) for paths in groups.values() if len(paths) > 1]
+
+
+def _without(names: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    seen = frozenset(known)
+    return tuple(name for name in names if name not in seen)
+
+
+def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) -> _Part:
+    sizes = np.diff(chunk.bounds)
+    ranking = ranked(chunk, order)
+    place = np.arange(len(chunk)) - np.repeat(chunk.bounds[:-1], sizes)
+    tied = np.ones(len(chunk), bool)
+    tied[ranking.spans] = False
+    rank, numbers = integers(chunk.rows.ids(chunk.layout.rank))
+    return _Part(
+        tag=decode(chunk.tag),
+        columns=chunk.layout.columns,
+        names=chunk.queries,
+        sizes=sizes,
+        top_ties=int((tied & (place == 1)).sum()),
+        cut_ties=int((tied & (place == cutoff)).sum()),
+        contradictions=_contradictions(chunk, rank, numbers) if chunk.layout.score is not None else 0,
+        first_rank=int(rank[numbers].min()) if numbers.any() else None,
+        negative=int((chunk.score < 0).sum()) if chunk.layout.score is not None else 0,
+        judged=_judged_share(chunk, index, ranking.rows, place, cutoff),
+        ranking=_ranking_digest(chunk, ranking.rows, place),
+    )
+
+
+def _contradictions(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[np.bool_]) -> int:
+    """Count the queries in which ranks and scores disagree on two lines that follow each other by score."""
+    group = chunk.group
+    by = np.lexsort((rank, -chunk.score, group))
+    inside = group[by][1:] == group[by][:-1]
+    higher = chunk.score[by][:-1] > chunk.score[by][1:]
+    wrong = inside & higher & (rank[by][1:] <= rank[by][:-1])
+    bad = np.zeros(len(chunk.queries), bool)
+    bad[group[by][1:][wrong]] = True
+    bad[group[~numbers]] = True
+    return int(bad.sum())
+
+
+def _judged_share(
+    chunk: RunChunk, index: Judged | None, rows: NDArray[np.int64], place: NDArray[np.int64], cutoff: int
+) -> tuple[float, int]:
+    """Return the sum of judged@cutoff over the judged queries of a chunk, and how many those are."""
+    if index is None:
+        return 0.0, 0
+    code = np.fromiter((index.queries.get(name, -1) for name in chunk.queries), np.int64, len(chunk.queries))
+    top = rows[place < cutoff]
+    hits, _ = index.match(chunk.codes[top], code[chunk.group[top]], chunk.docs.take(top))
+    return hits.size / cutoff, int((code >= 0).sum())
+
+
+def _ranking_digest(chunk: RunChunk, rows: NDArray[np.int64], place: NDArray[np.int64]) -> tuple[int, int]:
+    """Return two sums over (query, place, document), which do not depend on the order of the queries."""
+    query = codes_of(chunk.queries)[chunk.group]
+    mixed: Words = (chunk.codes[rows] ^ (query * _ODDER)) * _ODD + place.astype(np.uint64) * _ODDER
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * _ODDER
+    mixed ^= mixed >> np.uint64(29)
+    other = (mixed * _ODD) ^ (mixed >> np.uint64(31))
+    return int(mixed.sum(dtype=np.uint64)), int((other * other).sum(dtype=np.uint64))

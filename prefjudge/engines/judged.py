@@ -1,0 +1,162 @@
+"""Judged documents looked up in a run: their positions, by counting what stands above them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.qrels import JudgedRanks, Qrels
+from prefjudge.core.runs import Order
+from prefjudge.engines.ranking import ranked
+from prefjudge.formats.fields import Places, Tokens, Words, same_token, tokens_of
+from prefjudge.formats.problems import Notice, decode, encode
+from prefjudge.formats.runs import RunChunk
+
+_ODD = np.uint64(0xD6E8FEB86659FD93)
+_SIEVE_BITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Qrels prepared for look-up.
+
+    Attributes
+    ----------
+    queries : dict of bytes to int
+        The code of each judged query.
+    docs : Tokens
+        The document of each row of the qrels.
+    query : ndarray of int64
+        The query of each row.
+    keys, order : ndarray
+        The rows' keys, ascending, and the row that each is of.
+    sieve : ndarray of bool
+        True at the upper bits of some key: most rows of a run are ruled out by one look.
+    """
+
+    queries: dict[bytes, int]
+    docs: Tokens
+    query: Places
+    keys: Words
+    order: Places
+    sieve: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> Judged:
+        """Prepare qrels."""
+        names = [encode(doc) for doc in qrels.docs]
+        vocabulary = tokens_of(names)
+        query = qrels.query.astype(np.int64)
+        keys = _keys(vocabulary.codes()[qrels.doc], query)
+        order = np.argsort(keys)
+        sieve = np.zeros(1 << _SIEVE_BITS, bool)
+        sieve[keys >> np.uint64(64 - _SIEVE_BITS)] = True
+        queries = {encode(name): code for code, name in enumerate(qrels.queries)}
+        return cls(queries, vocabulary.take(qrels.doc.astype(np.int64)), query, keys[order], order, sieve)
+
+    def match(self, codes: Words, query: Places, docs: Tokens) -> tuple[Places, Places]:
+        """Return which of the given rows are judged, and the row of the qrels that each is."""
+        keys = _keys(codes, query)
+        rows = np.flatnonzero(self.sieve[keys >> np.uint64(64 - _SIEVE_BITS)] & (query >= 0))
+        if not rows.size or not self.keys.size:
+            none = np.zeros(0, np.int64)
+            return none, none
+        places = np.minimum(np.searchsorted(self.keys, keys[rows]), self.keys.size - 1)
+        hit = self.keys[places] == keys[rows]
+        rows, judged = rows[hit], self.order[places[hit]]
+        true = same_token(docs.take(rows), self.docs.take(judged)) & (query[rows] == self.query[judged])
+        return rows[true], judged[true]
+
+
+def _keys(codes: Words, query: Places) -> Words:
+    keys: Words = codes ^ (query.astype(np.uint64) * _ODD)
+    keys = keys * _ODD
+    return keys ^ (keys >> np.uint64(32))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRows:
+    """The judged documents of one run or of a part of it, as one worker hands them back."""
+
+    path: str
+    tag: str
+    query: Places
+    judged: Places
+    position: Places
+    best: Places
+    worst: Places
+    seen: dict[int, int]
+    """How many documents the run returned, by judged query."""
+    met: int
+    """How many queries the run holds, judged or not."""
+    example: tuple[str, str]
+    """The first query and document of the run."""
+    notices: tuple[Notice, ...] = ()
+
+    @classmethod
+    def joined(cls, path: str, parts: Sequence[JudgedRows], notices: Iterable[Notice]) -> JudgedRows:
+        """Put the parts of one run together."""
+        seen: dict[int, int] = {}
+        for part in parts:
+            seen.update(part.seen)
+        return cls(
+            path=path,
+            tag=next((part.tag for part in parts if part.tag), ""),
+            query=np.concatenate([part.query for part in parts]),
+            judged=np.concatenate([part.judged for part in parts]),
+            position=np.concatenate([part.position for part in parts]),
+            best=np.concatenate([part.best for part in parts]),
+            worst=np.concatenate([part.worst for part in parts]),
+            seen=seen,
+            met=sum(part.met for part in parts),
+            example=parts[0].example,
+            notices=tuple(notices),
+        )
+
+    def ranks(self, run: str, qrels: Qrels, order: Order) -> JudgedRanks:
+        """Return what measures work on, queries in the order of the qrels, each from the top."""
+        retrieved = np.zeros(len(qrels.queries), np.int32)
+        for code, count in self.seen.items():
+            retrieved[code] = count
+        by = np.lexsort((self.position, self.query))
+        return JudgedRanks(
+            run=run,
+            query=self.query[by].astype(np.int32),
+            judged=self.judged[by].astype(np.int32),
+            position=self.position[by].astype(np.int32),
+            best=self.best[by].astype(np.int32),
+            worst=self.worst[by].astype(np.int32),
+            grade=qrels.grade[self.judged[by]],
+            retrieved=retrieved,
+            order=order,
+        )
+
+
+def found(chunk: RunChunk, index: Judged, order: Order) -> JudgedRows:
+    """Return the judged documents of a chunk."""
+    code = np.fromiter((index.queries.get(name, -1) for name in chunk.queries), np.int64, len(chunk.queries))
+    sizes = np.diff(chunk.bounds)
+    query = np.repeat(code, sizes)
+    rows, judged = index.match(chunk.codes, query, chunk.docs)
+    ranking = ranked(chunk, order)
+    place = np.empty(len(chunk), np.int64)
+    place[ranking.rows] = np.arange(len(chunk))
+    places = place[rows]
+    first = chunk.bounds[:-1][chunk.group[rows]]
+    span = np.searchsorted(ranking.spans, places, side="right") - 1
+    ends = np.append(ranking.spans[1:], len(chunk))
+    return JudgedRows(
+        path="",
+        tag=decode(chunk.tag),
+        query=query[rows],
+        judged=judged,
+        position=places - first + 1,
+        best=ranking.spans[span] - first + 1,
+        worst=ends[span] - first,
+        seen={int(c): int(size) for c, size in zip(code, sizes, strict=True) if c >= 0},
+        met=len(chunk.queries),
+        example=(decode(chunk.queries[0]), decode(chunk.docs.raw(0))) if len(chunk) else ("", ""),
+    )

@@ -1,0 +1,61 @@
+"""Atomic writing: a file is there whole, or as it was before."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from prefjudge.errors import InputError
+
+
+@contextmanager
+def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes; it takes the place of ``path`` when the block ends without an error.
+
+    The bytes go to a temporary file in the same folder, which is made where it is missing, and are on disk
+    (``durable``) before the file gets its name. A name that ends in ``.gz`` is compressed, without a time
+    stamp, so that the same content gives the same bytes.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        name = str(target.parent / f".{target.name}.{secrets.token_hex(6)}.part")
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}", "choose another folder") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if target.suffix == ".gz":
+                from gzip import GzipFile
+
+                with GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                    yield packed  # type: ignore[misc]
+            else:
+                yield file
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        os.replace(name, target)  # noqa: PTH105
+        if durable:
+            _sync_folder(target.parent)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)  # noqa: PTH108
+        raise
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a whole text file atomically; surrogates from odd bytes become those bytes again."""
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # a file system without folders to sync
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,239 @@
+"""Fields: the columns of a block of text, found for all lines at once.
+
+A block is tokenised with numpy: no Python object per line. Fields are parted by any run of blanks, tabs and
+carriage returns; blank lines and lines that start with ``#`` are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+Places = NDArray[np.int64]
+
+FRONT = 32
+"""Bytes of padding before a block, so that words can be loaded that end in its first bytes."""
+_BACK = 64
+_HASH = b"#"[0]
+_NEWLINE = b"\n"[0]
+_KEEP = np.array([(1 << (8 * n)) - 1 for n in range(8)] + [2**64 - 1], dtype=np.uint64)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of a block's lines: one row per line that holds any.
+
+    Attributes
+    ----------
+    text : bytes
+        The padded block that the places point into.
+    starts, ends : ndarray of int64, shape (n, columns)
+        Where each field starts and ends; meaningless where the line has fewer fields.
+    counts : ndarray of int64, shape (n,)
+        How many fields the line has.
+    lines : ndarray of int64, shape (n,)
+        The number of the line in the file, from 1.
+    """
+
+    text: bytes
+    starts: Places
+    ends: Places
+    counts: Places
+    lines: Places
+
+    def __len__(self) -> int:
+        return int(self.lines.size)
+
+    def raw(self, row: int, column: int) -> bytes:
+        """Return one field."""
+        return self.text[self.starts[row, column] : self.ends[row, column]]
+
+    def line_of(self, row: int) -> bytes:
+        """Return a whole line without its end."""
+        start = self.text.rfind(b"\n", 0, int(self.starts[row, 0])) + 1
+        return self.text[start : self.text.index(b"\n", start)].rstrip(b"\r")
+
+    def column_of(self, row: int, column: int) -> int:
+        """Return the place of a field in its line, from 1."""
+        start = int(self.starts[row, column])
+        return start - self.text.rfind(b"\n", 0, start)
+
+    def ids(self, column: int) -> Tokens:
+        """Return a column as tokens."""
+        return Tokens(self.text, self.starts[:, column], self.ends[:, column])
+
+    def take(self, rows: Places | NDArray[np.bool_] | slice) -> Fields:
+        """Return some of the rows."""
+        return Fields(self.text, self.starts[rows], self.ends[rows], self.counts[rows], self.lines[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Pieces of a text: token ``i`` is ``text[starts[i]:ends[i]]``."""
+
+    text: bytes
+    starts: Places
+    ends: Places
+
+    def __len__(self) -> int:
+        return int(self.starts.size)
+
+    def raw(self, row: int) -> bytes:
+        """Return one token."""
+        return self.text[self.starts[row] : self.ends[row]]
+
+    def take(self, rows: Places | NDArray[np.bool_] | slice) -> Tokens:
+        """Return some of the tokens."""
+        return Tokens(self.text, self.starts[rows], self.ends[rows])
+
+    def to_bytes(self) -> list[bytes]:
+        """Return every token as a Python object: for few rows."""
+        text = self.text
+        return [text[a:b] for a, b in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
+
+    def words(self, index: int) -> Words:
+        """Return bytes ``8 * index`` to ``8 * index + 8`` of each token as a number; zeros beyond its end."""
+        places = self.starts + 8 * index
+        left = np.clip(self.ends - places, 0, 8)
+        if index:  # a token may end long before
+            places = np.minimum(places, len(self.text) - 8)
+        return _loadable(self.text)[places] & _KEEP[left]
+
+    def width(self) -> int:
+        """Return the number of words that the longest token takes."""
+        return (int((self.ends - self.starts).max(initial=0)) + 7) // 8
+
+    def codes(self) -> Words:
+        """Return a 64-bit code of each token: equal tokens have equal codes, others almost always differ."""
+        lengths = self.ends - self.starts
+        code = lengths.astype(np.uint64) * _ODD
+        for index in range(self.width()):
+            longer = lengths > 8 * index  # the code of a token must not depend on its neighbours
+            code = np.where(longer, _mixed(code ^ self.words(index)), code)
+        return code
+
+
+def _mixed(word: Words) -> Words:
+    word = word * _ODD
+    return word ^ (word >> np.uint64(29))
+
+
+def _loadable(text: bytes) -> Words:
+    return np.ndarray((len(text) - 7,), "<u8", text, 0, (1,))
+
+
+def codes_of(ids: list[bytes]) -> Words:
+    """Return the code of each id, as `Tokens.codes` gives it."""
+    return tokens_of(ids).codes()
+
+
+def tokens_of(ids: list[bytes]) -> Tokens:
+    """Return Python objects as tokens."""
+    lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+    ends = FRONT + np.cumsum(lengths)
+    return Tokens(b"\n" * FRONT + b"".join(ids) + b"\n" * _BACK, ends - lengths, ends)
+
+
+def same_token(a: Tokens, b: Tokens) -> NDArray[np.bool_]:
+    """Tell row by row whether two columns hold the same bytes."""
+    same: NDArray[np.bool_] = (a.ends - a.starts) == (b.ends - b.starts)
+    for index in range(max(a.width(), b.width())):
+        same &= a.words(index) == b.words(index)
+    return same
+
+
+def _blank(symbols: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    blank: NDArray[np.bool_] = symbols == 32
+    blank |= (symbols - np.uint8(9)) <= 4  # tab, newline, vertical tab, form feed, carriage return
+    return blank
+
+
+def fields(data: bytes, line: int, columns: int | Callable[[int], int]) -> Fields:
+    """Find the fields of whole lines.
+
+    Parameters
+    ----------
+    data : bytes
+        Whole lines; the last byte is a newline.
+    line : int
+        The number of the first line.
+    columns : int or callable
+        How many fields of a line are kept; or what to make of the count of the first line's.
+    """
+    text = b"\n" * FRONT + data + b"\n" * _BACK
+    symbols = np.frombuffer(text, np.uint8)
+    blank = _blank(symbols)
+    edges = np.flatnonzero(blank[1:] != blank[:-1])
+    edges += 1
+    starts, ends = edges[0::2], edges[1::2]
+    if not starts.size:
+        return _no_fields(text)
+    return _regular(text, symbols, starts, ends, line, columns) or _ragged(
+        text, symbols, starts, ends, line, columns
+    )
+
+
+def _no_fields(text: bytes) -> Fields:
+    none = np.zeros(0, np.int64)
+    return Fields(text, none.reshape(0, 1), none.reshape(0, 1), none, none)
+
+
+def _regular(
+    text: bytes,
+    symbols: NDArray[np.uint8],
+    starts: Places,
+    ends: Places,
+    line: int,
+    columns: int | Callable[[int], int],
+) -> Fields | None:
+    """Read lines that all have the first line's number of fields; None where one has not."""
+    first_end = text.find(b"\n", int(starts[0]))
+    count = int(np.searchsorted(starts, first_end))
+    rows, rest = divmod(starts.size, count)
+    newlines = text.count(b"\n") - FRONT - _BACK
+    if rest or newlines != rows:
+        return None
+    after = ends[count - 1 :: count]
+    last = symbols[after]
+    at_end = last == _NEWLINE
+    if not at_end.all():
+        at_end |= (last == 13) & (symbols[after + 1] == _NEWLINE)
+    if not at_end.all() or (symbols[starts[::count]] == _HASH).any():
+        return None
+    kept = columns if isinstance(columns, int) else columns(count)
+    if kept > count:
+        return None
+    return Fields(
+        text,
+        starts.reshape(rows, count)[:, :kept],
+        ends.reshape(rows, count)[:, :kept],
+        np.full(rows, count),
+        np.arange(line, line + rows),
+    )
+
+
+def _ragged(
+    text: bytes,
+    symbols: NDArray[np.uint8],
+    starts: Places,
+    ends: Places,
+    line: int,
+    columns: int | Callable[[int], int],
+) -> Fields:
+    """Read lines of any number of fields, blank lines and comments."""
+    newlines = np.flatnonzero(symbols[FRONT:] == _NEWLINE) + FRONT
+    counts = np.bincount(np.searchsorted(newlines, starts), minlength=newlines.size)
+    firsts = np.cumsum(counts) - counts
+    used = np.flatnonzero(counts)
+    used = used[symbols[starts[firsts[used]]] != _HASH]
+    if not used.size:
+        return _no_fields(text)
+    counts, firsts = counts[used], firsts[used]
+    kept = columns if isinstance(columns, int) else columns(int(counts[0]))
+    places = firsts[:, None] + np.minimum(np.arange(kept), counts[:, None] - 1)
+    return Fields(text, starts[places], ends[places], counts, used + line)

@@ -1,0 +1,95 @@
+"""Problems: what is wrong with a file, and where; notices: what is odd but can be read."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from os import fspath
+from pathlib import Path
+
+from prefjudge.errors import InputError
+
+LIMIT = 20
+"""How many problems of one file are collected before reading stops."""
+
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something odd that a reader met and dealt with: ``where`` is ``file`` or ``file:line``."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+def decode(raw: bytes) -> str:
+    """Return the bytes of an id as text; bytes that are not UTF-8 survive a round trip."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def encode(text: str) -> bytes:
+    """Return the bytes that `decode` made ``text`` of."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def shown(raw: bytes) -> str:
+    """Return offending text as an error shows it: quoted, printable, not too long."""
+    text = repr(raw[: _SHOWN + 1].decode("utf-8", "backslashreplace"))
+    return text if len(raw) <= _SHOWN else text[:_SHOWN] + "…'"
+
+
+class Stop(Exception):  # noqa: N818 - control flow inside this room
+    """Enough problems were found."""
+
+
+@dataclass(slots=True)
+class Problems:
+    """Collects the problems of one file and raises them together.
+
+    Parameters
+    ----------
+    path : str
+        The file, as the user named it.
+    kind : str
+        What the file should be: ``run``, ``qrels``.
+    limit : int
+        After so many problems `add` raises `Stop`.
+    """
+
+    path: str
+    kind: str
+    limit: int = LIMIT
+    found: list[tuple[int, int, str]] = field(default_factory=list)
+    hints: dict[str, None] = field(default_factory=dict)
+
+    def add(self, line: int, column: int, what: str, raw: bytes, hint: str) -> None:
+        """Record one problem at ``line`` and ``column``, both from 1."""
+        self.found.append((line, column, f"{self.path}:{line}:{column}: {what}: {shown(raw)}"))
+        self.hints[hint] = None
+        if len(self.found) >= self.limit:
+            raise Stop
+
+    def error(self) -> InputError:
+        """Return the problems as one error, in the order of the lines."""
+        lines = [text for _, _, text in sorted(self.found)]
+        count = len(lines)
+        many = "1 problem" if count == 1 else f"{count} problems"
+        if count >= self.limit:
+            many = f"the first {count} problems"
+        return InputError(
+            f"{self.path} is not a readable {self.kind} ({many}):", "\n".join(self.hints), lines
+        )
+
+    def check(self) -> None:
+        """Raise what was found, if anything was."""
+        if self.found:
+            raise self.error()
+
+
+def paths_of(paths: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
+    """Return one path or several as a tuple of strings."""
+    if isinstance(paths, str | Path):
+        return (fspath(paths),)
+    return tuple(fspath(path) for path in paths)

@@ -1,0 +1,42 @@
+"""Queries files: ``query_id<tab>text``, or a JSON object on each line."""
+
+from os import fspath
+from pathlib import Path
+
+from prefjudge.errors import InputError
+from prefjudge.formats.problems import Notice, Problems, Stop, decode
+from prefjudge.formats.records import read_records, readable
+
+
+def read_queries(path: str | Path, *, notices: list[Notice] | None = None) -> dict[str, str]:
+    """Read the texts of queries by query_id, in the file's order.
+
+    Raises
+    ------
+    InputError
+        With every problem up to a limit: lines without an id, an id with two texts, an empty file.
+    """
+    problems = Problems(fspath(path), "queries file")
+    texts: dict[bytes, tuple[int, bytes]] = {}
+    try:
+        for record in read_records(path, problems, notices):
+            line, text = texts.setdefault(record.name, (record.line, record.text))
+            if text != record.text:
+                problems.add(
+                    record.line,
+                    1,
+                    f"the query has another text on line {line}",
+                    record.name,
+                    "a query_id stands on one line",
+                )
+    except Stop:
+        pass
+    problems.check()
+    if not texts:
+        raise InputError(
+            f"{path} is empty: a queries file needs at least one line", "each line is: id, a tab, the text"
+        )
+    return {
+        decode(name): readable(text.strip(), f"{path}:{line}", notices)
+        for name, (line, text) in texts.items()
+    }

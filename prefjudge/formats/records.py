@@ -1,0 +1,108 @@
+"""Records: lines that hold an id and a text, tab-separated or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prefjudge.formats.problems import Notice, Problems
+from prefjudge.formats.sources import blocks
+
+_ID_KEYS = ("_id", "id", "docid", "pid", "doc_id", "qid", "query_id", "document_id", "passage_id")
+_TEXT_KEYS = ("text", "passage", "contents", "body", "segment", "query", "question")
+_TITLE_KEYS = ("title",)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line: its number, its id and its text."""
+
+    line: int
+    name: bytes
+    text: bytes
+
+
+def is_json(head: bytes) -> bool:
+    """Tell whether a file holds a JSON object on each line."""
+    return head.lstrip().startswith(b"{")
+
+
+def read_records(
+    path: str | Path, problems: Problems, notices: list[Notice] | None = None
+) -> Iterator[Record]:
+    """Yield the records of a file of tab-separated or JSON lines; blank lines are passed over."""
+    parse = None
+    for block in blocks(path, notices=notices):
+        if parse is None and block.data.strip():
+            parse = parse_json if is_json(block.data) else parse_tabs
+        for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+            if parse is None or not (line := line.rstrip(b"\r")).strip():
+                continue
+            record = parse(line, number, problems)
+            if record is not None:
+                yield record
+
+
+def parse_tabs(line: bytes, number: int, problems: Problems) -> Record | None:
+    """Read ``id<tab>text``. With four columns (id, address, title, body) the address is left out."""
+    name, tab, text = line.partition(b"\t")
+    name = name.strip()
+    if not tab or not name:
+        what = "no tab between an id and a text" if not tab else "no id before the tab"
+        problems.add(number, 1, what, line, "each line is: id, a tab, the text")
+        return None
+    columns = text.split(b"\t")
+    if len(columns) > 1:
+        columns = [part for part in (columns[1:] if len(columns) >= 3 else columns) if part.strip()]
+        text = b"\n".join(columns)
+    return Record(number, name, text)
+
+
+def parse_json(line: bytes, number: int, problems: Problems) -> Record | None:
+    """Read a JSON object: an id, a text, perhaps a title, under the names that collections use."""
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        column = getattr(error, "colno", 1)
+        problems.add(
+            number, column, "not valid JSON", line, "each line is one JSON object with an id and a text"
+        )
+        return None
+    name = _member(record, _ID_KEYS)
+    text = _member(record, _TEXT_KEYS)
+    if name is None or text is None:
+        missing = "an id" if name is None else "a text"
+        known = ", ".join(_ID_KEYS if name is None else _TEXT_KEYS)
+        problems.add(
+            number,
+            1,
+            f"the JSON object has no {missing[missing.index(' ') + 1 :]}",
+            line,
+            f"it is under one of: {known}",
+        )
+        return None
+    title = _member(record, _TITLE_KEYS)
+    whole = f"{title}\n{text}" if title and title.strip() else text
+    return Record(number, name.encode("utf-8", "surrogatepass"), whole.encode("utf-8", "replace"))
+
+
+def _member(record: Any, keys: tuple[str, ...]) -> str | None:
+    if isinstance(record, dict):
+        for key in keys:
+            value = record.get(key)
+            if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+                return str(value)
+    return None
+
+
+def readable(text: bytes, where: str, notices: list[Notice] | None) -> str:
+    """Return text for people; bytes that are not UTF-8 become the replacement character, and are noticed."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        if notices is not None:
+            notices.append(Notice(where=where, what="the text is not UTF-8; the odd bytes were replaced"))
+        return text.decode("utf-8", "replace")

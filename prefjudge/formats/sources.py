@@ -1,0 +1,196 @@
+"""Sources: the bytes of a file as blocks of whole lines, whatever it is compressed with.
+
+The first bytes of a file say what it is, not its name. ``-`` is standard input.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import fspath
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from prefjudge.errors import InputError
+from prefjudge.formats.problems import Notice
+
+BLOCK = 4 << 20
+"""Bytes of text in a block."""
+
+_PIECE = 1 << 20
+_INFLATED_PIECE = 128 << 10
+_BOM = b"\xef\xbb\xbf"
+_FOREIGN = (
+    (b"\xfd7zXZ", "compressed with xz", "unpack it: xz -d {path}"),
+    (b"PK\x03\x04", "a zip archive", "unpack it: unzip {path}"),
+    (b"PAR1", "a Parquet file", "write it as text, or read it with --engine spark"),
+    (b"\xff\xfe", "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8 {path} > {path}.utf8"),
+    (b"\xfe\xff", "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8 {path} > {path}.utf8"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines of a file: the last byte is a newline. ``line`` is the number of the first, from 1."""
+
+    data: bytes
+    line: int
+
+
+class _Inflater(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def compression(head: bytes) -> str:
+    """Return what the first bytes say: ``gz``, ``bz2``, ``zst`` or nothing."""
+    if head[:2] == b"\x1f\x8b":
+        return "gz"
+    if head[:3] == b"BZh":
+        return "bz2"
+    if head[:4] == b"\x28\xb5\x2f\xfd":
+        return "zst"
+    return ""
+
+
+def _new_inflater(kind: str) -> _Inflater:
+    if kind == "gz":
+        from isal import isal_zlib
+
+        return isal_zlib.decompressobj(wbits=31)  # type: ignore[no-any-return,unused-ignore]
+    if kind == "bz2":
+        from bz2 import BZ2Decompressor
+
+        return BZ2Decompressor()
+    from zstandard import ZstdDecompressor
+
+    return ZstdDecompressor().decompressobj()
+
+
+def _inflated(file: BinaryIO, kind: str, path: str) -> Iterator[bytes]:
+    """Yield the unpacked bytes of a file that may hold several compressed members."""
+    inflater = _new_inflater(kind)
+    fresh = False  # True between members
+    while piece := file.read(_INFLATED_PIECE):
+        while piece:
+            if fresh:
+                if not piece.strip(b"\0"):  # padding that tape tools leave behind
+                    break
+                inflater, fresh = _new_inflater(kind), False
+            try:
+                text = inflater.decompress(piece)
+            except Exception as error:  # each library has errors of its own
+                raise InputError(
+                    f"{path}: the {kind} data is damaged: {error}", "copy or download the file again"
+                ) from error
+            if text:
+                yield text
+            piece = inflater.unused_data if inflater.eof else b""
+            fresh = inflater.eof
+    if not fresh:
+        raise InputError(
+            f"{path}: the {kind} data ends before its end",
+            "the copy is incomplete: copy or download it again",
+        )
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file's raw bytes; a file that cannot be opened is an `InputError`."""
+    name = fspath(path)
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        raise InputError(
+            f"{name}: there is no such file", "check the path; quote patterns like 'runs/*'"
+        ) from None
+    except IsADirectoryError:
+        raise InputError(f"{name} is a folder, not a file", f"name the files in it: '{name}/*'") from None
+    except OSError as error:
+        raise InputError(f"{name} cannot be opened: {error.strerror}", "check its permissions") from error
+    with file:
+        yield file
+
+
+def pieces(path: str | Path) -> Iterator[bytes]:
+    """Yield the unpacked bytes of a file in pieces of no fixed size."""
+    name = fspath(path)
+    with opened(path) as file:
+        head = file.read(_PIECE)
+        while 0 < len(head) < 8 and (more := file.read(_PIECE)):  # a pipe may start with a drop
+            head += more
+        kind = compression(head)
+        if kind:
+            yield from _inflated(_Rejoined(head, file), kind, name)  # type: ignore[arg-type]
+            return
+        while head:
+            yield head
+            head = file.read(_PIECE)
+
+
+class _Rejoined:
+    """A file whose first bytes were already read."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self._head, self._file = head, file
+
+    def read(self, size: int) -> bytes:
+        if self._head:
+            piece, self._head = self._head[:size], self._head[size:]
+            return piece
+        return self._file.read(size)
+
+
+def _check_text(path: str, head: bytes) -> None:
+    for magic, what, fix in _FOREIGN:
+        if head.startswith(magic):
+            raise InputError(f"{path}: is {what}, not UTF-8 text", fix.format(path=path))
+    if b"\0" in head[:4096]:
+        raise InputError(
+            f"{path}: holds NUL bytes, so it is not UTF-8 text",
+            f"if it is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 {path} > {path}.utf8",
+        )
+
+
+def blocks(path: str | Path, *, size: int = BLOCK, notices: list[Notice] | None = None) -> Iterator[Block]:
+    """Yield a text file as blocks of whole lines of about ``size`` bytes, at least one line each.
+
+    A byte order mark is dropped and noticed. A file without any byte yields nothing.
+    """
+    name = fspath(path)
+    kept: list[bytes] = []
+    held = 0
+    line = 1
+    first = True
+    for piece in pieces(path):
+        if first:
+            first = False
+            _check_text(name, piece)
+            if piece.startswith(_BOM):
+                piece = piece[len(_BOM) :]
+                if notices is not None:
+                    notices.append(
+                        Notice(where=f"{name}:1", what="starts with a byte order mark, which is ignored")
+                    )
+        kept.append(piece)
+        held += len(piece)
+        if held < size:
+            continue
+        text = b"".join(kept)
+        cut = text.rfind(b"\n") + 1
+        if cut == 0:
+            kept = [text]
+            continue
+        kept, held = [text[cut:]], len(text) - cut
+        data = text[:cut]
+        yield Block(data, line)
+        line += data.count(b"\n")
+    rest = b"".join(kept)
+    if rest:
+        yield Block(rest if rest.endswith(b"\n") else rest + b"\n", line)

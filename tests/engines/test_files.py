@@ -1,0 +1,222 @@
+"""Tops and judged positions against a reader that splits lines and sorts tuples."""
+
+import functools
+import gzip
+import math
+import struct
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from prefjudge.core.runs import Order
+from prefjudge.engines.files import judged, top
+from prefjudge.formats.problems import decode
+from prefjudge.formats.qrels import read_qrels
+
+BLANKS = (b" ", b"\t", b"  ", b" \t ")
+
+
+def single(score):
+    """Round to float32 as C does: what is too large is infinite."""
+    try:
+        return struct.unpack("f", struct.pack("f", score))[0]
+    except OverflowError:
+        return math.copysign(math.inf, score)
+
+
+@functools.lru_cache
+def naive(data, order):
+    """Rank as slowly and plainly as can be: {query: [(doc, score)]}, queries as they first come."""
+    rows = {}
+    for line in data.split(b"\n"):
+        parts = line.split()
+        if not parts or parts[0].startswith(b"#"):
+            continue
+        if len(parts) == 3:
+            parts = [parts[0], b"Q0", parts[1], parts[2], b"%d" % -int(parts[2])]
+        rows.setdefault(parts[0], []).append((parts[2], int(parts[3]), float(parts[4])))
+    ranked = {}
+    for query, docs in rows.items():
+        if order is not Order.FILE:
+            docs = sorted(docs, reverse=True)
+            keys = {
+                Order.SCORE: lambda row: -row[2],
+                Order.SCORE_F32: lambda row: -single(row[2]),
+                Order.RANK: lambda row: row[1],
+            }
+            docs = sorted(docs, key=keys[order])
+        ranked[query] = [(doc, score) for doc, _, score in docs]
+    return ranked
+
+
+def as_lists(heads, run=0):
+    """Return the heads of one run in the form of `naive`."""
+    ranked = {}
+    for row in np.flatnonzero(heads.run == run).tolist():
+        query = heads.queries[heads.query[row]]
+        ranked.setdefault(query, []).append((heads.docs[heads.doc[row]], heads.score[row]))
+        assert heads.position[row] == len(ranked[query])
+    return ranked
+
+
+def cut(ranked, k):
+    return {
+        decode(query): [(decode(doc), score) for doc, score in rows[:k]] for query, rows in ranked.items()
+    }
+
+
+ids = st.one_of(
+    st.sampled_from(
+        [b"1", b"01", b"007", b"7", b"NA", b"nan", b"null", b'"q"', b"'", b"Q0", b"caf\xc3\xa9", b"\xe9"]
+    ),
+    st.binary(min_size=1, max_size=30).map(lambda raw: b"x" + raw.translate(None, b"\t\n\v\f\r \0")),
+)
+scores = st.one_of(
+    st.sampled_from(
+        [b"1", b"1.0", b"-1", b"0", b"-0.0", b"inf", b"-inf", b"1e3", b"16777217", b"16777216", b".5"]
+    ),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda x: repr(x).encode()),
+    st.integers(-5, 5).map(lambda x: b"%d" % x),
+)
+
+
+@st.composite
+def run_files(draw):
+    """Adversarial runs: ties, odd ids, queries that come back, blanks of all kinds, comments."""
+    pairs = draw(st.lists(st.tuples(ids, ids), min_size=1, max_size=40, unique=True))
+    if draw(st.booleans()):
+        pairs.sort(key=lambda pair: pair[0])
+    columns = draw(st.sampled_from([3, 5, 6, 6, 6]))
+    end = draw(st.sampled_from([b"\n", b"\r\n", b" \n"]))
+    lines = []
+    for query, doc in pairs:
+        rank, score = b"%d" % draw(st.integers(-2, 9)), draw(scores)
+        parts = [query, doc, rank] if columns == 3 else [query, b"Q0", doc, rank, score]
+        if columns == 6:
+            parts.append(draw(st.sampled_from([b"tag", b"a tag"])))
+        lines.append(draw(st.sampled_from(BLANKS)).join(parts) + end)
+        if draw(st.integers(0, 9)) == 0:
+            lines.append(draw(st.sampled_from([b"\n", b"# a comment\n", b"   \n"])))
+    data = b"".join(lines)
+    return data[: -len(end)] if draw(st.booleans()) and data.endswith(end) and len(lines) > 1 else data
+
+
+quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@quick
+@given(
+    data=run_files(),
+    k=st.sampled_from([1, 2, 10, 100]),
+    order=st.sampled_from(list(Order)),
+    trust=st.booleans(),
+)
+def test_top_is_what_sorting_gives(tmp_path_factory, data, k, order, trust):
+    path = tmp_path_factory.mktemp("run") / "run"
+    path.write_bytes(data)
+    heads = top(path, k=k, order=order, trust=trust)
+    assert as_lists(heads) == cut(naive(data, order), k)
+    assert heads.order is order
+
+
+@quick
+@given(data=run_files(), order=st.sampled_from(list(Order)), pick=st.randoms(use_true_random=False))
+def test_judged_positions_are_what_sorting_gives(tmp_path_factory, data, order, pick):
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "run").write_bytes(data)
+    ranked = naive(data, order)
+    chosen = [(q, doc) for q, rows in ranked.items() if not q.startswith(b"#") for doc, _ in rows]
+    chosen = [*pick.sample(chosen, min(len(chosen), 5)), (chosen[0][0], b"unseen")]
+    pick.shuffle(chosen)
+    (folder / "qrels").write_bytes(
+        b"".join(b"%b\tQ0\t%b\t%d\n" % (q, d, n % 3) for n, (q, d) in enumerate(chosen))
+    )
+    qrels = read_qrels(folder / "qrels")
+    (ranks,) = judged(folder / "run", qrels, order=order)
+    got = {
+        (qrels.queries[q], qrels.docs[qrels.doc[row]]): (int(p), float(g))
+        for q, row, p, g in zip(ranks.query, ranks.judged, ranks.position, ranks.grade, strict=True)
+    }
+    want = {}
+    for n, (query, doc) in enumerate(chosen):
+        docs = [name for name, _ in ranked[query]]
+        if doc in docs:
+            want[decode(query), decode(doc)] = (docs.index(doc) + 1, float(n % 3))
+    assert got == want
+    assert (ranks.best <= ranks.position).all()
+    assert (ranks.position <= ranks.worst).all()
+    assert ranks.retrieved.tolist() == [
+        len(ranked[q.encode("utf-8", "surrogateescape")]) for q in qrels.queries
+    ]
+
+
+@functools.lru_cache
+def unpacked(path):
+    return gzip.decompress(path.read_bytes())
+
+
+@pytest.mark.parametrize("order", [Order.SCORE, Order.SCORE_F32, Order.RANK, Order.FILE])
+def test_real_runs(data_dir, order):
+    dl21 = data_dir / "dl21" / "runs"
+    paths = [
+        *sorted((data_dir / "cacm" / "runs").iterdir())[::3],
+        dl21 / "top1000.txt.gz",
+        dl21 / "yorku21_c.txt.gz",
+    ]
+    for k in (1, 10, 100):
+        for trust in (False, True):
+            heads = top(paths, k=k, order=order, trust=trust)
+            for run, path in enumerate(paths):
+                assert as_lists(heads, run) == cut(naive(unpacked(path), order), k), path
+
+
+def test_spans_of_ties(tmp_path):
+    (tmp_path / "run").write_text("q Q0 a 1 5 t\nq Q0 b 2 3 t\nq Q0 d 3 3 t\nq Q0 c 4 3 t\nq Q0 e 5 1 t\n")
+    (tmp_path / "qrels").write_text("q 0 c 1\nq 0 a 1\nq 0 e 1\n")
+    (ranks,) = judged(tmp_path / "run", read_qrels(tmp_path / "qrels"))
+    spans = np.stack([ranks.judged, ranks.best, ranks.position, ranks.worst], axis=1).tolist()
+    assert spans == [[1, 1, 1, 1], [0, 2, 3, 4], [2, 5, 5, 5]]
+
+
+def test_results_do_not_depend_on_the_executor(data_dir):
+    paths = sorted((data_dir / "cacm" / "runs").iterdir())
+    qrels = read_qrels(data_dir / "cacm" / "qrels.txt")
+    with ThreadPoolExecutor(3) as executor:
+        a, b = top(paths, k=3), top(paths, k=3, executor=executor)
+        c, d = judged(paths, qrels), judged(paths, qrels, executor=executor)
+    assert (a.runs, a.queries, a.docs) == (b.runs, b.queries, b.docs)
+    assert np.array_equal(a.doc, b.doc)
+    assert all(np.array_equal(x.position, y.position) for x, y in zip(c, d, strict=True))
+
+
+def test_queries_restrict(tmp_path):
+    (tmp_path / "run").write_text("1 Q0 a 1 5 t\n2 Q0 b 1 5 t\n3 Q0 c 1 5 t\n")
+    heads = top(tmp_path / "run", k=1, queries=["3", "1", "9"])
+    assert as_lists(heads) == {"1": [("a", 5.0)], "3": [("c", 5.0)]}
+
+
+@pytest.mark.parametrize(
+    ("choice", "kept"), [("first", [("b", 2.0), ("a", 1.0)]), ("best", [("a", 3.0), ("b", 2.0)])]
+)
+def test_a_document_listed_twice(tmp_path, choice, kept):
+    (tmp_path / "run").write_text("q Q0 a 1 1 t\nq Q0 b 2 2 t\nq Q0 a 3 3 t\nq Q0 a 4 0 t\n")
+    assert as_lists(top(tmp_path / "run", k=9, on_duplicate=choice)) == {"q": kept}
+
+
+def test_tags(tmp_path):
+    line = "q Q0 a 1 1"
+    for name, tag in (("one.txt", "same"), ("two.txt", "same"), ("three", "own"), ("four.run", "")):
+        (tmp_path / name).write_text(f"{line} {tag}\n")
+    notices = []
+    heads = top(
+        [tmp_path / name for name in ("one.txt", "two.txt", "three", "four.run")], k=1, notices=notices
+    )
+    assert heads.runs == ("one", "two", "own", "four")
+    assert [str(notice).rsplit("/", 1)[-1] for notice in notices] == [
+        "one.txt: other runs have the tag 'same' too; it is called 'one'",
+        "two.txt: other runs have the tag 'same' too; it is called 'two'",
+        "four.run: the run has no tag; it is called 'four'",
+    ]

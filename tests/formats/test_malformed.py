@@ -1,0 +1,278 @@
+"""Every malformed input of the field's quirk list: what is said, where, and how to mend it."""
+
+import bz2
+import gzip
+
+import numpy as np
+import pytest
+import zstandard
+
+from prefjudge.engines.files import judged, top
+from prefjudge.errors import InputError
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.queries import read_queries
+
+COLUMNS = "a line of a TREC run is: query Q0 doc rank score tag; of an MS MARCO run: query doc rank"
+QRELS_LINE = "a line of qrels is: query Q0 doc grade, or: query doc grade"
+GOOD = "q1 Q0 d1 1 9.5 t\nq1 Q0 d2 2 8.5 t\n"
+
+
+def said(path, what):
+    """Return the whole message with the file's folder taken out."""
+    with pytest.raises(InputError) as error:
+        what(path)
+    return str(error.value).replace(f"{path.parent}/", "")
+
+
+def run_error(tmp_path, text, **options):
+    path = tmp_path / "run"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return said(path, lambda p: top(p, k=1, **options))
+
+
+def qrels_error(tmp_path, text, **options):
+    path = tmp_path / "qrels"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return said(path, lambda p: read_qrels(p, **options))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            GOOD + "q2 Q0 d1 1 nan t\n",
+            "run is not a readable run (1 problem):\nrun:3:12: the score is NaN: 'nan'\n"
+            "give the document a score, or leave its line out",
+        ),
+        (
+            GOOD + "q2 Q0 d1 1 abc t\n",
+            "run is not a readable run (1 problem):\nrun:3:12: the score is not a number: 'abc'\n"
+            "a score is a number with a decimal point, such as 12.5 or 1e-3",
+        ),
+        (
+            GOOD + "q2 Q0 d1 1 3,5 t\n",
+            "run is not a readable run (1 problem):\nrun:3:12: the score has a decimal comma: '3,5'\n"
+            "write a decimal point: 3.5",
+        ),
+        (
+            GOOD + "q2 Q0 d1 1 1_000 t\n",
+            "run is not a readable run (1 problem):\nrun:3:12: the score is not a number: '1_000'\n"
+            "a score is a number with a decimal point, such as 12.5 or 1e-3",
+        ),
+        (
+            GOOD + "q1 Q0 d1 3 7.5 t\n",
+            "run is not a readable run (1 problem):\n"
+            "run:3:7: document repeated for query 'q1' (first on line 1): 'd1'\n"
+            "keep one of the lines, or say which counts: --on-duplicate first, or best",
+        ),
+        (
+            GOOD + GOOD.splitlines(keepends=True)[1],
+            "run is not a readable run (1 problem):\n"
+            "run:3:7: document repeated for query 'q1' (first on line 2): 'd2'\n"
+            "keep one of the lines, or say which counts: --on-duplicate first, or best",
+        ),
+        (
+            GOOD + "q2 Q0 d1 1 2.5\n",
+            "run is not a readable run (1 problem):\n"
+            "run:3:1: 5 columns where 6 are expected, as in the first line: 'q2 Q0 d1 1 2.5'\n" + COLUMNS,
+        ),
+        ("", "run is empty: a run needs at least one line\ncheck the program that wrote it"),
+        ("\n# nothing\n\n", "run is empty: a run needs at least one line\ncheck the program that wrote it"),
+        (
+            "q1 0 d1 1\n",
+            "run is not a run: its first line has 4 columns, as qrels have\n"
+            "if runs and qrels were swapped, swap them back. " + COLUMNS,
+        ),
+        ("q1 d1\n", "run is not a run: its first line has 2 columns\n" + COLUMNS),
+        ("hello\n", "run is not a run: its first line has 1 column\n" + COLUMNS),
+        (
+            "q1 d1 first\n",
+            "run is not a readable run (1 problem):\nrun:1:7: the rank is not a whole number: 'first'\n"
+            "a rank is a whole number: 1, 2, 3",
+        ),
+        (
+            GOOD.encode("utf-16"),
+            "run: is UTF-16 text, not UTF-8 text\nconvert it: iconv -f UTF-16 -t UTF-8 run > run.utf8",
+        ),
+        (
+            GOOD.encode("utf-16-le"),
+            "run: holds NUL bytes, so it is not UTF-8 text\n"
+            "if it is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 run > run.utf8",
+        ),
+        (b"\xfd7zXZ\0rest", "run: is compressed with xz, not UTF-8 text\nunpack it: xz -d run"),
+        (
+            gzip.compress(GOOD.encode())[:-9],
+            "run: the gz data ends before its end\nthe copy is incomplete: copy or download it again",
+        ),
+        (
+            bz2.compress(GOOD.encode())[:-9],
+            "run: the bz2 data ends before its end\nthe copy is incomplete: copy or download it again",
+        ),
+        (
+            zstandard.compress(GOOD.encode())[:-3],
+            "run: the zst data ends before its end\nthe copy is incomplete: copy or download it again",
+        ),
+    ],
+)
+def test_malformed_run(tmp_path, text, message):
+    assert run_error(tmp_path, text) == message
+
+
+def test_rank_that_is_no_number_matters_in_rank_order_only(tmp_path):
+    text = "q1 Q0 d1 first 9.5 t\n"
+    assert run_error(tmp_path, text, order="rank") == (
+        "run is not a readable run (1 problem):\nrun:1:10: the rank is not a whole number: 'first'\n"
+        "a rank is a whole number: 1, 2, 3; or order by score: --order score"
+    )
+    assert top(tmp_path / "run", k=1).docs == ("d1",)
+
+
+def test_all_problems_of_a_run_are_told_at_once_in_line_order(tmp_path):
+    text = "q1 Q0 d1 1 9,5 t\nq1 Q0 d2\nq1 Q0 d3 1 x t\nq1 Q0 d4 4 1 t\nq1 Q0 d4 5 1 t\n"
+    message = run_error(tmp_path, text)
+    assert [line.split(":")[1] for line in message.splitlines() if line.startswith("run:")] == [
+        "1",
+        "2",
+        "3",
+        "5",
+    ]
+    assert message.startswith("run is not a readable run (4 problems):\n")
+    assert "write a decimal point: 9.5" in message
+    assert COLUMNS in message
+
+
+def test_problems_stop_at_a_limit(tmp_path):
+    message = run_error(tmp_path, "".join(f"q1 Q0 d{n} {n} x t\n" for n in range(1000)))
+    assert message.startswith("run is not a readable run (the first 20 problems):\n")
+    assert message.count("the score is not a number") == 20
+
+
+def test_missing_file_and_folder(tmp_path):
+    assert said(tmp_path / "none", lambda p: top(p, k=1)) == (
+        "none: there is no such file\ncheck the path; quote patterns like 'runs/*'"
+    )
+    (tmp_path / "folder").mkdir()
+    assert said(tmp_path / "folder", lambda p: top(p, k=1)) == (
+        "folder is a folder, not a file\nname the files in it: 'folder/*'"
+    )
+
+
+def test_damaged_gz(tmp_path):
+    packed = bytearray(gzip.compress(GOOD.encode() * 99))
+    packed[20:30] = b"\xff" * 10
+    message = run_error(tmp_path, bytes(packed))
+    assert message.startswith("run: the gz data is damaged: ")
+    assert message.endswith("\ncopy or download the file again")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "q1 0 d1 1\nq1 0 d1 0\n",
+            "qrels is not a readable qrels file (1 problem):\n"
+            "qrels:2:9: document 'd1' of query 'q1' has grade 1 on line 1 and another here: '0'\n"
+            "keep the line with the right grade",
+        ),
+        (
+            "q1 0 d1 1\nq1 0 d2 0.5\n",
+            "qrels is not a readable qrels file (1 problem):\n"
+            "qrels:2:9: fractional grade, which most programs read as a whole number: '0.5'\n"
+            "use whole grades, or read it with fractional grades allowed (fractions=True)",
+        ),
+        (
+            "q1 0 d1 yes\n",
+            "qrels is not a readable qrels file (1 problem):\nqrels:1:9: the grade is not a number: 'yes'\n"
+            "a grade is a whole number: 0 is not relevant, 1 or more is",
+        ),
+        (
+            "q1 0 d1 nan\n",
+            "qrels is not a readable qrels file (1 problem):\nqrels:1:9: the grade is not a number: 'nan'\n"
+            "a grade is a whole number: 0 is not relevant, 1 or more is",
+        ),
+        (
+            "q1 0 d1 1\nq2 d2 1\n",
+            "qrels is not a readable qrels file (1 problem):\n"
+            "qrels:2:1: 3 columns where 4 are expected, as in the first line: 'q2 d2 1'\n" + QRELS_LINE,
+        ),
+        (
+            GOOD,
+            "qrels is not a qrels file: its first line has 6 columns, as a run has\n"
+            "if runs and qrels were swapped, swap them back. " + QRELS_LINE,
+        ),
+        ("q1 d1\n", "qrels is not a qrels file: its first line has 2 columns\n" + QRELS_LINE),
+        ("", "qrels is empty: qrels need at least one line\ncheck the program that wrote it"),
+        (
+            "q1 0 d1 1\n".encode("utf-16"),
+            "qrels: is UTF-16 text, not UTF-8 text\nconvert it: iconv -f UTF-16 -t UTF-8 qrels > qrels.utf8",
+        ),
+    ],
+)
+def test_malformed_qrels(tmp_path, text, message):
+    assert qrels_error(tmp_path, text) == message
+
+
+def overlap_error(tmp_path, run, qrels):
+    (tmp_path / "qrels").write_text(qrels)
+    (tmp_path / "run").write_text(run)
+    return said(tmp_path / "run", lambda p: judged(p, read_qrels(tmp_path / "qrels")))
+
+
+def test_no_query_in_common(tmp_path):
+    assert overlap_error(tmp_path, GOOD, "q7 0 d1 1\n") == (
+        "run: none of the 1 judged queries of qrels is in this run: its first query is 'q1',"
+        " the qrels have 'q7'\n"
+        "run and qrels must come from the same collection and write the query_id alike"
+    )
+    assert overlap_error(tmp_path, "7 Q0 d1 1 1 t\n", "007 0 d1 1\n").endswith(
+        "the query_ids differ in leading zeros: write them alike"
+    )
+
+
+def test_no_document_in_common(tmp_path):
+    assert overlap_error(tmp_path, "q1 Q0 msmarco_passage_37_406 1 1 t\n", "q1 0 7067032 1\n") == (
+        "run: no judged document of qrels is in this run: its doc_ids look like 'msmarco_passage_37_406',"
+        " those of the qrels like '7067032'\n"
+        "run and qrels must come from the same collection and write the doc_id alike"
+    )
+
+
+def test_a_run_that_found_nothing_is_not_an_error(tmp_path):
+    (tmp_path / "qrels").write_text("q1 0 d9 1\n")
+    (tmp_path / "run").write_text(GOOD)
+    (ranks,) = judged(tmp_path / "run", read_qrels(tmp_path / "qrels"))
+    assert ranks.judged.size == 0
+    assert ranks.retrieved.tolist() == [2]
+
+
+def test_malformed_judgments(tmp_path):
+    path = tmp_path / "judgments"
+    path.write_text("q1 a b a\nq1 a b c\nq1 a a a\nq1 a b\n")
+    assert said(path, read_judgments) == (
+        "judgments is not a readable judgments file (3 problems):\n"
+        "judgments:2:8: the preferred document is neither 'a' nor 'b': 'c'\n"
+        "judgments:3:6: the document is compared with itself: 'a'\n"
+        "judgments:4:1: 3 columns where 4 are expected, as in the first line: 'q1 a b'\n"
+        "the last column repeats one of the two documents, or is: tie\n"
+        "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker"
+    )
+
+
+def test_malformed_queries(tmp_path):
+    path = tmp_path / "queries"
+    path.write_text("1\tone\n2 two\n1\tother\n")
+    assert said(path, read_queries) == (
+        "queries is not a readable queries file (2 problems):\n"
+        "queries:2:1: no tab between an id and a text: '2 two'\n"
+        "queries:3:1: the query has another text on line 1: '1'\n"
+        "each line is: id, a tab, the text\n"
+        "a query_id stands on one line"
+    )
+
+
+def test_infinite_scores_are_scores(tmp_path):
+    (tmp_path / "run").write_text("q Q0 a 1 -inf t\nq Q0 b 2 inf t\nq Q0 c 3 0 t\n")
+    heads = top(tmp_path / "run", k=3)
+    assert [heads.docs[doc] for doc in heads.doc] == ["b", "c", "a"]
+    assert np.isinf(heads.score[[0, 2]]).all()
