@@ -11,7 +11,7 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.fields import Fields, fields
-from prefjudge.formats.problems import Notice, Problems, Stop, decode, encode
+from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.sources import blocks
 
 _LINE_HINT = "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker"
@@ -112,7 +112,7 @@ class _Reader:
 def write_judgments(path: str | Path, judgments: Judgments) -> None:
     """Write judgments atomically: ``query doc_1 doc_2 preferred``, and the worker where all are known."""
     queries, docs, workers = (
-        [encode(name) for name in names] for names in (judgments.queries, judgments.docs, judgments.workers)
+        [column(name) for name in names] for names in (judgments.queries, judgments.docs, judgments.workers)
     )
     named = bool(len(judgments)) and int(judgments.worker.min()) >= 0
     columns = (judgments.query, judgments.left, judgments.right, judgments.choice, judgments.worker)

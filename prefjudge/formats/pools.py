@@ -6,7 +6,7 @@ from pathlib import Path
 from prefjudge.core.judgments import Judgments
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.problems import encode
+from prefjudge.formats.problems import column, encode
 
 
 def write_pool(path: str | Path, rows: Iterable[tuple[str, str, Sequence[str]]]) -> None:
@@ -14,7 +14,7 @@ def write_pool(path: str | Path, rows: Iterable[tuple[str, str, Sequence[str]]])
     with atomic_write(path) as file:
         file.write(b"# query\tdoc\tcontributors\n")
         for query, doc, contributors in rows:
-            file.write(b"\t".join([encode(query), encode(doc), encode(",".join(contributors))]) + b"\n")
+            file.write(b"\t".join([column(query), column(doc), encode(",".join(contributors))]) + b"\n")
 
 
 def write_prefs(path: str | Path, judgments: Judgments) -> None:
@@ -24,7 +24,7 @@ def write_prefs(path: str | Path, judgments: Judgments) -> None:
     judgments of a query are one judgment group, since the program calls contradictions inside one an error;
     every pair is a subgroup of its own. Ties have equal levels.
     """
-    queries, docs = ([encode(name) for name in names] for names in (judgments.queries, judgments.docs))
+    queries, docs = ([column(name) for name in names] for names in (judgments.queries, judgments.docs))
     columns = (judgments.query, judgments.left, judgments.right, judgments.choice, judgments.worker)
     with atomic_write(path) as file:
         for number, (query, left, right, choice, worker) in enumerate(
@@ -42,4 +42,4 @@ def write_pref_qrels(path: str | Path, rows: Iterable[tuple[str, str, float]]) -
                 raise InputError(
                     f"{path}: document {doc!r} of query {query!r} has no value", "resolve it first"
                 )
-            file.write(b"%b Q0 %b %b\n" % (encode(query), encode(doc), repr(float(value)).encode()))
+            file.write(b"%b Q0 %b %b\n" % (column(query), column(doc), repr(float(value)).encode()))

@@ -34,6 +34,14 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def column(text: str) -> bytes:
+    """Return an id as a column of a file holds it; an id with a blank would break the columns."""
+    raw = encode(text)
+    if not raw or raw.split() != [raw]:
+        raise InputError(f"the id {text!r} holds a blank", "ids in these files are words without blanks")
+    return raw
+
+
 def shown(raw: bytes) -> str:
     """Return offending text as an error shows it: quoted, printable, not too long."""
     text = repr(raw[: _SHOWN + 1].decode("utf-8", "backslashreplace"))

@@ -13,7 +13,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.fields import Fields, fields
 from prefjudge.formats.numerals import floats
-from prefjudge.formats.problems import Notice, Problems, Stop, decode, encode
+from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.runs import stem
 from prefjudge.formats.sources import blocks
 
@@ -160,8 +160,8 @@ def write_qrels(path: str | Path, qrels: Qrels, *, fractions: bool = False) -> N
             f"{path}: grade {qrels.grade[row]:g} of document {qrels.docs[qrels.doc[row]]!r} is a fraction",
             "most programs read whole grades; write it with fractional grades allowed (fractions=True)",
         )
-    queries = [encode(name) for name in qrels.queries]
-    docs = [encode(name) for name in qrels.docs]
+    queries = [column(name) for name in qrels.queries]
+    docs = [column(name) for name in qrels.docs]
     with atomic_write(path) as file:
         for query, doc, grade in zip(
             qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True

@@ -11,7 +11,7 @@ from typing import Any
 from prefjudge.formats.problems import Notice, Problems
 from prefjudge.formats.sources import blocks
 
-_ID_KEYS = ("_id", "id", "docid", "pid", "doc_id", "qid", "query_id", "document_id", "passage_id")
+_ID_KEYS = ("_id", "id", "pid", "docid", "doc_id", "qid", "query_id", "document_id", "passage_id")
 _TEXT_KEYS = ("text", "passage", "contents", "body", "segment", "query", "question")
 _TITLE_KEYS = ("title",)
 

@@ -20,7 +20,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words, fields, same_token
 from prefjudge.formats.numerals import floats, integers
-from prefjudge.formats.problems import Notice, Problems, Stop, decode, encode
+from prefjudge.formats.problems import Notice, Problems, Stop, column, decode, encode
 from prefjudge.formats.repeats import repeated_rows
 from prefjudge.formats.sources import BLOCK, blocks
 
@@ -373,5 +373,5 @@ def write_run(path: str | Path, heads: Heads, run: str | None = None) -> None:
     columns = (heads.query[rows], heads.doc[rows], heads.position[rows], heads.score[rows])
     with atomic_write(path) as file:
         for query, doc, position, score in zip(*(column.tolist() for column in columns), strict=True):
-            line = f"{heads.queries[query]} Q0 {heads.docs[doc]} {position} {score!r} {tag}\n"
-            file.write(encode(line))
+            ids = (column(heads.queries[query]), column(heads.docs[doc]))
+            file.write(b"%b Q0 %b %d %r %b\n" % (*ids, position, score, encode(tag)))

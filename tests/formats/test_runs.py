@@ -1,0 +1,43 @@
+"""Chunks of a run: every line once, whole queries, right line numbers, whatever the size of a block."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prefjudge.formats.runs import read_chunks, read_whole, stem
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 12), min_size=1, max_size=12),
+    size=st.integers(1, 400),
+    gaps=st.sampled_from(["", "\n", "# note\n"]),
+)
+def test_chunks_are_whole_queries(tmp_path_factory, sizes, size, gaps):
+    path = tmp_path_factory.mktemp("run") / "run"
+    text = gaps + "".join(
+        f"q{q} Q0 d{d} {d + 1} {9 - d}.5 t\n" + gaps * (d % 2)
+        for q, count in enumerate(sizes)
+        for d in range(count)
+    )
+    path.write_text(text)
+    lines = text.split("\n")
+    read = []
+    for chunk in read_chunks(path, size=size):
+        assert chunk.bounds[-1] == len(chunk)
+        for group, name in enumerate(chunk.queries):
+            for row in range(chunk.bounds[group], chunk.bounds[group + 1]):
+                line = lines[chunk.rows.lines[row] - 1].split()
+                assert [name, chunk.docs.raw(row)] == [line[0].encode(), line[2].encode()]
+                assert chunk.score[row] == float(line[4])
+                read.append((name, chunk.docs.raw(row)))
+    assert read == [(b"q%d" % q, b"d%d" % d) for q, count in enumerate(sizes) for d in range(count)]
+    assert [len(chunk.queries) for chunk in [read_whole(path)]] == [len(sizes)]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("a/b.run.gz", "b"), ("x.txt", "x"), ("bm25.v2.trec.zst", "bm25.v2"), (".gz", ".gz"), ("run", "run")],
+)
+def test_stem(path, name):
+    assert stem(path) == name

@@ -1,0 +1,203 @@
+"""Unusual but readable files are read as their plain twins are, and what was odd is noticed."""
+
+import bz2
+import gzip
+import io
+import sys
+
+import numpy as np
+import pytest
+import zstandard
+
+from prefjudge.engines.files import top
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.queries import read_queries
+from prefjudge.formats.texts import read_texts
+
+RUN = "q1 Q0 d1 1 9.5 tag\nq1 Q0 d2 2 8.5 tag\n007 Q0 NA 1 1e3 tag\n"
+
+
+def rows(path, **options):
+    heads = top(path, k=9, **options)
+    return [
+        (heads.queries[q], heads.docs[d], int(p), float(s))
+        for q, d, p, s in zip(heads.query, heads.doc, heads.position, heads.score, strict=True)
+    ]
+
+
+EXPECTED = [("q1", "d1", 1, 9.5), ("q1", "d2", 2, 8.5), ("007", "NA", 1, 1000.0)]
+
+
+@pytest.mark.parametrize("trust", [False, True])
+@pytest.mark.parametrize(
+    "data",
+    [
+        RUN.encode(),
+        RUN.encode().rstrip(b"\n"),
+        RUN.encode().replace(b"\n", b"\r\n"),
+        RUN.encode().replace(b" ", b"\t"),
+        RUN.encode().replace(b" ", b" \t  ").replace(b"\n", b"  \n\n"),
+        b"# ir_metadata.start\n# platform: x\n\n" + RUN.encode(),
+        RUN.encode().replace(b"tag", b"a tag of words"),
+        RUN.encode().replace(b" tag", b""),
+        gzip.compress(RUN.encode()),
+        gzip.compress(RUN.encode()[:30]) + gzip.compress(RUN.encode()[30:]) + b"\0" * 99,
+        bz2.compress(RUN.encode()),
+        zstandard.compress(RUN.encode()),
+        zstandard.compress(RUN.encode()[:30]) + zstandard.compress(RUN.encode()[30:]),
+        b"\xef\xbb\xbf" + RUN.encode(),
+    ],
+    ids=[
+        "plain",
+        "unended",
+        "crlf",
+        "tabs",
+        "ragged",
+        "comments",
+        "words",
+        "untagged",
+        "gz",
+        "members",
+        "bz2",
+        "zst",
+        "frames",
+        "bom",
+    ],
+)
+def test_a_run_is_read_however_it_is_written(tmp_path, data, trust):
+    (tmp_path / "run").write_bytes(data)
+    assert rows(tmp_path / "run", trust=trust) == EXPECTED
+
+
+def test_a_mark_before_the_text_is_noticed(tmp_path):
+    (tmp_path / "run").write_bytes(b"\xef\xbb\xbf" + RUN.encode())
+    notices = []
+    top(tmp_path / "run", k=1, notices=notices)
+    assert [str(n) for n in notices] == [f"{tmp_path}/run:1: starts with a byte order mark, which is ignored"]
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
+    assert rows("-") == EXPECTED
+
+
+def test_msmarco_columns(tmp_path):
+    (tmp_path / "run").write_text("q1\td9\t2\nq1\td1\t1\n")
+    assert rows(tmp_path / "run") == [("q1", "d1", 1, -1.0), ("q1", "d9", 2, -2.0)]
+
+
+def test_ids_that_are_not_utf8_survive(tmp_path):
+    (tmp_path / "run").write_bytes(b"q\xe9 Q0 d\xff 1 1 t\n")
+    ((query, doc, _, _),) = rows(tmp_path / "run")
+    assert query.encode("utf-8", "surrogateescape") == b"q\xe9"
+    assert doc.encode("utf-8", "surrogateescape") == b"d\xff"
+
+
+def test_queries_whose_lines_are_scattered(tmp_path):
+    (tmp_path / "run").write_text("q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\nq1 Q0 c 2 3 t\n")
+    notices = []
+    heads = top(tmp_path / "run", k=2, notices=notices)
+    assert [heads.docs[d] for d in heads.doc] == ["c", "a", "b"]
+    assert "do not stand together" in notices[0].what
+
+
+def test_scattered_lines_are_checked_too(tmp_path):
+    (tmp_path / "run").write_text("q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\nq1 Q0 a 2 3 t\n")
+    with pytest.raises(
+        Exception, match=r"run:3:7: document repeated for query 'q1' \(first on line 1\): 'a'"
+    ):
+        top(tmp_path / "run", k=2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1.0\n",
+        "q1 d1 1\nq1\td2\t0\n\n# c\nq2 d1 +1\n",
+        "q1 Q0 d1 1\r\nq1 Q0 d2 0\r\nq2 Q0 d1 1\r\n",
+    ],
+)
+def test_qrels(tmp_path, text):
+    (tmp_path / "my.qrels").write_text(text)
+    qrels = read_qrels(tmp_path / "my.qrels", "mine")
+    assert (qrels.name, qrels.queries, qrels.docs) == ("mine", ("q1", "q2"), ("d1", "d2"))
+    assert (qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist()) == (
+        [0, 0, 1],
+        [0, 1, 0],
+        [1, 0, 1],
+    )
+
+
+def test_qrels_said_twice_count_once(tmp_path):
+    (tmp_path / "qrels").write_text("q1 0 d1 1\nq1 0 d1 1\n")
+    notices = []
+    assert read_qrels(tmp_path / "qrels", notices=notices).grade.tolist() == [1]
+    assert [str(n) for n in notices] == [f"{tmp_path}/qrels:2: repeats line 1; counted once"]
+
+
+def test_fractional_grades_on_request(tmp_path):
+    (tmp_path / "qrels").write_text("q1 0 d1 0.5\n")
+    assert read_qrels(tmp_path / "qrels", fractions=True).grade.tolist() == [0.5]
+
+
+def test_queries(tmp_path):
+    (tmp_path / "q.tsv").write_text("\ufeff1\tone  two\n02\tNA\r\n\n1\tone  two\n")
+    assert read_queries(tmp_path / "q.tsv") == {"1": "one  two", "02": "NA"}
+    (tmp_path / "q.jsonl").write_text('{"_id": "1", "text": "one"}\n{"_id": 2, "text": "zwei ü"}\n')
+    assert read_queries(tmp_path / "q.jsonl") == {"1": "one", "2": "zwei ü"}
+
+
+def test_query_texts_that_are_not_utf8(tmp_path):
+    (tmp_path / "q.tsv").write_bytes(b"1\tcaf\xe9\n")
+    notices = []
+    assert read_queries(tmp_path / "q.tsv", notices=notices) == {"1": "caf\ufffd"}
+    assert str(notices[0]) == f"{tmp_path}/q.tsv:1: the text is not UTF-8; the odd bytes were replaced"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("two.tsv", "d1\tone\nd2\ttwo <b>\nd3\tthree\n"),
+        ("crlf.tsv", "d1\tone\r\nd2\ttwo <b>\r\nd3\tthree\r\n"),
+        ("beir.jsonl", '{"_id": "d1", "title": "", "text": "one"}\n{"_id": "d2", "text": "two <b>"}\n'),
+        ("v2.jsonl", '{"pid": "d2", "passage": "two <b>", "docid": 1}\n{"pid": "d1", "passage": "one"}\n'),
+        ("pyserini.jsonl", '{"id": "d2", "contents": "two <b>"}\n{"id": "d1", "contents": "one"}\n'),
+    ],
+)
+def test_texts(tmp_path, name, data):
+    (tmp_path / name).write_text(data)
+    assert read_texts(tmp_path / name, ["d2", "d9", "d1"]) == {"d2": "two <b>", "d1": "one"}
+    assert list(read_texts(tmp_path / name, ["d2", "d1"])) == ["d2", "d1"]
+
+
+def test_texts_with_titles(tmp_path):
+    (tmp_path / "doc.tsv").write_text("D1\thttp://x\tA title\tA body\nD2\thttp://y\t\tBody only\n")
+    assert read_texts(tmp_path / "doc.tsv", ["D1", "D2"]) == {"D1": "A title\nA body", "D2": "Body only"}
+
+
+def test_texts_of_a_folder(tmp_path):
+    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(b"d1\tone\n"))
+    (tmp_path / "b.tsv").write_bytes(b"d2\ttwo\n")
+    assert read_texts(tmp_path, ["d1", "d2"]) == {"d1": "one", "d2": "two"}
+
+
+def test_judgments(tmp_path):
+    (tmp_path / "j.gz").write_bytes(gzip.compress(b"q1 a b b\nq1\tb  c b\nq2 a b tie\n"))
+    judgments = read_judgments(tmp_path / "j.gz")
+    assert judgments.queries == ("q1", "q2")
+    assert judgments.docs == ("a", "b", "c")
+    assert judgments.choice.tolist() == [-1, 1, 0]
+    assert judgments.worker.tolist() == [-1, -1, -1]
+
+
+def test_judgments_with_workers(tmp_path):
+    (tmp_path / "j").write_text("q1 a b b w2\nq1 b a b w1\n")
+    judgments = read_judgments(tmp_path / "j")
+    assert [judgments.workers[w] for w in judgments.worker] == ["w2", "w1"]
+
+
+def test_real_judgments(data_dir):
+    judgments = read_judgments(data_dir / "cast19" / "judgments.txt.gz")
+    assert (len(judgments), len(judgments.queries)) == (14573, 171)
+    assert np.all(np.abs(judgments.choice) == 1)

@@ -1,0 +1,131 @@
+"""What is written is read back; a file is there whole or not at all."""
+
+import gzip
+import os
+import stat
+
+import numpy as np
+import pytest
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.qrels import Qrels
+from prefjudge.engines.files import top
+from prefjudge.errors import InputError
+from prefjudge.formats.atomic import atomic_write, write_text
+from prefjudge.formats.judgments import read_judgments, write_judgments
+from prefjudge.formats.pools import write_pool, write_pref_qrels, write_prefs
+from prefjudge.formats.qrels import read_qrels, write_qrels
+from prefjudge.formats.runs import write_run
+
+
+def qrels(grades):
+    n = len(grades)
+    docs = tuple(f"d{i}" for i in range(n))
+    return Qrels(
+        name="x",
+        queries=("q\udce9",),
+        docs=docs,
+        query=np.zeros(n, np.int32),
+        doc=np.arange(n, dtype=np.int32),
+        grade=np.array(grades, dtype=float),
+    )
+
+
+def test_qrels_go_round(tmp_path):
+    write_qrels(tmp_path / "a" / "x.qrels", qrels([1, 0, -2]))
+    assert (tmp_path / "a" / "x.qrels").read_bytes() == b"q\xe9 Q0 d0 1\nq\xe9 Q0 d1 0\nq\xe9 Q0 d2 -2\n"
+    assert read_qrels(tmp_path / "a" / "x.qrels").grade.tolist() == [1, 0, -2]
+
+
+def test_fractional_grades_are_not_written_by_chance(tmp_path):
+    with pytest.raises(InputError, match=r"grade 0\.5 of document 'd1' is a fraction"):
+        write_qrels(tmp_path / "x", qrels([1, 0.5]))
+    assert not list(tmp_path.iterdir())
+    write_qrels(tmp_path / "x", qrels([1, 0.5]), fractions=True)
+    assert read_qrels(tmp_path / "x", fractions=True).grade.tolist() == [1, 0.5]
+
+
+def test_runs_go_round(tmp_path):
+    (tmp_path / "a").write_text("q1 Q0 d1 1 0.1 t\nq1 Q0 d2 2 -1e-9 t\nq2 Q0 d1 1 3 t\n")
+    heads = top(tmp_path / "a", k=5)
+    write_run(tmp_path / "b.gz", heads)
+    again = top(tmp_path / "b.gz", k=5)
+    assert again.runs == ("t",)
+    assert np.array_equal(heads.score, again.score)
+    assert [again.docs[d] for d in again.doc] == ["d1", "d2", "d1"]
+
+
+def judgments(workers=()):
+    worker = np.arange(3, dtype=np.int32) % 2 if workers else np.full(3, -1, np.int32)
+    return Judgments(
+        queries=("q1", "q2"),
+        docs=("a", "b"),
+        workers=workers,
+        query=np.array([0, 0, 1], np.int32),
+        left=np.array([0, 1, 0], np.int32),
+        right=np.array([1, 0, 1], np.int32),
+        choice=np.array([1, -1, 0], np.int8),
+        strength=np.ones(3, np.int8),
+        worker=worker,
+    )
+
+
+@pytest.mark.parametrize("workers", [(), ("w1", "w2")])
+def test_judgments_go_round(tmp_path, workers):
+    write_judgments(tmp_path / "j.txt", judgments(workers))
+    again = read_judgments(tmp_path / "j.txt")
+    assert again.choice.tolist() == [1, -1, 0]
+    assert again.workers == workers
+
+
+def test_prefs_of_trec_eval(tmp_path):
+    write_prefs(tmp_path / "p", judgments(("w1", "w2")))
+    assert (tmp_path / "p").read_text().splitlines() == [
+        "q1 w1 p1 a 2",
+        "q1 w1 p1 b 0",
+        "q1 w2 p2 b 0",
+        "q1 w2 p2 a 2",
+        "q2 w1 p3 a 1",
+        "q2 w1 p3 b 1",
+    ]
+
+
+def test_pool_and_pref_qrels(tmp_path):
+    write_pool(tmp_path / "pool", [("q1", "d1", ["run1", "qrels"])])
+    assert (tmp_path / "pool").read_text() == "# query\tdoc\tcontributors\nq1\td1\trun1,qrels\n"
+    write_pref_qrels(tmp_path / "pref", [("q1", "d1", 2.5)])
+    assert (tmp_path / "pref").read_text() == "q1 Q0 d1 2.5\n"
+
+
+def test_an_id_with_a_blank_would_break_the_columns(tmp_path):
+    with pytest.raises(InputError, match="'a b' holds a blank"):
+        write_pref_qrels(tmp_path / "pref", [("q1", "a b", 2.5)])
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_error_leaves_the_old_file(tmp_path):
+    write_text(tmp_path / "x", "old")
+    with pytest.raises(TypeError), atomic_write(tmp_path / "x") as file:
+        file.writelines([b"new", "not bytes"])
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+    assert (tmp_path / "x").read_text() == "old"
+
+
+def test_the_same_content_gives_the_same_bytes_compressed(tmp_path):
+    for name in ("a.gz", "b.gz"):
+        write_text(tmp_path / name, "text\n" * 99)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text\n" * 99
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file modes are POSIX")
+def test_files_have_the_usual_mode(tmp_path):
+    (tmp_path / "plain").write_text("")
+    write_text(tmp_path / "x", "text")
+    assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+def test_a_folder_that_cannot_be_made_is_an_input_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_text(tmp_path / "file" / "x", "text")
