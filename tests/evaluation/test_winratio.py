@@ -3,56 +3,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.judgments import Judgments
 from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Heads, Order
+from prefjudge.core.runs import Heads
 from prefjudge.errors import InputError
 from prefjudge.evaluation.winratio import WinRatio, WinRatios, binomial_p, win_ratios
 from prefjudge.render.tables import Bold, to_csv
 from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
 
+from . import judging
+from .judging import Vote, make_judgments
 from .samples import make_qrels
-
-Vote = tuple[str, str, str, int]
-
-
-def make_judgments(votes: list[Vote]) -> Judgments:
-    queries = tuple(dict.fromkeys(vote[0] for vote in votes))
-    docs = tuple(dict.fromkeys(doc for vote in votes for doc in vote[1:3]))
-    return Judgments(
-        queries=queries,
-        docs=docs,
-        workers=(),
-        query=np.array([queries.index(vote[0]) for vote in votes], dtype=np.int32),
-        left=np.array([docs.index(vote[1]) for vote in votes], dtype=np.int32),
-        right=np.array([docs.index(vote[2]) for vote in votes], dtype=np.int32),
-        choice=np.array([vote[3] for vote in votes], dtype=np.int8),
-        strength=np.ones(len(votes), dtype=np.int8),
-        worker=np.full(len(votes), -1, dtype=np.int32),
-    )
 
 
 def make_heads(tops: dict[str, dict[str, str]]) -> Heads:
     """Turn {run: {query: top document}} into heads, with a second document that must not matter."""
-    queries = tuple(dict.fromkeys(query for run in tops.values() for query in run))
-    docs = tuple(dict.fromkeys([*(doc for run in tops.values() for doc in run.values()), "second"]))
-    rows = [
-        (number, queries.index(query), docs.index(doc), position)
-        for number, run in enumerate(tops.values())
-        for query, top in run.items()
-        for position, doc in ((1, top), (2, "second"))
-    ]
-    table = np.array(rows, dtype=np.int32).reshape(-1, 4)
-    return Heads(
-        runs=tuple(tops),
-        queries=queries,
-        docs=docs,
-        run=table[:, 0],
-        query=table[:, 1],
-        doc=table[:, 2],
-        position=table[:, 3],
-        score=np.zeros(len(table)),
-        order=Order.SCORE,
+    return judging.make_heads(
+        {run: {query: [doc, "second"] for query, doc in top.items()} for run, top in tops.items()}
     )
 
 
