@@ -72,22 +72,22 @@ def pair_sums(grid: Grid, a: Codes, b: Codes, *, block: int = BLOCK) -> PairSums
     hot = one_hot(grid, levels)
     parts = []
     for rows in _blocks(a.size, levels.size * levels.size, block):
-        parts.append(table_sums(pair_tables(hot, hot, a[rows], b[rows]), levels))
+        tables = pair_tables(hot, hot, a[rows], b[rows])
+        parts.append(table_sums(tables, levels, 2 * grid.slack))
     return _join(parts)
 
 
 def few_levels(grid: Grid) -> Column | None:
-    """Return the distinct scores, ascending, if they are few and exact; else None."""
-    if not grid.exact:
-        return None
+    """Return the distinct scores, ascending, if they are few; else None."""
     levels = np.unique(grid.values)
-    small = float(np.abs(levels).max(initial=0.0)) < 1 << 16  # so that sums of squares stay whole
-    return levels if levels.size <= FEW and small else None
+    levels = levels[np.diff(levels, prepend=-np.inf) > grid.slack]
+    return levels if levels.size <= FEW else None
 
 
 def one_hot(grid: Grid, levels: Column) -> NDArray[np.float32]:
     """Return shape (queries, runs, levels): 1 where the run has that score on that query."""
-    hot: NDArray[np.float32] = (grid.values[:, :, None] == levels).astype(np.float32)
+    code = np.searchsorted(levels, grid.values, side="right") - 1
+    hot: NDArray[np.float32] = (code[:, :, None] == np.arange(levels.size)).astype(np.float32)
     return hot
 
 
@@ -110,27 +110,31 @@ def pair_tables(left: NDArray[np.float32], right: NDArray[np.float32], a: Codes,
     return product.reshape(first.size, width, second.size, width)[rows, :, columns].astype(np.float64)
 
 
-def table_sums(tables: Matrix, levels: Column) -> PairSums:
-    """Sum up pairs from their joint tables, shape (pairs, levels, levels); rows are a, columns are b."""
+def table_sums(tables: Matrix, levels: Column, slack: float = 0.0) -> PairSums:
+    """Sum up pairs from their joint tables, shape (pairs, levels, levels); rows are a, columns are b.
+
+    Differences whose sizes are at most ``slack`` apart are tied.
+    """
     pairs, width, _ = tables.shape
     difference = (levels[:, None] - levels[None, :]).ravel()
     flat = tables.reshape(pairs, width * width)
-    sizes, size = np.unique(np.abs(difference), return_inverse=True)
-    member = (size[:, None] == np.arange(1, sizes.size)).astype(np.float64)
+    sizes, place = np.unique(np.abs(difference), return_inverse=True)
+    size = np.cumsum(np.diff(sizes, prepend=0.0) > slack)[place]
+    member = (size[:, None] == np.arange(1, size.max(initial=0) + 1)).astype(np.float64)
     above = flat @ (member * (difference > 0)[:, None])
     count = above + flat @ (member * (difference < 0)[:, None])
     middle = np.cumsum(count, axis=1) - count + (count + 1) / 2
     of_a, of_b = tables.sum(axis=2), tables.sum(axis=1)
     return PairSums(
         n=int(tables[0].sum()) if pairs else 0,
-        total=flat @ difference,
-        squares=flat @ (difference * difference),
+        total=(flat * difference).sum(axis=1),
+        squares=(flat * (difference * difference)).sum(axis=1),
         plus=above.sum(axis=1),
         minus=(count - above).sum(axis=1),
         rank_sum=(above * middle).sum(axis=1),
-        rank_ties=_tie_term(count).sum(axis=1),
+        rank_ties=tie_term(count).sum(axis=1),
         u=(of_a * (np.cumsum(of_b, axis=1) - of_b / 2)).sum(axis=1),
-        u_ties=_tie_term(of_a + of_b).sum(axis=1),
+        u_ties=tie_term(of_a + of_b).sum(axis=1),
     )
 
 
@@ -163,8 +167,8 @@ def _signed_ranks(difference: Matrix, slack: float) -> tuple[Column, Column]:
     zeros = (size == 0).sum(axis=1)
     above = np.take_along_axis(difference, order, axis=1) > 0
     rank_sum = np.where(above, ranks - zeros[:, None], 0.0).sum(axis=1)
-    ties = _row_sums(row, _tie_term(counts), len(size))
-    return rank_sum, ties - _tie_term(zeros.astype(np.float64))
+    ties = _row_sums(row, tie_term(counts), len(size))
+    return rank_sum, ties - tie_term(zeros.astype(np.float64))
 
 
 def _pooled_ranks(left: Matrix, right: Matrix, slack: float) -> tuple[Column, Column]:
@@ -173,7 +177,7 @@ def _pooled_ranks(left: Matrix, right: Matrix, slack: float) -> tuple[Column, Co
     order = np.argsort(both, axis=1, kind="stable")
     ranks, counts, row = _mid_ranks(np.take_along_axis(both, order, axis=1), slack)
     u = np.where(order < n, ranks, 0.0).sum(axis=1) - n * (n + 1) / 2
-    return u, _row_sums(row, _tie_term(counts), len(both))
+    return u, _row_sums(row, tie_term(counts), len(both))
 
 
 def _mid_ranks(ascending: Matrix, slack: float) -> tuple[Matrix, Column, NDArray[np.signedinteger]]:
@@ -191,7 +195,8 @@ def _row_sums(row: NDArray[np.signedinteger], values: Column, rows: int) -> Colu
     return np.bincount(row, weights=values, minlength=rows).astype(np.float64)
 
 
-def _tie_term(counts: Matrix) -> Matrix:
+def tie_term(counts: Matrix) -> Matrix:
+    """Return t**3 - t of each count: what a group of t ties takes from the variance of ranks."""
     return counts * counts * counts - counts
 
 

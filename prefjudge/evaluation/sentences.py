@@ -3,6 +3,7 @@
 import math
 
 from prefjudge.evaluation.corrections import Correction
+from prefjudge.evaluation.measures import Measure
 from prefjudge.evaluation.outcomes import Harm, Outcomes
 from prefjudge.evaluation.significance import Significance
 
@@ -20,11 +21,13 @@ def describe_pair(result: Significance, pair: int) -> str:
     if result.identical[pair]:
         return f"{a} and {b} have the same {result.measure} on all {result.queries:,} queries."
     difference = float(result.difference[pair])
-    better, worse = (a, b) if difference >= 0 else (b, a)
+    lower_is_better = Measure.parse(result.measure).lower_is_better
+    better, worse = (a, b) if (difference >= 0) != lower_is_better else (b, a)
+    side = "below" if lower_is_better else "above"
     sign = math.copysign(1.0, difference)
     low, high = sorted(sign * float(end) for end in (result.low[pair], result.high[pair]))
     gap = (
-        f"{abs(difference):.4f} {result.measure} above {worse} "
+        f"{abs(difference):.4f} {result.measure} {side} {worse} "
         f"({100 * (1 - result.alpha):g} % interval {low:.4f} to {high:.4f}, {result.queries:,} queries)"
     )
     p = write_p(float(result.p_adjusted[pair]))

@@ -276,5 +276,7 @@ def test_sentences_say_who_is_ahead() -> None:
     sentence = describe_pair(result, 0)
     assert sentence.startswith("r1 is significantly better: 0.5500 RR@10 above r0 (95 % interval 0.4")
     assert sentence.endswith("100 queries), p < 0.0001.")
+    shorter = compare_runs(scores_of(1 + values, "ESL@10"), test="t", rng=np.random.default_rng(0))
+    assert describe_pair(shorter, 0).startswith("r0 is significantly better: 0.5500 ESL@10 below r1")
     tied = describe_pair(run(reciprocal(20, 20, 2), "t", alpha=1e-6), 0)
     assert "not told apart" in tied

@@ -1,0 +1,201 @@
+"""The sums of both halves of many random splits, for all pairs of runs.
+
+Few-valued measures are counted: a table for each pair in one half, and the other half is the whole minus it.
+Others are sorted once a pair, and every split passes over that order.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.runs import Codes
+from prefjudge.evaluation.grids import Grid, Matrix
+from prefjudge.evaluation.pairsums import PairSums, few_levels, one_hot, pair_tables, table_sums, tie_term
+
+Column = NDArray[np.float64]
+Index = NDArray[np.intp]
+Counts = NDArray[np.int32]
+Masks = NDArray[np.bool_]
+
+BUDGET = 1 << 26
+"""How many bytes the counts of all runs may take; more splits than fit are done in turns."""
+
+
+def half_sums(
+    grid: Grid, masks: Masks, a: Codes, b: Codes
+) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
+    """Sum up both halves of each split for each pair of runs, some at a time.
+
+    Parameters
+    ----------
+    grid : Grid
+        Scores, shape (queries, runs).
+    masks : ndarray of bool, shape (splits, queries)
+        Which queries are in the first half; each half has the same size in every split.
+    a, b : ndarray of int32, shape (pairs,)
+
+    Yields
+    ------
+    split, pair : ndarray of int
+        Which split and which pair each element of the sums is about.
+    sums : (PairSums, PairSums)
+        Of the first and of the second half.
+    """
+    levels = few_levels(grid)
+    if levels is None:
+        yield from _by_sorting(grid, masks, a, b)
+    else:
+        yield from _by_counting(grid, masks, a, b, levels)
+
+
+def _by_counting(
+    grid: Grid, masks: Masks, a: Codes, b: Codes, levels: Column
+) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
+    hot = one_hot(grid, levels)
+    whole = pair_tables(hot, hot, a, b)
+    pairs = np.arange(a.size)
+    for split, mask in enumerate(masks):
+        half = hot[mask]
+        tables = pair_tables(half, half, a, b)
+        sums = (
+            table_sums(tables, levels, 2 * grid.slack),
+            table_sums(whole - tables, levels, 2 * grid.slack),
+        )
+        yield np.full(a.size, split), pairs, sums
+
+
+def _by_sorting(
+    grid: Grid, masks: Masks, a: Codes, b: Codes
+) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
+    columns = np.ascontiguousarray(grid.values.T)
+    ranks = _dense_ranks(grid)
+    step = max(8, BUDGET // (4 * grid.values.size))
+    for at in range(0, len(masks), step):
+        part = masks[at : at + step]
+        splits = np.arange(at, at + len(part))
+        members = np.ascontiguousarray(part.T)
+        weights = part.astype(np.float64)
+        ladders = [_Ladder(run, members) for run in ranks]
+        for pair, (left, right) in enumerate(zip(a, b, strict=True)):
+            difference = columns[left] - columns[right]
+            difference[np.abs(difference) <= 2 * grid.slack] = 0.0
+            squared = difference * difference
+            first = weights @ difference, weights @ squared
+            last = difference.sum() - first[0], squared.sum() - first[1]
+            signed = _signed_ranks(difference, 2 * grid.slack, members)
+            pooled = _pooled_ranks(ladders[left], ladders[right])
+            sums = [
+                PairSums(n=n, total=total, squares=squares, **signed[side], **pooled[side])
+                for side, (n, (total, squares)) in enumerate(zip(_sizes(part), (first, last), strict=True))
+            ]
+            yield splits, np.full(len(part), pair), (sums[0], sums[1])
+
+
+def _sizes(masks: Masks) -> tuple[int, int]:
+    inside = int(masks[0].sum())
+    return inside, masks.shape[1] - inside
+
+
+def _dense_ranks(grid: Grid) -> Codes:
+    """Return, for shape (runs, queries), the place of each score among all distinct scores."""
+    values, place = np.unique(grid.values, return_inverse=True)
+    merged = np.cumsum(np.diff(values, prepend=-np.inf) > grid.slack).astype(np.int32)
+    return np.ascontiguousarray(merged[place].reshape(grid.values.shape).T)
+
+
+def _running(order: Index, members: Masks) -> Counts:
+    """Count how many of the first i queries of an order are in the first half: shape (n + 1, splits)."""
+    running = np.zeros((order.size + 1, members.shape[1]), dtype=np.int32)
+    np.cumsum(members[order], axis=0, dtype=np.int32, out=running[1:])
+    return running
+
+
+def _signed_ranks(
+    difference: Column, slack: float, members: Masks
+) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the signed-rank sums of one pair for both halves of all splits.
+
+    Queries are ordered by the size of their difference, tied sizes with the negative ones first. A group of
+    ties then reaches from ``start`` over ``middle``, where its positive ones begin, to ``end``; its members
+    of a half have the average rank (how many lie before start + how many before end + 1) / 2 there.
+    """
+    query = np.flatnonzero(difference)
+    sizes, place = np.unique(np.abs(difference[query]), return_inverse=True)
+    group = np.cumsum(np.diff(sizes, prepend=-np.inf) > slack)[place]
+    key = 2 * group + (difference[query] > 0)
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    running = _running(query[order], members)
+    groups = np.arange(1, group.max(initial=0) + 1)
+    start, middle, end = (
+        np.searchsorted(ordered, bound) for bound in (2 * groups, 2 * groups + 1, 2 * groups + 2)
+    )
+    some = end > middle
+    low, high = running[start[some]], running[end[some]]
+    above, around = high - running[middle[some]], low + high
+    whole, reach = (end - middle)[some], (start + end)[some]
+    tied = np.flatnonzero(end - start > 1)
+    ties = (running[end[tied]] - running[start[tied]]).astype(np.float64)
+    everyone = (end - start)[tied, None].astype(np.float64)
+    product = _dot(above, around)
+    plus, total = above.sum(axis=0), int(whole.sum())
+    rest = int(whole @ (reach + 1)) - _weigh(whole, around) - _weigh(reach + 1, above) + product
+    return (
+        _signed(plus, running[-1] - plus, (product + plus) / 2, ties),
+        _signed(total - plus, query.size - total - running[-1] + plus, rest / 2, everyone - ties),
+    )
+
+
+def _signed(plus: Counts, minus: Counts, rank_sum: Column, ties: Matrix) -> dict[str, Column]:
+    return {
+        "plus": plus.astype(np.float64),
+        "minus": minus.astype(np.float64),
+        "rank_sum": rank_sum,
+        "rank_ties": tie_term(ties).sum(axis=0),
+    }
+
+
+class _Ladder:
+    """The distinct scores of one run, and how many queries of each first half lie below each of them."""
+
+    def __init__(self, ranks: Codes, members: Masks) -> None:
+        order = np.argsort(ranks, kind="stable")
+        self.levels, first = np.unique(ranks[order], return_index=True)
+        self.below = np.append(first, ranks.size)
+        self.running = _running(order, members)[self.below]
+
+
+def _pooled_ranks(a: _Ladder, b: _Ladder) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the rank-sum statistics of one pair for both halves of all splits."""
+    low, high = (np.searchsorted(b.levels, a.levels, side=side) for side in ("left", "right"))
+    of_a, whole = np.diff(a.running, axis=0), np.diff(a.below)
+    under, reach = b.running[low] + b.running[high], b.below[low] + b.below[high]
+    product = _dot(of_a, under)
+    rest = int(whole @ reach) - _weigh(whole, under) - _weigh(reach, of_a) + product
+    shared = np.flatnonzero((whole > 1) | (high > low))
+    lonely = np.setdiff1d(np.flatnonzero(np.diff(b.below) > 1), low[high > low])
+    ties = np.concatenate(
+        [
+            of_a[shared] + b.running[high[shared]] - b.running[low[shared]],
+            b.running[lonely + 1] - b.running[lonely],
+        ]
+    ).astype(np.float64)
+    both = whole[shared] + b.below[high[shared]] - b.below[low[shared]]
+    everyone = np.concatenate([both, b.below[lonely + 1] - b.below[lonely]])[:, None]
+    return (
+        {"u": product / 2, "u_ties": tie_term(ties).sum(axis=0)},
+        {"u": rest / 2, "u_ties": tie_term(everyone - ties).sum(axis=0)},
+    )
+
+
+def _dot(x: Counts, y: Counts) -> Column:
+    """Return the column-wise products of two tables of counts, exactly."""
+    wide = x.shape[0] > 1 << 14
+    exact = np.einsum("gs,gs->s", x, y, dtype=np.int64 if wide else np.int32)
+    return exact.astype(np.float64)
+
+
+def _weigh(weight: NDArray[np.integer], counts: Counts) -> Column:
+    total: Column = weight.astype(np.float64) @ counts.astype(np.float64)
+    return total

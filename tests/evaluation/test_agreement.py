@@ -1,0 +1,177 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from prefjudge.core.qrels import Scores
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+from prefjudge.evaluation import halves
+from prefjudge.evaluation.agreement import TABLE_4, draw_halves, split_half
+from prefjudge.evaluation.grids import to_grid
+from prefjudge.evaluation.pairsums import pair_sums
+from prefjudge.evaluation.significance import SignificanceTest, all_pairs
+
+SUMS = ("total", "squares", "plus", "minus", "rank_sum", "rank_ties", "u", "u_ties")
+
+
+def scores_of(values: np.ndarray) -> Scores:
+    return Scores(
+        measure="RR@10",
+        qrels="test",
+        queries=tuple(f"q{row}" for row in range(values.shape[0])),
+        runs=tuple(f"r{column}" for column in range(values.shape[1])),
+        values=values,
+        order=Order.SCORE,
+    )
+
+
+def reciprocal(seed: int, queries: int, runs: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    rank = rng.geometric(np.linspace(0.2, 0.5, runs), size=(queries, runs))
+    return np.where(rank <= 10, 1.0 / rank, 0.0)
+
+
+def plain(
+    values: np.ndarray, masks: np.ndarray, p_value: Callable[..., float], centre: Callable[..., float]
+) -> list[float]:
+    """Table 4 with two loops and scipy."""
+    counts = np.zeros(4)
+    runs = values.shape[1]
+    for mask in masks:
+        for a in range(runs):
+            for b in range(a + 1, runs):
+                halves_ = [values[mask][:, [a, b]], values[~mask][:, [a, b]]]
+                way = [np.sign(centre(half[:, 0]) - centre(half[:, 1])) for half in halves_]
+                sure = [p_value(half[:, 0], half[:, 1]) <= 0.05 for half in halves_]
+                same = way[0] == way[1]
+                agree, disagree = same and sure[0] == sure[1], not same and any(sure)
+                counts += [agree, not agree and not disagree, disagree, any(sure)]
+    return list(counts / (len(masks) * runs * (runs - 1) / 2))
+
+
+def p_sign(a: np.ndarray, b: np.ndarray) -> float:
+    stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
+    return float(stats.binomtest(int((a > b).sum()), max(1, int((a != b).sum()))).pvalue)
+
+
+def p_rank_sum(a: np.ndarray, b: np.ndarray) -> float:
+    stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
+    return float(stats.mannwhitneyu(a, b, use_continuity=False, method="asymptotic").pvalue)
+
+
+def p_wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
+    stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
+    return float(
+        stats.wilcoxon(np.rint(a * 2520) - np.rint(b * 2520), method="approx", correction=False).pvalue
+    )
+
+
+def p_t(a: np.ndarray, b: np.ndarray) -> float:
+    stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
+    return float(stats.ttest_rel(a, b).pvalue)
+
+
+def test_table_4_equals_two_loops_over_scipy() -> None:
+    values = reciprocal(1, 121, 5)
+    masks = draw_halves(121, 6, np.random.default_rng(7))
+    result = split_half(scores_of(values), splits=6, rng=np.random.default_rng(7))
+    oracle = {"sign": p_sign, "rank-sum": p_rank_sum, "wilcoxon": p_wilcoxon, "t": p_t}
+    assert [(row.test, row.aggregate) for row in result.rows] == list(TABLE_4)
+    for row in result.rows:
+        centre = np.median if row.aggregate == "median" else lambda half: np.rint(half * 2520).sum()
+        expected = plain(values, masks, oracle[row.test], centre)
+        got = [row.agree, row.partly, row.disagree, row.significant]
+        np.testing.assert_allclose(got, expected, err_msg=f"{row.test} {row.aggregate}")
+
+
+MATRICES = st.one_of(
+    arrays(np.int64, st.tuples(st.integers(4, 30), st.integers(2, 4)), elements=st.integers(1, 60)).map(
+        lambda ranks: 1.0 / ranks
+    ),
+    arrays(
+        np.float64,
+        st.tuples(st.integers(4, 30), st.integers(2, 4)),
+        elements=st.sampled_from([0.0, 0.1, 0.25, 0.63092975, 0.5, 1.0]),
+    ),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(MATRICES, st.integers(0, 1000), st.sampled_from(["sorting", "counting"]))
+def test_the_sums_of_both_halves_are_those_of_the_halves_alone(
+    values: np.ndarray, seed: int, way: str
+) -> None:
+    grid = to_grid(values)
+    masks = draw_halves(len(values), 5, np.random.default_rng(seed))
+    a, b = all_pairs(values.shape[1])
+    levels = np.unique(grid.values)
+    if way == "sorting":
+        parts = halves._by_sorting(grid, masks, a, b)
+    else:
+        parts = halves._by_counting(grid, masks, a, b, levels)
+    seen = 0
+    for splits, pairs, sums in parts:
+        for at, (split, pair) in enumerate(zip(splits, pairs, strict=True)):
+            for side, mask in enumerate((masks[split], ~masks[split])):
+                alone = pair_sums(
+                    replace(grid, values=grid.values[mask]), a[pair : pair + 1], b[pair : pair + 1]
+                )
+                seen += 1
+                for name in SUMS:
+                    ours, theirs = getattr(sums[side], name)[at], getattr(alone, name)[0]
+                    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9), name
+    assert seen == 2 * len(masks) * a.size
+
+
+def test_splits_done_in_turns_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(3).random((60, 4))
+    whole = split_half(scores_of(values), splits=30, rng=np.random.default_rng(2))
+    monkeypatch.setattr(halves, "BUDGET", 1)
+    assert split_half(scores_of(values), splits=30, rng=np.random.default_rng(2)) == whole
+
+
+def test_rates_add_up_and_a_seed_repeats() -> None:
+    scores = scores_of(reciprocal(4, 200, 6))
+    one = split_half(scores, splits=20, rng=np.random.default_rng(1))
+    assert one == split_half(scores, splits=20, rng=np.random.default_rng(1))
+    assert one.pairs == 15
+    for row in one.rows:
+        assert row.agree + row.partly + row.disagree == pytest.approx(1.0)
+        assert row.disagree <= row.significant
+
+
+def test_identical_runs_always_agree() -> None:
+    values = np.repeat(reciprocal(5, 50, 1), 3, axis=1)
+    for row in split_half(scores_of(values), splits=10, rng=np.random.default_rng(0)).rows:
+        assert (row.agree, row.significant) == (1.0, 0.0)
+
+
+def test_a_run_that_is_better_everywhere_always_agrees() -> None:
+    values = np.stack([np.full(40, 0.5), np.full(40, 1.0)], axis=1)
+    for row in split_half(scores_of(values), splits=5, rng=np.random.default_rng(0)).rows:
+        assert (row.agree, row.significant) == (1.0, 1.0)
+
+
+def test_other_columns_can_be_chosen() -> None:
+    columns = ((SignificanceTest.T, "median"),)
+    result = split_half(
+        scores_of(reciprocal(6, 50, 3)), splits=3, columns=columns, rng=np.random.default_rng(0)
+    )
+    assert [(row.test, row.aggregate) for row in result.rows] == [("t", "median")]
+
+
+def test_halves_are_halves() -> None:
+    masks = draw_halves(7, 50, np.random.default_rng(0))
+    assert set(masks.sum(axis=1)) == {3}
+    assert len({mask.tobytes() for mask in masks}) > 20
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (10, 1)])
+def test_too_little_is_refused(shape: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match="queries"):
+        split_half(scores_of(np.zeros(shape)), rng=np.random.default_rng(0))

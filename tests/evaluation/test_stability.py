@@ -1,0 +1,165 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from prefjudge.core.qrels import Scores
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+from prefjudge.evaluation.resampling import bootstrap_counts
+from prefjudge.evaluation.stability import bootstrap_ranks, bootstrap_votes, noise_ceiling, split_queries
+
+
+def scores_of(values: np.ndarray, measure: str = "RR@10") -> Scores:
+    return Scores(
+        measure=measure,
+        qrels="test",
+        queries=tuple(f"q{row}" for row in range(values.shape[0])),
+        runs=tuple(f"r{column}" for column in range(values.shape[1])),
+        values=values.astype(np.float64),
+        order=Order.SCORE,
+    )
+
+
+def noisy(seed: int, queries: int = 80, runs: int = 5, step: float = 0.05) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.random((queries, 1)) * 0.2 + rng.random((queries, runs)) * 0.3 + step * np.arange(runs)
+
+
+def test_ranks_equal_a_plain_loop_over_the_same_samples() -> None:
+    scores = scores_of(noisy(1))
+    result = bootstrap_ranks(scores, trials=300, rng=np.random.default_rng(9))
+    counts = np.concatenate(list(bootstrap_counts(80, 300, np.random.default_rng(9))))
+    table = np.zeros((5, 5))
+    for weights in counts:
+        means = weights @ scores.values / 80
+        for place, run in enumerate(np.argsort(-means)):
+            table[run, place] += 1 / 300
+    order = [scores.runs.index(run) for run in result.runs]
+    assert order == list(np.argsort(-scores.values.mean(axis=0)))
+    np.testing.assert_allclose(result.share, table[order], atol=1e-12)
+    np.testing.assert_allclose(result.expected, table[order] @ np.arange(1, 6))
+
+
+def test_a_sample_has_as_many_queries_as_there_are() -> None:
+    counts = np.concatenate(list(bootstrap_counts(50, 400, np.random.default_rng(0))))
+    assert counts.shape == (400, 50)
+    assert (counts.sum(axis=1) == 50).all()
+    assert counts.mean(axis=0) == pytest.approx(1.0, abs=0.25)
+    assert (counts == 0).mean() == pytest.approx(np.exp(-1), abs=0.02)
+
+
+@pytest.mark.parametrize("values", [np.round(noisy(2), 1), noisy(3)], ids=["tied", "continuous"])
+def test_blocks_change_nothing(values: np.ndarray) -> None:
+    whole = bootstrap_ranks(scores_of(values), trials=150, rng=np.random.default_rng(1))
+    for block in (1, 80 * 33, 80 * 64):
+        part = bootstrap_ranks(scores_of(values), trials=150, rng=np.random.default_rng(1), block=block)
+        for name in ("share", "expected", "low", "high", "mean"):
+            assert np.array_equal(getattr(whole, name), getattr(part, name)), name
+
+
+def test_identical_runs_share_their_ranks() -> None:
+    values = noisy(4, step=1.0)
+    values[:, 3] = values[:, 4]
+    result = bootstrap_ranks(scores_of(values), trials=40, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(result.share[:2, :2], 0.5)
+    np.testing.assert_allclose(result.expected, [1.5, 1.5, 3, 4, 5])
+    assert (result.low.tolist(), result.high.tolist()) == ([1, 1, 3, 4, 5], [2, 2, 3, 4, 5])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    arrays(np.int64, st.tuples(st.integers(1, 12), st.integers(1, 6)), elements=st.integers(0, 3)),
+    st.integers(0, 99),
+)
+def test_rows_and_columns_are_shares(ranks: np.ndarray, seed: int) -> None:
+    values = np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
+    result = bootstrap_ranks(scores_of(values), trials=20, rng=np.random.default_rng(seed))
+    runs = values.shape[1]
+    np.testing.assert_allclose(result.share.sum(axis=0), 1.0)
+    np.testing.assert_allclose(result.share.sum(axis=1), 1.0)
+    np.testing.assert_allclose(result.expected, result.share @ np.arange(1, runs + 1))
+    assert (result.low <= result.expected + 0.5).all()
+    assert (result.low <= result.high).all()
+    assert result.expected.sum() == pytest.approx(runs * (runs + 1) / 2)
+
+
+def test_the_order_of_runs_does_not_matter() -> None:
+    scores = scores_of(noisy(5))
+    turned = replace(scores, runs=scores.runs[::-1], values=scores.values[:, ::-1])
+    one = bootstrap_ranks(scores, trials=60, rng=np.random.default_rng(2))
+    other = bootstrap_ranks(turned, trials=60, rng=np.random.default_rng(2))
+    assert one.runs == other.runs
+    assert np.array_equal(one.share, other.share)
+
+
+def test_fewer_queries_spread_the_ranks() -> None:
+    values = noisy(6, queries=2000, step=0.01)
+    many = bootstrap_ranks(scores_of(values), trials=300, rng=np.random.default_rng(0))
+    few = bootstrap_ranks(scores_of(values[:45]), trials=300, rng=np.random.default_rng(0))
+    assert (few.high - few.low).sum() > 2 * (many.high - many.low).sum()
+
+
+def test_a_lower_search_length_ranks_first() -> None:
+    values = np.tile([3.0, 1.0, 2.0], (10, 1))
+    result = bootstrap_ranks(scores_of(values, "ESL@10"), trials=5, rng=np.random.default_rng(0))
+    assert result.runs == ("r1", "r2", "r0")
+    assert np.array_equal(result.share, np.eye(3))
+
+
+def test_votes_without_doubt_have_a_perfect_ceiling() -> None:
+    scores = scores_of(noisy(7, step=1.0))
+    calls = []
+
+    def rescore(rng: np.random.Generator) -> Scores:
+        calls.append(rng.random())
+        return scores
+
+    ranks, ceiling = bootstrap_votes(rescore, scores, trials=21, rng=np.random.default_rng(3))
+    assert (ceiling.tau, ceiling.low, ceiling.high, ceiling.pairs) == (1.0, 1.0, 1.0, 10)
+    assert ranks.votes
+    np.testing.assert_allclose(ranks.share, np.eye(5))
+    assert len(set(calls)) == 21
+
+
+def test_doubtful_votes_lower_the_ceiling_and_spread_the_ranks() -> None:
+    truth = scores_of(noisy(8, step=0.02))
+
+    def rescore(rng: np.random.Generator) -> Scores:
+        return replace(truth, values=truth.values + rng.normal(0, 0.3, truth.values.shape))
+
+    with_votes, ceiling = bootstrap_votes(rescore, truth, trials=200, rng=np.random.default_rng(1))
+    again, _ = bootstrap_votes(rescore, truth, trials=200, rng=np.random.default_rng(1))
+    queries_only = bootstrap_ranks(truth, trials=200, rng=np.random.default_rng(1))
+    assert np.array_equal(with_votes.share, again.share)
+    assert 0 < ceiling.tau < 0.95
+    assert ceiling.low <= ceiling.tau <= ceiling.high
+    assert np.trace(with_votes.share) < np.trace(queries_only.share)
+
+
+def test_a_ceiling_without_leaderboards_is_unknown() -> None:
+    assert np.isnan(noise_ceiling([]).tau)
+    flat = np.zeros(4)
+    assert noise_ceiling([(flat, flat)]).pairs == 0
+
+
+def test_public_and_held_out_queries_are_parted() -> None:
+    scores = scores_of(noisy(9, queries=6))
+    public, private = split_queries(scores, ["q1", "q4", "not judged"])
+    assert private.queries == ("q1", "q4")
+    assert public.queries == ("q0", "q2", "q3", "q5")
+    assert np.array_equal(private.values, scores.values[[1, 4]])
+    for held_out in ([], ["elsewhere"], scores.queries):
+        with pytest.raises(InputError, match="held out"):
+            split_queries(scores, held_out)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"), [({"trials": 0}, "trials"), ({"confidence": 1.0}, "confidence")]
+)
+def test_wrong_options_are_named(options: dict[str, float], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        bootstrap_ranks(scores_of(noisy(1)), rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
