@@ -1,6 +1,7 @@
 """Qrels: the judged documents of each query, and where a run placed them."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,21 @@ class Qrels:
     query: Codes
     doc: Codes
     grade: NDArray[np.float64]
+
+
+def restrict(qrels: Qrels, queries: Collection[str]) -> Qrels:
+    """Return the qrels of the given queries only, in the order of ``qrels``."""
+    wanted = set(queries)
+    keep = np.array([query in wanted for query in qrels.queries], dtype=bool)
+    rows = keep[qrels.query]
+    code = (np.cumsum(keep) - 1).astype(np.int32)
+    return replace(
+        qrels,
+        queries=tuple(query for query in qrels.queries if query in wanted),
+        query=code[qrels.query[rows]],
+        doc=qrels.doc[rows],
+        grade=qrels.grade[rows],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

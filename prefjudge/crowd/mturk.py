@@ -121,6 +121,7 @@ class MTurkCrowd:
             hit_id=hit_id,
             open=hit["HITStatus"] in ("Assignable", "Unassignable"),
             expired=hit["Expiration"] <= datetime.now(UTC),
+            maximum=int(hit["MaxAssignments"]),
             assignments=assignments,
         )
 

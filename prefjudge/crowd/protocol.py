@@ -52,11 +52,12 @@ class FetchedAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedHit:
-    """A HIT as the crowd sees it: ``open`` while an answer may still come."""
+    """A HIT as the crowd sees it: ``open`` while an answer may still come, ``maximum`` assignments in all."""
 
     hit_id: str
     open: bool
     expired: bool
+    maximum: int
     assignments: Sequence[FetchedAssignment]
 
 

@@ -131,11 +131,6 @@ def save_barred(db: Connection, worker_id: str, reason: str, when: float) -> Non
     )
 
 
-def load_barred(db: Connection) -> dict[str, str]:
-    """Return the barred workers and why."""
-    return dict(db.execute("SELECT worker_id, reason FROM barred ORDER BY barred, worker_id"))
-
-
 def load_gold_records(db: Connection) -> dict[str, GoldRecord]:
     """Return how each worker has answered gold pairs."""
     rows = db.execute(
@@ -163,12 +158,3 @@ def load_judgments(db: Connection) -> Judgments:
         strength=np.array(strength, dtype=np.int8),
         worker=encode(worker, workers),
     )
-
-
-def count_judgments(db: Connection) -> tuple[int, int]:
-    """Return how many judgments count and how many were dropped."""
-    kept, dropped = db.execute(
-        "SELECT count(*) - count(d.judgment_id), count(d.judgment_id) FROM judgments j "
-        "LEFT JOIN drops d USING (judgment_id)"
-    )[0]
-    return int(kept), int(dropped)

@@ -96,11 +96,10 @@ def save_status(db: Connection, hit_key: str, status: HitStatus) -> None:
     db.execute("UPDATE hits SET status = :status WHERE hit_key = :key", status=status, key=hit_key)
 
 
-def save_extension(db: Connection, hit_key: str, assignments: int) -> None:
-    """Record how many assignments the HIT has by now."""
+def save_extension(db: Connection, hit_key: str) -> None:
+    """Record that the HIT has one more assignment."""
     db.execute(
-        "UPDATE hits SET assignments = :assignments, status = :status WHERE hit_key = :key",
-        assignments=assignments,
+        "UPDATE hits SET assignments = assignments + 1, status = :status WHERE hit_key = :key",
         status=HitStatus.OPEN,
         key=hit_key,
     )
@@ -151,38 +150,3 @@ def _load_slots(db: Connection, where: str, status: HitStatus | None) -> dict[st
 def last_batch(db: Connection) -> int:
     """Return the number of the last batch of HITs, 0 before the first."""
     return int(db.execute("SELECT coalesce(max(batch), 0) FROM hits")[0][0])
-
-
-def waiting_pairs(db: Connection) -> list[tuple[int, str, str, str, int]]:
-    """Return the pairs that no open HIT will settle: id, query_id, doc_a, doc_b, votes still missing.
-
-    A pair's votes are the judgments that were not dropped, one per worker; an open HIT promises as many as it
-    has assignments that have not come back.
-    """
-    return db.execute(_WAITING)
-
-
-_WAITING = """
-WITH kept AS (
-    SELECT j.pair_id, count(DISTINCT j.worker_id) AS votes
-    FROM judgments j LEFT JOIN drops d USING (judgment_id) WHERE d.judgment_id IS NULL GROUP BY j.pair_id
-), outstanding AS (
-    SELECT h.hit_key,
-           h.assignments - (SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key) AS missing
-    FROM hits h WHERE h.status IN ('planned', 'open')
-), promised AS (
-    SELECT s.pair_id, sum(o.missing) AS votes
-    FROM slots s JOIN outstanding o USING (hit_key)
-    WHERE s.pair_id IS NOT NULL AND o.missing > 0 GROUP BY s.pair_id
-)
-SELECT p.pair_id, p.query_id, p.doc_a, p.doc_b,
-       p.votes - coalesce(k.votes, 0) - coalesce(w.votes, 0) AS missing
-FROM pairs p LEFT JOIN kept k USING (pair_id) LEFT JOIN promised w USING (pair_id)
-WHERE p.votes - coalesce(k.votes, 0) - coalesce(w.votes, 0) > 0
-ORDER BY p.pair_id
-"""
-
-
-def count_hits(db: Connection) -> dict[str, int]:
-    """Return how many HITs are in each state."""
-    return dict(db.execute("SELECT status, count(*) FROM hits GROUP BY status ORDER BY status"))

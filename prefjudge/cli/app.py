@@ -1,0 +1,80 @@
+"""The command line: registers the verbs, and turns errors into messages and exit codes."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from prefjudge.cli import (
+    collect,
+    demo,
+    gold,
+    init,
+    pool,
+    publish,
+    resolve,
+    score,
+    serve,
+    status,
+    work,
+)
+from prefjudge.errors import PrefjudgeError
+
+app = typer.Typer(
+    name="prefjudge",
+    help="Turn runs and sparse qrels into preference qrels, judged side by side by a crowd, and re-score.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_ROAD = "The road, in order"
+_CROWD = "The crowd"
+
+for verb, panel in (
+    (init.init, _ROAD),
+    (pool.pool, _ROAD),
+    (gold.gold, _ROAD),
+    (publish.publish, _ROAD),
+    (collect.collect, _ROAD),
+    (resolve.resolve, _ROAD),
+    (score.score, _ROAD),
+    (status.status, _ROAD),
+    (serve.serve, _CROWD),
+    (work.work, _CROWD),
+    (demo.demo, "Start here"),
+):
+    app.command(rich_help_panel=panel)(verb)
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version.")] = False,
+) -> None:
+    if version:
+        from prefjudge import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in a message, never in a traceback."""
+    try:
+        app()
+    except PrefjudgeError as error:
+        from prefjudge.cli.output import complain
+
+        complain(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.stderr.write("\ninterrupted; repeat the verb to go on where it stopped\n")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""``prefjudge collect``."""
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prefjudge.cli.options import Json, Live, StudyFolder
+from prefjudge.cli.output import print_json, progress, say
+from prefjudge.errors import NotFinished
+
+if TYPE_CHECKING:
+    from prefjudge.steps.collect import CollectResult
+
+
+def collect(
+    study: StudyFolder,
+    live: Live = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on collecting until every pair is judged.")
+    ] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks with --watch.")] = 60.0,
+    json: Json = False,
+) -> None:
+    """Collect the work: check it, re-issue what missed a gold pair, bar, pay. Exits 3 while HITs are open."""
+    from prefjudge.steps.collect import collect as run
+
+    while True:
+        with progress("collecting") as bar:
+            result = run(study, live=live, progress=bar)
+        if not json:
+            _show(result)
+        if result.finished or not watch:
+            break
+        time.sleep(every)
+    if json:
+        print_json(result)
+    if not result.finished:
+        if json:
+            raise typer.Exit(NotFinished.exit_code)
+        raise NotFinished(
+            f"{result.open} HITs are open and {result.waiting} pairs wait", "Collect again later."
+        )
+    if not json:
+        say(f"every pair is judged; next: prefjudge resolve {study}")
+
+
+def _show(result: "CollectResult") -> None:
+    say(
+        f"collected {result.collected} assignments at {result.endpoint}: {result.dropped} dropped, "
+        f"{result.reissued} re-issued"
+    )
+    for reason, count in result.reasons.items():
+        say(f"  {count} {reason}")
+    if result.barred:
+        say(f"barred workers: {', '.join(result.barred)}")
+    say(
+        f"{result.judgments:,} judgments count, {result.dropped_judgments:,} are dropped; "
+        f"{result.open} HITs are open"
+    )

@@ -1,0 +1,37 @@
+"""``prefjudge gold``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prefjudge.cli.options import Json, StudyFolder
+from prefjudge.cli.output import print_json, say
+
+
+def gold(
+    study: StudyFolder,
+    suggest: Annotated[
+        int | None, typer.Option(min=1, help="Write this many suggestions for review.")
+    ] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept the pairs in the file.")] = False,
+    file: Annotated[Path | None, typer.Option(help="The file; gold.tsv in the study by default.")] = None,
+    json: Json = False,
+) -> None:
+    """Suggest gold pairs for review, and accept the reviewed ones."""
+    from prefjudge.steps.gold import gold as run
+
+    result = run(study, suggest=suggest, accept=accept, file=file)
+    if json:
+        print_json(result)
+        return
+    if result.suggested:
+        say(f"wrote {result.suggested} suggestions to {result.file}")
+    if accept:
+        say(f"accepted {result.accepted}; the study has {result.gold} gold pairs")
+        say(f"next: prefjudge publish {study} --sandbox")
+    elif result.suggested:
+        say("read them, delete the lines that are not obvious to everyone, then:")
+        say(f"  prefjudge gold {study} --accept")
+    else:
+        say(f"the study has {result.gold} gold pairs; --suggest 12 writes more for review")

@@ -1,0 +1,88 @@
+"""What the verbs print: data on stdout, words and progress on stderr."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from enum import Enum, StrEnum
+from math import isfinite
+from pathlib import Path
+from typing import Any, TypeVar
+
+import typer
+
+from prefjudge.errors import InputError, PrefjudgeError
+
+E = TypeVar("E", bound=StrEnum)
+
+
+def print_json(record: object) -> None:
+    """Print a result as one JSON document on stdout."""
+    sys.stdout.write(json.dumps(to_plain(record), ensure_ascii=False, indent=2) + "\n")
+
+
+def to_plain(value: object) -> Any:
+    """Return a record as what JSON can say: money as text, numbers that are not finite as null."""
+    if is_dataclass(value):
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [to_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Decimal | Path):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.value
+    return value
+
+
+def say(text: str = "") -> None:
+    """Print words on stderr."""
+    typer.echo(text, err=True)
+
+
+def notice(notices: tuple[str, ...], limit: int = 8) -> None:
+    """Print what was odd in the input, on stderr."""
+    for text in notices[:limit]:
+        typer.secho(f"note: {text}", fg="yellow", err=True)
+    if len(notices) > limit:
+        typer.secho(f"note: and {len(notices) - limit} more", fg="yellow", err=True)
+
+
+def complain(error: PrefjudgeError) -> None:
+    """Print an error and what to do about it on stderr."""
+    typer.secho(f"error: {error.message}", fg="red", err=True)
+    if error.hint:
+        typer.secho(f"  {error.hint}", err=True)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on stderr, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def one_of(kind: type[E], text: str | None, option: str) -> E | None:
+    """Return the member of an enumeration that an option names.
+
+    Raises
+    ------
+    InputError
+        There is no such member.
+    """
+    if text is None or text in set(kind):
+        return None if text is None else kind(text)
+    raise InputError(f"{option} {text}: there is no such choice", f"Choose one of: {', '.join(kind)}.")

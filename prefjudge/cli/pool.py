@@ -1,0 +1,73 @@
+"""``prefjudge pool``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prefjudge.cli.options import Json, MaybeStudy, Out, Runs
+from prefjudge.cli.output import notice, print_json, say
+
+
+def pool(
+    study: MaybeStudy = None,
+    runs: Runs = [],  # noqa: B006 - typer reads the default
+    qrels: Annotated[Path | None, typer.Option(help="The known relevant documents.")] = None,
+    queries: Annotated[
+        Path | None, typer.Option(help="Queries and texts (tsv); others are left out.")
+    ] = None,
+    collection: Annotated[Path | None, typer.Option(help="The passages' texts (tsv or jsonl).")] = None,
+    depth: Annotated[
+        int | None, typer.Option(min=1, help="How many of each run's top enter the pool; 1.")
+    ] = None,
+    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    qrels_per_query: Annotated[str | None, typer.Option(help="first, all or none.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Keep a random sample of so many queries …")
+    ] = None,
+    min_size: Annotated[
+        int | None, typer.Option(min=1, help="… whose pools have at least this size.")
+    ] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Do not check the lines below the depth.")] = False,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Pool the top results of runs with the qrels, and pair the candidates."""
+    from prefjudge.cli.output import one_of
+    from prefjudge.core.pools import QrelsPerQuery
+    from prefjudge.core.runs import Order
+    from prefjudge.steps.pool import pool as run
+
+    result = run(
+        study,
+        runs=runs,
+        qrels=qrels,
+        queries=queries,
+        collection=collection,
+        depth=depth,
+        order=one_of(Order, order, "--order"),
+        qrels_per_query=one_of(QrelsPerQuery, qrels_per_query, "--qrels-per-query"),
+        sample=sample,
+        min_size=min_size,
+        trust=trust,
+        out=out,
+    )
+    notice(result.notices)
+    if json:
+        print_json(result)
+        return
+    from prefjudge.render.histogram import render_histogram
+
+    typer.echo(render_histogram(result.sizes, "pool size", "queries"))
+    say(
+        f"{result.queries:,} queries, {result.documents:,} candidates from {len(result.runs)} runs, "
+        f"{result.pairs:,} pairs to judge"
+    )
+    if result.out:
+        say(f"wrote {result.out}")
+    if study is not None:
+        say(
+            f"next: prefjudge gold {study} --suggest 12"
+            if result.changed
+            else "the study had this pool already"
+        )

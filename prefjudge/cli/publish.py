@@ -1,0 +1,69 @@
+"""``prefjudge publish``."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prefjudge.cli.options import Json, Live, StudyFolder
+from prefjudge.cli.output import print_json, progress, say
+from prefjudge.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prefjudge.steps.publish import PublishResult
+
+
+def publish(
+    study: StudyFolder,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="Use the sandbox: play money.")] = False,
+    live: Live = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be published; do nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Publish HITs for the pairs that wait: exactly one for each."""
+    from prefjudge.steps.publish import publish as run
+
+    if sandbox == live:
+        raise ConfigError("say where to publish", "Add --sandbox (play money) or --live (real money).")
+    with progress("publishing") as bar:
+        result = run(
+            study, sandbox=sandbox, live=live, dry_run=dry_run, yes=yes, confirm=_asked(json), progress=bar
+        )
+    if json:
+        print_json(result)
+    elif result.dry_run:
+        _show(result)
+        say("nothing was published: this was a dry run")
+    elif result.published:
+        say(f"published {result.published} HITs at {result.endpoint}; {result.open} are open")
+        say(f"next: prefjudge work {study} (simulated), or prefjudge serve {study} for people; then collect")
+    else:
+        say(f"no pair waits for a judgment; {result.open} HITs are open at {result.endpoint}")
+
+
+def _asked(json: bool) -> "Callable[[PublishResult], bool]":
+    def ask(offer: "PublishResult") -> bool:
+        _show(offer)
+        if json or not sys.stdin.isatty():
+            return False
+        return typer.confirm(f"Publish to {offer.target}?", err=True)
+
+    return ask
+
+
+def _show(offer: "PublishResult") -> None:
+    money = "play money" if offer.target == "sandbox" else "REAL MONEY"
+    say(f"target    {offer.target} ({money}) at {offer.endpoint}")
+    say(f"HITs      {offer.hits:,} with {offer.pairs:,} pairs, {offer.assignments:,} assignments")
+    say(f"cost      ${offer.total:,} = ${offer.rewards:,} rewards + ${offer.fees:,} fees")
+    if offer.budget is not None:
+        say(f"budget    ${offer.budget:,}, of which ${offer.committed:,} is committed")
+    if offer.hourly is not None:
+        say(f"pay       about ${offer.hourly} an hour")
+    for warning in offer.warnings:
+        typer.secho(f"warning: {warning}", fg="yellow", err=True)

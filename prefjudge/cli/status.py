@@ -1,0 +1,25 @@
+"""``prefjudge status``."""
+
+from prefjudge.cli.options import Json, StudyFolder
+from prefjudge.cli.output import print_json, say
+
+
+def status(study: StudyFolder, json: Json = False) -> None:
+    """Say where a study stands."""
+    from prefjudge.steps.status import status as run
+
+    result = run(study)
+    if json:
+        print_json(result)
+        return
+    hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
+    say(f"pool         {result.queries:,} queries, {result.pairs:,} pairs, {result.gold} gold pairs")
+    say(f"HITs         {hits}")
+    say(f"assignments  {result.assignments:,}")
+    for verdict, count in result.verdicts.items():
+        say(f"  {count:>5,} {verdict}")
+    say(f"judgments    {result.judgments:,} count, {result.dropped_judgments:,} dropped")
+    say(f"waiting      {result.waiting:,} pairs that no HIT will settle")
+    for worker, reason in result.barred.items():
+        say(f"barred       {worker}: {reason}")
+    say(f"committed    ${result.committed}")

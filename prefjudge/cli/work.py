@@ -1,0 +1,32 @@
+"""``prefjudge work``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prefjudge.cli.options import Json, StudyFolder
+from prefjudge.cli.output import print_json, say
+
+
+def work(
+    study: StudyFolder,
+    workers: Annotated[int, typer.Option(min=1, help="How many workers.")] = 20,
+    error: Annotated[float, typer.Option(min=0, max=0.5, help="How often an honest choice is wrong.")] = 0.2,
+    careless: Annotated[int, typer.Option(min=0, help="How many of them choose at random.")] = 0,
+    temper: Annotated[list[str], typer.Option(help="Further kinds: left, hasty, quitter …")] = [],  # noqa: B006
+    truth: Annotated[Path | None, typer.Option(help="Utilities: query_id, doc_id, utility (tsv).")] = None,
+    most: Annotated[int | None, typer.Option(min=1, help="The most HITs one worker takes.")] = None,
+    json: Json = False,
+) -> None:
+    """Let simulated workers judge at the sandbox, over HTTP as people would."""
+    from prefjudge.steps.work import work as run
+
+    result = run(
+        study, workers=workers, error=error, careless=careless, temper=temper, truth=truth, most=most
+    )
+    if json:
+        print_json(result)
+        return
+    say(f"{result.workers} simulated workers submitted {result.submitted} assignments")
+    say(f"next: prefjudge collect {study}")

@@ -1,0 +1,259 @@
+"""Simulated workers: they sign in, take HITs and judge over HTTP, and see only the pages that people see.
+
+They know a truth that the study does not, so that a requester can try a design, and see its error, cost and
+re-issues, before a person is asked.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from html.parser import HTMLParser
+from math import exp
+from typing import Any
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import numpy as np
+import urllib3
+
+from prefjudge.core.hits import Layout, layout_index
+from prefjudge.errors import CrowdError
+
+Truth = Mapping[tuple[str, str], float]
+"""How well a passage answers a query, by their texts as :func:`seen` reads them; others are off-topic."""
+
+
+class Temper(StrEnum):
+    """How a simulated worker works."""
+
+    HONEST = "honest"
+    """Chooses the better passage, but for an error rate; never takes an off-topic passage for an answer."""
+    CARELESS = "careless"
+    """Chooses at random, at once."""
+    LEFT = "left"
+    """Always chooses the left passage."""
+    FIRST = "first"
+    """Always chooses the passage that comes first in the page's source."""
+    HASTY = "hasty"
+    """Chooses like an honest worker, faster than anyone reads."""
+    GOLD_AWARE = "gold-aware"
+    """Chooses at random, but never an off-topic passage: passes the gold pairs without working."""
+    QUITTER = "quitter"
+    """Judges honestly and stops after a few pairs."""
+    GARBAGE = "garbage"
+    """Submits fields that the page does not have."""
+    TWICE = "twice"
+    """Judges honestly and submits everything twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenSlot:
+    """One comparison as the page's source holds it."""
+
+    name: str
+    query: str
+    tokens: tuple[str, str]
+    passages: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenPage:
+    """A judging page as a worker sees it."""
+
+    slots: tuple[SeenSlot, ...]
+    layouts: tuple[Layout, ...]
+
+
+class SimulatedWorker:
+    """One worker at one marketplace.
+
+    Parameters
+    ----------
+    site : str
+        The worker site.
+    invite : str
+        The invitation that signs the worker in.
+    truth : Truth
+        What the worker would say with enough thought.
+    temper : Temper
+        How the worker works.
+    error : float
+        How often an honest choice is wrong.
+    rng : Generator
+        Draws the choices and the times.
+    """
+
+    def __init__(
+        self, site: str, invite: str, *, truth: Truth, temper: Temper, error: float, rng: np.random.Generator
+    ) -> None:
+        self._site = site.rstrip("/")
+        self._truth = truth
+        self._temper = temper
+        self._error = error
+        self._rng = rng
+        self._http = urllib3.PoolManager(
+            retries=urllib3.Retry(3, backoff_factor=0.1), timeout=30.0, maxsize=2
+        )
+        self._headers = {"Accept": "application/json"}
+        self._sign_in(invite)
+
+    def take_hit(self) -> bool:
+        """Take the first HIT on offer, judge it and submit it; return whether there was one."""
+        for group in self._get("/hits")["groups"]:
+            if group["qualified"] and group["available"]:
+                status, accepted = self._post(f"/groups/{group['group_id']}/accept")
+                if status < 300:
+                    self._judge(accepted)
+                    return True
+        return False
+
+    def _judge(self, accepted: Mapping[str, Any]) -> None:
+        assignment_id = str(accepted["assignment_id"])
+        frame = urljoin(f"{self._site}/", str(accepted["frame_url"]))
+        page = read_page(self._http.request("GET", frame, headers=self._headers).data.decode())
+        site = parse_qs(urlsplit(frame).query)["turkSubmitTo"][0]
+        fields = {"assignmentId": assignment_id, **self._fields(page, assignment_id)}
+        for _ in range(2 if self._temper is Temper.TWICE else 1):
+            self._http.request("POST", f"{site}/mturk/externalSubmit", fields=fields, encode_multipart=False)
+
+    def _fields(self, page: SeenPage, assignment_id: str) -> dict[str, str]:
+        if self._temper is Temper.GARBAGE:
+            return {
+                "consent": "yes",
+                "answer": "<!DOCTYPE x>]]>&\x0b" + "!" * int(self._rng.integers(1, 200)),
+            }
+        index = layout_index(assignment_id, len(page.layouts))
+        layout = page.layouts[index]
+        shown = layout.order
+        fields = {"consent": "yes", "layout": str(index)}
+        if self._temper is Temper.QUITTER:
+            shown = shown[: int(self._rng.integers(1, len(shown)))]
+            fields["stopped"] = "1"
+        for place in shown:
+            slot = page.slots[place]
+            fields[slot.name] = slot.tokens[self._choose(slot, first_on_left=not layout.swapped[place])]
+            fields[f"{slot.name}.ms"] = str(self._milliseconds(slot))
+        return fields
+
+    def _choose(self, slot: SeenSlot, *, first_on_left: bool) -> int:
+        """Return 0 for the slot's first passage, 1 for its second."""
+        if self._temper is Temper.LEFT:
+            return 0 if first_on_left else 1
+        if self._temper is Temper.FIRST:
+            return 0
+        at_random = int(self._rng.random() < 0.5)
+        if self._temper is Temper.CARELESS:
+            return at_random
+        values = [self._truth.get((slot.query, passage)) for passage in slot.passages]
+        if None in values:
+            return int(values[0] is None)
+        if self._temper is Temper.GOLD_AWARE:
+            return at_random
+        better = int((values[1] or 0.0) > (values[0] or 0.0))
+        return 1 - better if self._rng.random() < self._error else better
+
+    def _milliseconds(self, slot: SeenSlot) -> int:
+        """Return how long the slot was looked at: reading at about four words a second, or hardly at all."""
+        if self._temper in (Temper.CARELESS, Temper.HASTY, Temper.LEFT, Temper.FIRST):
+            return int(self._rng.integers(300, 1200))
+        words = sum(len(passage.split()) for passage in slot.passages)
+        return int(1000 * (2 + words / 4) * exp(self._rng.normal(0, 0.25)))
+
+    def _sign_in(self, invite: str) -> None:
+        reply = self._http.request(
+            "POST",
+            f"{self._site}/signin",
+            headers=self._headers,
+            fields={"invite": invite},
+            encode_multipart=False,
+        )
+        if reply.status != 200:
+            raise CrowdError(f"the worker site did not let a simulated worker in: {reply.status}")
+        cookies = [cookie.partition(";")[0] for cookie in reply.headers.getlist("set-cookie")]
+        self._headers = {
+            **self._headers,
+            "Cookie": "; ".join(cookies),
+            "X-CSRF-Token": str(reply.json()["csrf"]),
+            "Origin": self._site,
+        }
+
+    def _get(self, path: str) -> dict[str, Any]:
+        reply = self._http.request("GET", f"{self._site}{path}", headers=self._headers)
+        if reply.status != 200:
+            raise CrowdError(f"the worker site answered {reply.status} to GET {path}")
+        return reply.json()  # type: ignore[no-any-return]
+
+    def _post(self, path: str) -> tuple[int, dict[str, Any]]:
+        reply = self._http.request("POST", f"{self._site}{path}", headers=self._headers, body=b"")
+        if reply.status >= 500:
+            raise CrowdError(f"the worker site answered {reply.status} to POST {path}")
+        return reply.status, reply.json()
+
+
+def read_page(html: str) -> SeenPage:
+    """Read a judging page as a browser would.
+
+    Raises
+    ------
+    CrowdError
+        It is not a judging page.
+    """
+    reader = _PageReader()
+    reader.feed(html)
+    reader.close()
+    try:
+        rules = json.loads(reader.rules)
+        layouts = tuple(
+            Layout(order=tuple(order), swapped=tuple(bool(side) for side in swapped))
+            for order, swapped in rules["layouts"]
+        )
+        slots = tuple(
+            SeenSlot(
+                name=name,
+                query=seen(texts[0]),
+                tokens=(ids[0], ids[1]),
+                passages=(seen(texts[1]), seen(texts[2])),
+            )
+            for name, ids, texts in reader.slots
+        )
+    except (ValueError, KeyError, IndexError) as error:
+        raise CrowdError("the frame of the assignment is not a judging page of prefjudge") from error
+    return SeenPage(slots=slots, layouts=layouts)
+
+
+def seen(text: str) -> str:
+    """Return a text as a reader takes it in: without control characters, blanks folded."""
+    return " ".join(
+        re.sub(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]", " ", text).split()
+    )
+
+
+class _PageReader(HTMLParser):
+    """Collects the ``<dt>`` and ``<dd>`` of the slots, and the rules."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.rules = ""
+        self.slots: list[tuple[str, list[str], list[str]]] = []
+        self._inside = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        identity = dict(attrs).get("id") or ""
+        if tag == "dt":
+            self.slots.append((identity, [], [""]))
+        elif tag == "dd" and self.slots:
+            self.slots[-1][1].append(identity)
+            self.slots[-1][2].append("")
+        elif tag == "script":
+            tag = identity
+        self._inside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside in ("dt", "dd"):
+            self.slots[-1][2][-1] += data
+        elif self._inside == "rules":
+            self.rules += data

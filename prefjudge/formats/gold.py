@@ -1,0 +1,59 @@
+"""Tables of gold pairs, for people to review: tab-separated, with a header line."""
+
+import csv
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+
+from prefjudge.core.gold import GoldPair
+from prefjudge.errors import InputError
+from prefjudge.formats.atomic import atomic_write
+
+_REQUIRED = ("query_id", "query", "good", "bad")
+_COLUMNS = ("query_id", "query", "good_id", "good", "bad_id", "bad")
+
+
+def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
+    """Read a table of gold pairs; the columns ``good_id`` and ``bad_id`` may be missing or empty.
+
+    Raises
+    ------
+    InputError
+        The file is missing or not UTF-8, a column is missing, or a line has an empty cell.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(
+            f"there is no {path}", "Let prefjudge write one for review: prefjudge gold STUDY --suggest 12"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text", "Save it as UTF-8.") from error
+    rows = csv.DictReader(StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE)
+    missing = [name for name in _REQUIRED if name not in (rows.fieldnames or ())]
+    if missing:
+        raise InputError(
+            f"{path}:1: the header lacks {', '.join(missing)}",
+            f"The columns are, separated by tabs: {', '.join(_COLUMNS)}.",
+        )
+    found, problems = [], []
+    for number, row in enumerate(rows, start=2):
+        empty = [name for name in _REQUIRED if not (row[name] or "").strip()]
+        if empty:
+            problems.append(f"{path}:{number}: {', '.join(empty)}: empty")
+        else:
+            found.append(GoldPair(**{name: row.get(name) or "" for name in _COLUMNS}))
+    if problems:
+        raise InputError(
+            "these gold pairs are incomplete", "Fill in the cells or delete the lines.", problems[:20]
+        )
+    return tuple(found)
+
+
+def write_gold(path: str | Path, pairs: Sequence[GoldPair]) -> None:
+    """Write a table of gold pairs; line breaks and tabs in texts become blanks."""
+    with atomic_write(path) as file:
+        file.write(("\t".join(_COLUMNS) + "\n").encode())
+        for pair in pairs:
+            cells = (" ".join(str(getattr(pair, name)).split()) for name in _COLUMNS)
+            file.write(("\t".join(cells) + "\n").encode())

@@ -1,0 +1,312 @@
+"""Collects the work: checks it, drops and re-issues what missed a gold pair, bars and pays."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.answers import Answer, BadAnswerError, check_answer
+from prefjudge.core.screening import BarringRule
+from prefjudge.errors import CrowdError, StudyError
+from prefjudge.study.assignments import (
+    KEPT,
+    StudyAssignment,
+    StudyJudgment,
+    load_gold_records,
+    save_assignment,
+    save_barred,
+    save_decision,
+)
+from prefjudge.study.hits import HitStatus, StudyHit, load_hits, save_extension, save_hits, save_status
+from prefjudge.study.ledger import Intent, intend, settle
+from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.crowd.protocol import Crowd, FetchedAssignment, FetchedHit
+
+Progress = Callable[[int, int], None]
+
+MISSED_GOLD = "missed a gold pair"
+_EXTEND = "CreateAdditionalAssignmentsForHIT"
+_MOST_EXTENDED = 9
+"""HITs made with fewer than ten assignments cannot be extended to ten or more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectResult:
+    """Where the study stands after ``collect``."""
+
+    endpoint: str
+    collected: int
+    dropped: int
+    reissued: int
+    barred: tuple[str, ...]
+    open: int
+    judgments: int
+    dropped_judgments: int
+    waiting: int
+    reasons: dict[str, int]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every pair has been judged as often as was asked."""
+        return self.open == 0 and self.waiting == 0
+
+
+def collect(study: Path, *, live: bool = False, progress: Progress | None = None) -> CollectResult:
+    """Fetch the answers to all open HITs and act on them; a repeat adds only what is new.
+
+    Parameters
+    ----------
+    study : Path
+        The study.
+    live : bool
+        Collect from the live target.
+    progress : callable, optional
+        Told how many HITs of how many have been looked at.
+
+    Raises
+    ------
+    StudyError
+        Nothing has been published there.
+    CrowdError
+        The marketplace refused, failed or cannot be reached.
+    """
+    from prefjudge.steps.serve import open_crowd
+
+    opened = Study(study)
+    target = "live" if live else "sandbox"
+    with opened.transaction(write=False) as db:
+        hits = [hit for hit in load_hits(db) if hit.hit_id and hit.target == target]
+    if not hits:
+        raise StudyError(
+            f"nothing has been published to {target}", f"Run: prefjudge publish {study} --{target}"
+        )
+    with open_crowd(opened, target) as crowd:
+        return _Collection(opened, crowd).run(hits, target, progress)
+
+
+class _Collection:
+    """One pass over the open HITs."""
+
+    def __init__(self, study: Study, crowd: "Crowd") -> None:
+        self._study = study
+        self._crowd = crowd
+        self._reasons: Counter[str] = Counter()
+        self._collected = 0
+        self._reissued = 0
+        with study.transaction(write=False) as db:
+            self._pairs = {
+                pair_id: (query_id, doc_a, doc_b)
+                for pair_id, query_id, doc_a, doc_b in db.execute(
+                    "SELECT pair_id, query_id, doc_a, doc_b FROM pairs"
+                )
+            }
+            self._known: dict[str, str | None] = dict(
+                db.execute("SELECT assignment_id, decision FROM assignments")
+            )
+
+    def run(self, hits: Sequence[StudyHit], target: str, progress: Progress | None) -> CollectResult:
+        looked_at = [hit for hit in hits if hit.status is HitStatus.OPEN]
+        for number, hit in enumerate(looked_at, start=1):
+            self._visit(hit)
+            if progress:
+                progress(number, len(looked_at))
+        self._bar()
+        self._reissue_loose_pairs(target)
+        return self._result()
+
+    def _visit(self, hit: StudyHit) -> None:
+        """Take in what is new of one HIT; extend it by the assignments that were dropped whole."""
+        fetched = self._crowd.fetch(hit.hit_id or "")
+        for found in fetched.assignments:
+            if found.assignment_id not in self._known:
+                self._take(hit, found)
+            if found.status == "Submitted":
+                self._crowd.review(found.assignment_id, approve=True)
+            self._decide(found)
+        if self._extend(hit, fetched):
+            return
+        if not fetched.open:
+            with self._study.transaction() as db:
+                save_status(db, hit.hit_key, HitStatus.CLOSED)
+
+    def _take(self, hit: StudyHit, found: "FetchedAssignment") -> None:
+        checked = self._check(hit, found)
+        with self._study.transaction() as db:
+            save_assignment(db, checked, judge="person", phase=f"batch {hit.batch}")
+        self._known[found.assignment_id] = None
+        self._collected += 1
+        if checked.verdict != KEPT:
+            self._reasons[checked.verdict] += 1
+
+    def _decide(self, found: "FetchedAssignment") -> None:
+        decision = "approved" if found.status == "Submitted" else found.status.lower()
+        if self._known[found.assignment_id] != decision:
+            with self._study.transaction() as db:
+                save_decision(db, found.assignment_id, decision)
+            self._known[found.assignment_id] = decision
+
+    def _check(self, hit: StudyHit, found: "FetchedAssignment") -> StudyAssignment:
+        from prefjudge.crowd.answers import read_answers
+
+        design = self._study.config.design
+        answer, verdict = None, KEPT
+        try:
+            answer = check_answer(
+                read_answers(found.answer),
+                [slot.name for slot in hit.slots],
+                [slot.tokens for slot in hit.slots],
+                hit.layouts,
+                found.assignment_id,
+                allow_ties=design.allow_ties,
+                strengths=len(design.strengths),
+            )
+        except (BadAnswerError, CrowdError) as error:
+            verdict = f"unusable answer: {error}"
+        golds = (
+            [c.chose_first for c in answer.choices if hit.slots[c.slot].gold_id is not None] if answer else []
+        )
+        if not all(golds):
+            verdict = MISSED_GOLD
+        elif answer and len(golds) < sum(slot.gold_id is not None for slot in hit.slots):
+            verdict = "stopped before every gold pair was answered"
+        return StudyAssignment(
+            assignment_id=found.assignment_id,
+            hit_key=hit.hit_key,
+            worker_id=found.worker_id,
+            accepted=found.accepted,
+            submitted=found.submitted,
+            collected=time.time(),
+            answer=found.answer,
+            layout=answer.layout if answer else 0,
+            answered=len(answer.choices) if answer else 0,
+            gold_right=sum(golds),
+            gold_missed=len(golds) - sum(golds),
+            seconds=answer.seconds if answer else 0.0,
+            verdict=verdict,
+            judgments=self._judgments(hit, answer) if answer else (),
+        )
+
+    def _judgments(self, hit: StudyHit, answer: Answer) -> tuple[StudyJudgment, ...]:
+        found = []
+        for choice in answer.choices:
+            pair_id = hit.slots[choice.slot].pair_id
+            if pair_id is None:
+                continue
+            query_id, doc_a, doc_b = self._pairs[pair_id]
+            left, right = (doc_a, doc_b) if choice.first_on_left else (doc_b, doc_a)
+            found.append(
+                StudyJudgment(
+                    pair_id=pair_id,
+                    query_id=query_id,
+                    left_id=left,
+                    right_id=right,
+                    choice=choice.choice,
+                    strength=choice.strength,
+                    milliseconds=choice.milliseconds,
+                )
+            )
+        return tuple(found)
+
+    def _extend(self, hit: StudyHit, fetched: "FetchedHit") -> bool:
+        """Ask for one more worker for each assignment that was dropped whole; return whether any was."""
+        with self._study.transaction(write=False) as db:
+            wanted, promised = db.execute(
+                "SELECT (SELECT count(*) FROM assignments WHERE hit_key = :key AND verdict <> :kept), "
+                "(SELECT count(*) FROM intents WHERE subject = :key AND operation = :operation "
+                "AND outcome IS NOT NULL)",
+                kept=KEPT,
+                key=hit.hit_key,
+                operation=_EXTEND,
+            )[0]
+        more = wanted - promised
+        if more <= 0 or fetched.expired or hit.assignments + more > _MOST_EXTENDED:
+            return False
+        for number in range(1, more + 1):
+            # A call whose outcome was lost shows in the number of assignments that the marketplace has.
+            lost = fetched.maximum >= hit.assignments + number
+            self._extend_once(hit, promised + number, call=not lost)
+        return True
+
+    def _extend_once(self, hit: StudyHit, number: int, *, call: bool) -> None:
+        from prefjudge.core.costs import CENT
+        from prefjudge.steps.packing import price
+
+        token = self._study.opaque("extend", hit.hit_key, number, length=48)
+        intent = Intent(
+            token=token,
+            operation=_EXTEND,
+            target=hit.target,
+            subject=hit.hit_key,
+            cents=int(price(self._study, hit) / CENT),
+            intended=time.time(),
+        )
+        with self._study.transaction() as db:
+            intend(db, intent, budget=self._study.config.budget)
+        if call:
+            self._crowd.extend(hit.hit_id or "", 1, token=token)
+        with self._study.transaction() as db:
+            settle(db, token, "extended", time.time())
+            save_extension(db, hit.hit_key)
+        self._reissued += 1
+
+    def _bar(self) -> None:
+        """Bar the workers whom the policy bars, first at the marketplace and then in the store."""
+        from prefjudge.steps.packing import barring_mark
+
+        screening = self._study.config.screening
+        rule = BarringRule(
+            policy=screening.policy,
+            accuracy=screening.accuracy,
+            careless=screening.careless,
+            confidence=screening.confidence,
+        )
+        with self._study.transaction(write=False) as db:
+            records, barred = load_gold_records(db), load_barred(db)
+        newly = [
+            worker for worker, record in sorted(records.items()) if worker not in barred and rule.bars(record)
+        ]
+        if not newly:
+            return
+        mark = barring_mark(self._study, self._crowd)
+        for worker in newly:
+            self._crowd.exclude(worker, mark)
+            met = records[worker].missed + records[worker].right
+            reason = f"missed {records[worker].missed} of {met} gold pairs"
+            with self._study.transaction() as db:
+                save_barred(db, worker, reason, time.time())
+
+    def _reissue_loose_pairs(self, target: str) -> None:
+        """Publish new HITs for pairs that no HIT will settle any more, once there are enough to fill one."""
+        from prefjudge.steps.packing import plan_batch
+        from prefjudge.steps.publish import publish_hits
+
+        with self._study.transaction(write=False) as db:
+            loose, still_open = len(waiting_pairs(db)), count_hits(db).get(HitStatus.OPEN, 0)
+        if not loose or (still_open and loose < self._study.config.design.pairs_per_hit):
+            return
+        hits = plan_batch(self._study, target)
+        with self._study.transaction() as db:
+            save_hits(db, hits)
+        publish_hits(self._study, self._crowd, hits)
+        self._reissued += len(hits)
+
+    def _result(self) -> CollectResult:
+        with self._study.transaction(write=False) as db:
+            kept, dropped = count_judgments(db)
+            return CollectResult(
+                endpoint=self._crowd.endpoint,
+                collected=self._collected,
+                dropped=self._reasons.total(),
+                reissued=self._reissued,
+                barred=tuple(load_barred(db)),
+                open=count_hits(db).get(HitStatus.OPEN, 0) + count_hits(db).get(HitStatus.PLANNED, 0),
+                judgments=kept,
+                dropped_judgments=dropped,
+                waiting=len(waiting_pairs(db)),
+                reasons=dict(self._reasons),
+            )

@@ -1,0 +1,136 @@
+"""Walks the whole road on a small collection that ships with prefjudge."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.errors import StudyError
+
+if TYPE_CHECKING:
+    from prefjudge.steps.pool import PoolResult
+    from prefjudge.steps.score import ScoreResult
+
+FOLDER = "prefjudge-demo"
+WORKERS, ERROR, CARELESS = 12, 0.1, 2
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoResult:
+    """Where the demo left its files, and the commands that would have done the same."""
+
+    folder: str
+    pool: "PoolResult"
+    score: "ScoreResult"
+    commands: tuple[str, ...]
+
+
+def demo(
+    folder: Path | None = None,
+    *,
+    tell: Callable[[str], None] | None = None,
+    show_pool: Callable[["PoolResult"], None] | None = None,
+) -> DemoResult:
+    """Pool, publish, judge with simulated workers, collect, resolve and score, on the shipped collection.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        A new folder for everything; ``prefjudge-demo``, numbered if need be, by default.
+    tell : callable, optional
+        Told each step in a line.
+    show_pool : callable, optional
+        Shown the pool when it is there.
+
+    Raises
+    ------
+    StudyError
+        The folder exists and is not empty.
+    """
+    from prefjudge.steps.collect import collect
+    from prefjudge.steps.gold import gold
+    from prefjudge.steps.init import init
+    from prefjudge.steps.pool import pool
+    from prefjudge.steps.publish import publish
+    from prefjudge.steps.resolve import resolve
+    from prefjudge.steps.score import score
+    from prefjudge.steps.serve import keep_open
+    from prefjudge.steps.work import work
+
+    tell = tell or (lambda _: None)
+    home = _new_folder(folder)
+    study, files = home / "study", home / "collection"
+    _copy_collection(files)
+    tell(f"{home}: 15 questions, 80 passages and 6 runs are in {files.name}/, the study in {study.name}/.")
+    init(study, config="demo", name="demo")
+    pooled = pool(
+        study,
+        runs=[str(files / "runs" / "*.txt")],
+        qrels=files / "qrels.txt",
+        queries=files / "queries.tsv",
+        collection=files / "collection.tsv",
+    )
+    tell(
+        f"Pooled the top passage of each run with the qrels: {pooled.documents} candidates for "
+        f"{pooled.queries} questions, {pooled.pairs} pairs."
+    )
+    if show_pool:
+        show_pool(pooled)
+    golden = gold(study, accept=True, file=files / "gold.tsv")
+    tell(f"Accepted {golden.gold} gold pairs: a known answer against an off-topic passage.")
+    with keep_open(study):
+        offer = publish(study, sandbox=True, yes=True)
+        tell(
+            f"Published {offer.published} HITs of ten pairs and three hidden gold pairs to the embedded "
+            f"marketplace at {offer.endpoint}, for ${offer.total} of play money."
+        )
+        for _ in range(_ROUNDS):
+            done = work(study, workers=WORKERS, error=ERROR, careless=CARELESS, truth=files / "truth.tsv")
+            state = collect(study)
+            tell(
+                f"{WORKERS} simulated workers submitted {done.submitted} assignments over HTTP; "
+                f"{state.dropped} missed a gold pair and were dropped, {state.reissued} re-issued."
+            )
+            if state.finished:
+                break
+    barred = ", ".join(state.barred) or "nobody"
+    tell(f"Every pair is judged by a worker who passed the gold pairs of that HIT; barred: {barred}.")
+    found = resolve(study)
+    decided = ", ".join(f"{count} {status}" for status, count in found.statuses.items() if count)
+    tell(f"Resolved the judgments into {found.qrels} preference qrels ({decided}).")
+    return DemoResult(folder=str(home), pool=pooled, score=score(study), commands=_commands(study, files))
+
+
+def _new_folder(folder: Path | None) -> Path:
+    if folder is not None:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise StudyError(f"{folder} exists and is not empty", "Name a new folder for the demo.")
+        return folder
+    number = 1
+    while (home := Path(FOLDER if number == 1 else f"{FOLDER}-{number}")).exists():
+        number += 1
+    return home
+
+
+def _copy_collection(target: Path) -> None:
+    from importlib.resources import as_file, files
+    from shutil import copytree, ignore_patterns
+
+    with as_file(files("prefjudge") / "demo") as source:
+        copytree(source, target, ignore=ignore_patterns("*.py", "__pycache__"))
+
+
+def _commands(study: Path, files: Path) -> tuple[str, ...]:
+    return (
+        f"prefjudge init {study} --config demo",
+        f"prefjudge pool {study} --runs '{files}/runs/*.txt' --qrels {files}/qrels.txt "
+        f"--queries {files}/queries.tsv --collection {files}/collection.tsv",
+        f"prefjudge gold {study} --accept --file {files}/gold.tsv",
+        f"prefjudge publish {study} --sandbox --yes",
+        f"prefjudge work {study} --workers {WORKERS} --error {ERROR} --careless {CARELESS} "
+        f"--truth {files}/truth.tsv",
+        f"prefjudge collect {study}",
+        f"prefjudge resolve {study}",
+        f"prefjudge score {study}",
+    )

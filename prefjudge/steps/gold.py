@@ -1,0 +1,86 @@
+"""Suggests gold pairs for review, and accepts the reviewed ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefjudge.core.gold import GoldPair, suggest_gold
+from prefjudge.errors import StudyError
+from prefjudge.formats.gold import read_gold, write_gold
+from prefjudge.study.gold import load_gold, save_gold
+from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
+from prefjudge.study.study import Study
+
+REVIEW_FILE = "gold.tsv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldResult:
+    """What ``gold`` did: how many pairs it wrote for review, how many it accepted, how many the study has."""
+
+    suggested: int
+    accepted: int
+    gold: int
+    file: str
+
+
+def gold(
+    study: Path, *, suggest: int | None = None, accept: bool = False, file: Path | None = None
+) -> GoldResult:
+    """Suggest gold pairs, or accept those in a file.
+
+    Parameters
+    ----------
+    study : Path
+        The study.
+    suggest : int, optional
+        Write this many suggestions to ``file``, to be read by a person: a known relevant passage against an
+        off-topic one.
+    accept : bool
+        Accept the gold pairs in ``file``. Lines that were deleted from it are not accepted.
+    file : Path, optional
+        Where suggestions go and accepted pairs come from; ``gold.tsv`` in the study by default.
+
+    Raises
+    ------
+    StudyError
+        There is nothing to suggest from.
+    InputError
+        The file is not a table of gold pairs.
+    """
+    opened = Study(study)
+    path = file or opened.folder / REVIEW_FILE
+    suggestions = _suggest(opened, suggest) if suggest else ()
+    if suggestions:
+        write_gold(path, suggestions)
+    with opened.transaction() as db:
+        accepted = save_gold(db, read_gold(path)) if accept else 0
+        count = len(load_gold(db))
+    return GoldResult(suggested=len(suggestions), accepted=accepted, gold=count, file=str(path))
+
+
+def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
+    from prefjudge.formats.qrels import read_qrels
+
+    with study.transaction(write=False) as db:
+        queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
+        judged = [found for found in load_inputs(db) if found.kind == "qrels"]
+    if not judged or not passages:
+        raise StudyError(
+            "gold pairs are suggested from qrels and passages, and the study has none",
+            "Run `prefjudge pool` with --qrels, --queries and --collection, or write the file yourself.",
+        )
+    qrels = read_qrels(Path(judged[0].path), name=judged[0].name)
+    avoid: dict[str, set[str]] = {}
+    for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True):
+        avoid.setdefault(pools.queries[query], set()).add(pools.docs[doc])
+    for query, doc in zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True):
+        avoid.setdefault(qrels.queries[query], set()).add(qrels.docs[doc])
+    return suggest_gold(
+        qrels,
+        queries,
+        passages,
+        count,
+        rng=study.rng("gold"),
+        avoid={query: frozenset(docs) for query, docs in avoid.items()},
+    )

@@ -1,0 +1,265 @@
+"""Pools the top results of runs with the qrels, and pairs the candidates of each query."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prefjudge.core.pairs import Pairs, all_pairs
+from prefjudge.core.pools import Pools, QrelsPerQuery, build_pools, sample_queries, select_queries
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError, StudyError
+
+if TYPE_CHECKING:
+    from prefjudge.formats.problems import Notice
+    from prefjudge.study.config import PoolConfig
+    from prefjudge.study.pooling import InputFile
+    from prefjudge.study.study import Study
+
+QRELS_NAME = "original"
+"""What the study calls the qrels that it starts from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolResult:
+    """A pool in numbers: ``sizes`` says how many queries have a pool of each size."""
+
+    queries: int
+    documents: int
+    pairs: int
+    sizes: dict[int, int]
+    runs: tuple[str, ...]
+    depth: int
+    order: str
+    changed: bool
+    out: str | None
+    notices: tuple[str, ...]
+
+
+def pool(
+    study: Path | None = None,
+    *,
+    runs: Sequence[str | Path],
+    qrels: Path | None = None,
+    queries: Path | None = None,
+    collection: Path | None = None,
+    depth: int | None = None,
+    order: Order | None = None,
+    qrels_per_query: QrelsPerQuery | None = None,
+    sample: int | None = None,
+    min_size: int | None = None,
+    trust: bool = False,
+    out: Path | None = None,
+) -> PoolResult:
+    """Pool the top of each run with the qrels, into a study or a file.
+
+    Parameters
+    ----------
+    study : Path, optional
+        The study that takes the pool; its config gives what is not said here.
+    runs : sequence of paths or patterns
+        The run files; ``*`` and ``?`` match names.
+    qrels : Path, optional
+        The known relevant documents.
+    queries : Path, optional
+        The queries and their texts; others are left out.
+    collection : Path, optional
+        The texts of the passages (a study needs them to publish).
+    depth : int, optional
+        How many documents of each run enter the pool; 1 by default.
+    order : Order, optional
+        What ranks a document higher.
+    qrels_per_query : QrelsPerQuery, optional
+        How many qrels of a query enter its pool.
+    sample, min_size : int, optional
+        Keep a random sample of so many queries whose pools have at least ``min_size`` candidates.
+    trust : bool
+        Read only what the top needs: the lines below are then not checked.
+    out : Path, optional
+        Write the pool as a table: query, document, contributors.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or no run matches.
+    StudyError
+        The study has published another pool.
+    """
+    from prefjudge.engines.files import top
+    from prefjudge.formats.qrels import read_qrels
+    from prefjudge.formats.queries import read_queries
+
+    opened, settings = _settings(study)
+    order, depth = order or settings.order, depth or settings.depth
+    notices: list[Notice] = []
+    paths = expand(runs)
+    texts = read_queries(queries, notices=notices) if queries else None
+    heads = top(paths, k=depth, order=order, queries=texts, trust=trust, notices=notices)
+    judged = read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
+    pools = build_pools(heads, judged, depth=depth, per_query=qrels_per_query or settings.qrels)
+    if texts is not None:
+        pools = select_queries(pools, tuple(texts))
+    if not pools.queries:
+        raise InputError(
+            "no query of the queries file is in the runs",
+            "Are the ids of the queries and the runs of one collection?",
+        )
+    pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
+    pairs = all_pairs(pools)
+    changed = False
+    if opened is not None:
+        passages = _passages(collection, pools, notices)
+        files = _inputs(paths, heads.runs, {"qrels": qrels, "queries": queries, "collection": collection})
+        changed = _keep(opened, pools, pairs, files, texts or {}, passages)
+    if out is not None:
+        _write(out, pools)
+    return PoolResult(
+        queries=len(pools.queries),
+        documents=int(pools.query.size),
+        pairs=len(pairs),
+        sizes=pools.histogram,
+        runs=heads.runs,
+        depth=depth,
+        order=str(order),
+        changed=changed,
+        out=str(out) if out else None,
+        notices=tuple(str(notice) for notice in notices),
+    )
+
+
+def expand(patterns: Sequence[str | Path]) -> tuple[Path, ...]:
+    """Return the files that the patterns match, sorted within each pattern.
+
+    Raises
+    ------
+    InputError
+        A pattern matches nothing.
+    """
+    import glob
+
+    found: dict[Path, None] = {}
+    for pattern in map(str, patterns):
+        names = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]  # noqa: PTH207
+        matches = map(Path, names)
+        files = [path for path in matches if not path.is_dir()]
+        if not files:
+            raise InputError(
+                f"no file matches {pattern}", "Name run files, or a pattern in quotes such as 'runs/*.gz'."
+            )
+        found |= dict.fromkeys(files)
+    return tuple(found)
+
+
+def _settings(study: Path | None) -> tuple["Study | None", "PoolConfig"]:
+    from prefjudge.study.config import PoolConfig
+    from prefjudge.study.study import Study
+
+    if study is None:
+        return None, PoolConfig()
+
+    opened = Study(study)
+    return opened, opened.config.pool
+
+
+def _sampled(pools: Pools, study: "Study | None", count: int | None, min_size: int) -> Pools:
+    if count is None or count >= len(pools.queries):
+        return pools
+    rng = study.rng("sample") if study else np.random.default_rng(2021)
+    try:
+        return sample_queries(pools, count, min_size=min_size, rng=rng)
+    except ValueError as error:
+        raise InputError(str(error), "Ask for a smaller sample, a smaller size or more depth.") from None
+
+
+def _passages(collection: Path | None, pools: Pools, notices: list["Notice"]) -> dict[str, str]:
+    from prefjudge.formats.texts import read_texts
+
+    if collection is None:
+        return {}
+    wanted = [pools.docs[code] for code in np.unique(pools.doc)]
+    found = read_texts(collection, wanted, notices=notices)
+    missing = [doc for doc in wanted if doc not in found]
+    if missing:
+        raise InputError(
+            f"{collection} lacks {len(missing)} of the {len(wanted)} pooled passages, such as {missing[0]!r}",
+            "Is it the collection that the runs were made from?",
+        )
+    return found
+
+
+def _inputs(
+    paths: Sequence[Path], tags: Sequence[str], others: Mapping[str, Path | None]
+) -> list["InputFile"]:
+    from prefjudge.formats.digests import digest
+    from prefjudge.study.pooling import InputFile
+
+    files = [("run", path, tag) for path, tag in zip(paths, tags, strict=True)]
+    files += [(kind, path, QRELS_NAME if kind == "qrels" else "") for kind, path in others.items() if path]
+    return [
+        InputFile(
+            kind=kind,
+            path=str(path.resolve()),
+            digest="" if kind == "collection" else digest(path),
+            name=name,
+        )
+        for kind, path, name in files
+    ]
+
+
+def _keep(
+    study: "Study",
+    pools: Pools,
+    pairs: Pairs,
+    inputs: Sequence["InputFile"],
+    queries: Mapping[str, str],
+    passages: Mapping[str, str],
+) -> bool:
+    """Store the pool; return whether that changed anything."""
+    from prefjudge.study.pooling import load_pairs, save_pools, save_texts
+
+    votes = _votes(study, len(pairs))
+    with study.transaction() as db:
+        before = [row[1:] for row in load_pairs(db)]
+        sources = set(db.execute("SELECT query_id, doc_id, source FROM pooled"))
+        after = [
+            (pairs.queries[q], pairs.docs[a], pairs.docs[b], n)
+            for q, a, b, n in zip(
+                pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), votes, strict=True
+            )
+        ]
+        contributions = {
+            (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
+            for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
+        }
+        same = after == before and contributions == sources
+        if not same and db.execute("SELECT 1 FROM hits LIMIT 1"):
+            raise StudyError(
+                "the study has HITs for another pool, which cannot be replaced",
+                "Make a new study for the new pool.",
+            )
+        if not same:
+            save_pools(db, pools, pairs, votes, inputs)
+        pooled = {pools.queries[code] for code in np.unique(pools.query)}
+        save_texts(db, {key: text for key, text in queries.items() if key in pooled}, passages)
+    return not same
+
+
+def _votes(study: "Study", count: int) -> list[int]:
+    """Return how often each pair is judged: a random share more often, to measure agreement."""
+    design = study.config.design
+    votes = np.full(count, design.judgments_per_pair)
+    more = study.rng("overlap").permutation(count)[: round(design.overlap * count)]
+    votes[more] = np.maximum(votes[more], design.overlap_judgments)
+    return [int(n) for n in votes]
+
+
+def _write(path: Path, pools: Pools) -> None:
+    from prefjudge.formats.pools import write_pool
+
+    sources: list[list[str]] = [[] for _ in range(pools.query.size)]
+    for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
+        sources[row].append(pools.sources[source])
+    rows = zip(pools.query.tolist(), pools.doc.tolist(), sources, strict=True)
+    write_pool(path, ((pools.queries[query], pools.docs[doc], sorted(names)) for query, doc, names in rows))

@@ -1,0 +1,198 @@
+"""Starts the marketplace, or finds the one that is already running for a study."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prefjudge.errors import CrowdError, StudyError
+from prefjudge.study.study import MARKETPLACE_FILE, Study
+
+if TYPE_CHECKING:
+    from prefjudge.crowd.protocol import Crowd
+
+_RUNNING_FILE = f"{MARKETPLACE_FILE}.serving"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """Where a marketplace answers."""
+
+    endpoint: str
+    worker_site: str
+    admin: str
+    admin_token: str
+
+
+def serve(
+    study: Path | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7266,
+    store: str | None = None,
+    public: bool = False,
+    ready: Callable[[Door], None] | None = None,
+) -> None:
+    """Run a marketplace until it is interrupted.
+
+    Parameters
+    ----------
+    study : Path, optional
+        Serve the study's own marketplace; its other verbs then use it.
+    host, port : str, int
+        Where to listen; port 0 takes a free one.
+    store : str, optional
+        The marketplace's store by URL; ``marketplace.db`` in the study or the current folder by default.
+    public : bool
+        Allow an address that other machines reach, without TLS in front.
+    ready : callable, optional
+        Called once it answers.
+    """
+    from prefjudge.marketplace import server
+
+    folder = Study(study).folder if study else Path()
+    url = store or _store_url(folder)
+
+    def announce(market: Any) -> None:
+        door = _door(market)
+        if study:
+            _write_private(
+                folder / _RUNNING_FILE, json.dumps({"endpoint": door.endpoint, "process": os.getpid()})
+            )
+        if ready:
+            ready(door)
+
+    try:
+        server.serve(url, host=host, port=port, public=public, ready=announce)
+    finally:
+        if study:
+            (folder / _RUNNING_FILE).unlink(missing_ok=True)
+
+
+@contextmanager
+def open_door(study: Study, target: str = "sandbox") -> Iterator[Door]:
+    """Give the address of a study's marketplace, started for the while where nobody serves it.
+
+    The marketplace is pinned by its id: a study that has published to one does not talk to another.
+
+    Raises
+    ------
+    StudyError
+        The marketplace is not the one that the study has published to.
+    CrowdError
+        Nothing answers there.
+    """
+    configured = study.config.targets.get(target)  # type: ignore[call-overload]
+    if configured is None:
+        raise StudyError(
+            f"the study's config has no target {target!r}",
+            f"Add [targets.{target}] with its url to study.toml.",
+        )
+    if configured.url:
+        _pin(study, target, _identity(configured.url))
+        yield Door(
+            endpoint=configured.url,
+            worker_site=configured.url,
+            admin=f"{configured.url}/admin",
+            admin_token="",
+        )
+        return
+    running = _running(study.folder)
+    if running is not None:
+        _pin(study, target, _identity(running.endpoint))
+        yield running
+        return
+    from prefjudge.marketplace import server
+
+    market = server.start(_store_url(study.folder), host="127.0.0.1", port=0)
+    try:
+        _pin(study, target, _identity(market.endpoint))
+        yield _door(market)
+    finally:
+        market.stop()
+
+
+@contextmanager
+def keep_open(study: Path) -> Iterator[None]:
+    """Keep a study's embedded marketplace answering, so that the verbs in the block share it."""
+    opened = Study(study)
+    with open_door(opened) as door:
+        path = opened.folder / _RUNNING_FILE
+        _write_private(path, json.dumps({"endpoint": door.endpoint, "process": os.getpid()}))
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_crowd(study: Study, target: str = "sandbox") -> Iterator["Crowd"]:
+    """Give the crowd behind a study's marketplace."""
+    from prefjudge.crowd.mturk import MTurkCrowd
+
+    with open_door(study, target) as door:
+        yield MTurkCrowd(door.endpoint)
+
+
+def _store_url(folder: Path) -> str:
+    return f"sqlite:///{folder / MARKETPLACE_FILE}"
+
+
+def _door(market: Any) -> Door:
+    return Door(
+        endpoint=market.endpoint,
+        worker_site=market.worker_site,
+        admin=market.admin,
+        admin_token=market.admin_token,
+    )
+
+
+def _running(folder: Path) -> Door | None:
+    """Return the door of the `prefjudge serve STUDY` that is running, if one answers."""
+    path = folder / _RUNNING_FILE
+    if not path.is_file():
+        return None
+    try:
+        endpoint = str(json.loads(path.read_text(encoding="utf-8"))["endpoint"])
+        _identity(endpoint)
+        token = (folder / f"{MARKETPLACE_FILE}.admin-token").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError, KeyError, CrowdError):
+        return None
+    return Door(endpoint=endpoint, worker_site=endpoint, admin=f"{endpoint}/admin", admin_token=token)
+
+
+def _identity(endpoint: str) -> str:
+    """Ask who answers at an endpoint."""
+    import urllib3
+
+    try:
+        reply = urllib3.PoolManager(retries=2, timeout=10.0).request("GET", f"{endpoint.rstrip('/')}/healthz")
+        return str(reply.json()["marketplace"])
+    except (urllib3.exceptions.HTTPError, ValueError, KeyError) as error:
+        raise CrowdError(
+            f"no prefjudge marketplace answers at {endpoint}",
+            "Is `prefjudge serve` running there, and is the address in study.toml right?",
+        ) from error
+
+
+def _pin(study: Study, target: str, identity: str) -> None:
+    key = f"marketplace:{target}"
+    with study.transaction() as db:
+        db.execute(
+            "INSERT INTO settings VALUES (:key, :value) ON CONFLICT (key) DO NOTHING", key=key, value=identity
+        )
+        pinned = db.execute("SELECT value FROM settings WHERE key = :key", key=key)[0][0]
+    if pinned != identity:
+        raise StudyError(
+            f"the study has published to the marketplace {pinned}, and {identity} answers now",
+            "Point the target in study.toml at the marketplace that holds the study's HITs.",
+        )
+
+
+def _write_private(path: Path, text: str) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,61 @@
+"""Says where a study stands, from its store alone."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefjudge.study.ledger import committed_cents
+from prefjudge.study.progress import (
+    count_hits,
+    count_judgments,
+    count_rows,
+    count_verdicts,
+    load_barred,
+    waiting_pairs,
+)
+from prefjudge.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusResult:
+    """A study in numbers; money in dollars, as text."""
+
+    study: str
+    queries: int
+    pairs: int
+    gold: int
+    hits: dict[str, int]
+    assignments: int
+    judgments: int
+    dropped_judgments: int
+    waiting: int
+    barred: dict[str, str]
+    committed: str
+    verdicts: dict[str, int]
+
+
+def status(study: Path) -> StatusResult:
+    """Say where a study stands.
+
+    Parameters
+    ----------
+    study : Path
+        The study.
+    """
+    opened = Study(study)
+    with opened.transaction(write=False) as db:
+        kept, dropped = count_judgments(db)
+        cents = committed_cents(db)
+        return StatusResult(
+            study=str(study),
+            queries=len(db.execute("SELECT DISTINCT query_id FROM pooled")),
+            pairs=count_rows(db, "pairs"),
+            gold=count_rows(db, "gold"),
+            hits=count_hits(db),
+            assignments=count_rows(db, "assignments"),
+            judgments=kept,
+            dropped_judgments=dropped,
+            waiting=len(waiting_pairs(db)),
+            barred=load_barred(db),
+            committed=f"{cents // 100}.{cents % 100:02}",
+            verdicts=count_verdicts(db),
+        )

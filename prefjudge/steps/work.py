@@ -1,0 +1,200 @@
+"""Lets simulated workers judge at a study's sandbox, over HTTP as people would."""
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prefjudge.errors import CrowdError, StudyError
+from prefjudge.study.gold import load_gold
+from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.core.pools import Pools
+    from prefjudge.crowd.simulated import SimulatedWorker, Temper, Truth
+    from prefjudge.steps.serve import Door
+
+_AT_ONCE = 8
+_US_REGULAR = {"locale": "US", "approved": 20_000, "approval_rate": 99}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkResult:
+    """What the simulated workers did: HITs submitted by each worker, and how each was told to work."""
+
+    workers: int
+    submitted: int
+    by_worker: dict[str, int]
+    tempers: dict[str, str]
+
+
+def work(
+    study: Path,
+    *,
+    workers: int = 20,
+    error: float = 0.2,
+    careless: int = 0,
+    temper: Sequence[str] = (),
+    truth: Path | None = None,
+    most: int | None = None,
+) -> WorkResult:
+    """Let simulated workers judge every HIT that is open to them.
+
+    The same workers come back at the next call. What they take for the truth is drawn from the study's seed:
+    a hidden utility for each pooled passage, higher for those that the qrels name.
+
+    Parameters
+    ----------
+    study : Path
+        The study, published to its sandbox.
+    workers : int
+        How many workers there are.
+    error : float
+        How often an honest worker chooses the worse passage.
+    careless : int
+        How many of the workers choose at random.
+    temper : sequence of str
+        How further workers work, one each, in place of honest ones: ``left``, ``hasty``, ``quitter`` ….
+    truth : Path, optional
+        A file of utilities to use instead: query_id, doc_id, utility, separated by tabs.
+    most : int, optional
+        The most HITs that one worker takes in this call.
+
+    Raises
+    ------
+    StudyError
+        The numbers do not fit.
+    CrowdError
+        The marketplace cannot be reached.
+    """
+    from prefjudge.steps.serve import open_door
+
+    tempers = _tempers(workers, careless, temper)
+    opened = Study(study)
+    utilities = _truth(opened, truth)
+    with open_door(opened) as door:
+        staff = [_worker(opened, door, number, kind, error, utilities) for number, kind in enumerate(tempers)]
+        done = _work_in_turns([member for _, member in staff], most)
+    by_worker = {worker_id: count for (worker_id, _), count in zip(staff, done, strict=True)}
+    return WorkResult(
+        workers=workers,
+        submitted=sum(done),
+        by_worker=by_worker,
+        tempers={worker_id: kind.value for (worker_id, _), kind in zip(staff, tempers, strict=True)},
+    )
+
+
+def _work_in_turns(staff: Sequence["SimulatedWorker"], most: int | None) -> list[int]:
+    """Let everyone take one HIT after another, a round at a time, until nobody finds one."""
+    done = [0] * len(staff)
+    active = list(range(len(staff)))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while active:
+            took = list(pool.map(lambda i: staff[i].take_hit(), active))
+            active = [i for i, found in zip(active, took, strict=True) if found]
+            for i in active:
+                done[i] += 1
+            active = [i for i in active if most is None or done[i] < most]
+    return done
+
+
+def _tempers(workers: int, careless: int, temper: Sequence[str]) -> list["Temper"]:
+    from prefjudge.crowd.simulated import Temper
+
+    unknown = sorted(set(temper) - set(Temper))
+    if unknown:
+        raise StudyError(f"no worker works {unknown[0]!r}", f"Choose from: {', '.join(Temper)}.")
+    if careless + len(temper) > workers:
+        raise StudyError(f"{careless + len(temper)} special workers do not fit into {workers}")
+    honest = workers - careless - len(temper)
+    return [Temper.HONEST] * honest + [Temper.CARELESS] * careless + [Temper(kind) for kind in temper]
+
+
+def _worker(
+    study: Study, door: "Door", number: int, temper: "Temper", error: float, truth: "Truth"
+) -> tuple[str, "SimulatedWorker"]:
+    """Return a worker's id and the worker, who is registered at the first call."""
+    from prefjudge.crowd.simulated import SimulatedWorker
+
+    key = f"worker:{number}"
+    known = study.setting(key)
+    card = json.loads(known) if known else _register(door, f"simulated {number + 1}")
+    with study.transaction() as db:
+        db.execute(
+            "INSERT INTO settings VALUES (:key, :value) ON CONFLICT (key) DO NOTHING",
+            key=key,
+            value=json.dumps(card),
+        )
+        visit = db.execute(
+            "INSERT INTO settings VALUES (:key, '1') ON CONFLICT (key) DO UPDATE "
+            "SET value = CAST(CAST(settings.value AS BIGINT) + 1 AS TEXT) RETURNING value",
+            key=f"visits:{number}",
+        )[0][0]
+    worker = SimulatedWorker(
+        door.worker_site,
+        card["invite"],
+        truth=truth,
+        temper=temper,
+        error=error,
+        rng=study.rng(f"worker/{number}/{visit}"),
+    )
+    return card["worker_id"], worker
+
+
+def _register(door: "Door", name: str) -> dict[str, Any]:
+    import urllib3
+
+    reply = urllib3.request(
+        "POST",
+        f"{door.admin}/workers",
+        headers={"Authorization": f"Bearer {door.admin_token}", "Accept": "application/json"},
+        json={"name": name, **_US_REGULAR},
+    )
+    if reply.status != 201:
+        raise CrowdError(f"the marketplace did not register a simulated worker: {reply.status}")
+    card = reply.json()
+    return {"worker_id": card["worker_id"], "invite": card["invite"]}
+
+
+def _truth(study: Study, path: Path | None) -> "Truth":
+    """Return the utility of each pooled passage, by the texts that the pages show."""
+    from prefjudge.crowd.simulated import seen
+
+    with study.transaction(write=False) as db:
+        queries, passages = load_queries(db), load_passages(db)
+        pools, gold = load_pools(db), load_gold(db)
+    values = _read_truth(path) if path else _drawn_truth(study, pools)
+    known = {
+        (seen(queries[query]), seen(passages[doc])): value
+        for (query, doc), value in values.items()
+        if query in queries and doc in passages
+    }
+    for pair in gold.values():
+        known.setdefault((seen(pair.query), seen(pair.good)), 0.0)
+        known.pop((seen(pair.query), seen(pair.bad)), None)
+    return known
+
+
+def _drawn_truth(study: Study, pools: "Pools") -> dict[tuple[str, str], float]:
+    """Draw a normal utility for each pooled passage, one higher for those that the qrels contributed."""
+    with study.transaction(write=False) as db:
+        named = {found.name for found in load_inputs(db) if found.kind == "qrels"}
+    from_qrels = {
+        int(row)
+        for row, source in zip(pools.source_row, pools.source, strict=True)
+        if pools.sources[source] in named
+    }
+    drawn = study.rng("truth").normal(size=pools.query.size)
+    return {
+        (pools.queries[query], pools.docs[doc]): float(drawn[row]) + (row in from_qrels)
+        for row, (query, doc) in enumerate(zip(pools.query.tolist(), pools.doc.tolist(), strict=True))
+    }
+
+
+def _read_truth(path: Path) -> dict[tuple[str, str], float]:
+    lines = path.read_text(encoding="utf-8").splitlines()[1:]
+    cells = [line.split("\t") for line in lines]
+    return {(query, doc): float(value) for query, doc, value in cells}
