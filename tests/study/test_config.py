@@ -1,0 +1,69 @@
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from prefjudge.core.screening import BarringPolicy
+from prefjudge.errors import ConfigError
+from prefjudge.study.config import StudyConfig, load_config, template
+
+
+def config(tmp_path: Path, text: str) -> StudyConfig:
+    path = tmp_path / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_config(path)
+
+
+@pytest.mark.parametrize("name", ["default", "demo", "paper2021"])
+def test_every_shipped_config_is_valid(tmp_path: Path, name: str) -> None:
+    assert config(tmp_path, template(name).replace("{name}", "trial")).name == "trial"
+
+
+def test_the_default_config_states_the_defaults(tmp_path: Path) -> None:
+    shipped = config(tmp_path, template("default").replace("{name}", "trial"))
+    assert shipped == StudyConfig(name="trial")
+
+
+def test_the_papers_config_has_the_papers_values(tmp_path: Path) -> None:
+    paper = config(tmp_path, template("paper2021"))
+    assert (paper.design.pairs_per_hit, paper.design.gold_per_hit) == (10, 3)
+    assert paper.hit.reward == Decimal("2.00")
+    assert paper.workers.locales == ("US",)
+    assert (paper.workers.approved_more_than, paper.workers.min_approval_rate) == (10_000, 97)
+    assert paper.screening.policy is BarringPolicy.FIRST_MISS
+    assert (paper.pool.depth, paper.pool.sample, paper.pool.min_size) == (1, 500, 2)
+
+
+def test_every_wrong_key_is_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as raised:
+        config(
+            tmp_path,
+            'name = "x"\nbudget = 1\n[hit]\nrewrad = 3\nreward = 1.555\n[design]\ngold_per_hit = -1\n',
+        )
+    message = raised.value.message
+    assert "hit.rewrad: there is no such key" in message
+    assert "hit.reward: " in message
+    assert "design.gold_per_hit: Input should be greater than or equal to 0 (got -1)" in message
+
+
+def test_a_live_target_needs_a_budget_and_an_address(tmp_path: Path) -> None:
+    live = '[targets.live]\nurl = "https://crowd.example.org"\n'
+    with pytest.raises(ConfigError, match="a live target needs a budget"):
+        config(tmp_path, f'name = "x"\n{live}')
+    assert config(tmp_path, f'name = "x"\nbudget = 20\n{live}').budget == 20
+    with pytest.raises(ConfigError, match="needs the url"):
+        config(tmp_path, 'name = "x"\nbudget = 20\n[targets.live]\nlive = true\n')
+
+
+def test_the_environment_overrides_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFJUDGE_HIT__REWARD", "1.50")
+    assert config(tmp_path, 'name = "x"').hit.reward == Decimal("1.50")
+
+
+def test_broken_files_are_explained(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"study\.toml is not TOML: .*line 1"):
+        config(tmp_path, "name = x")
+    with pytest.raises(ConfigError, match=r"cannot read .*nowhere"):
+        load_config(tmp_path / "nowhere.toml")
+    with pytest.raises(ConfigError, match=r"no config 'mine'[\s\S]*default, demo, paper2021"):
+        template("mine")
