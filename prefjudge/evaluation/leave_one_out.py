@@ -1,0 +1,181 @@
+"""Leave one run out: does a run profit from its own passages having been judged?"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
+from prefjudge.core.qrels import JudgedRanks, Qrels
+from prefjudge.evaluation.compared import relabel
+from prefjudge.evaluation.leaderboard import LeaderboardRow, leaderboard
+from prefjudge.evaluation.measures import Measure, score_matrix
+
+Resolver = Callable[[Judgments, Pools], Qrels]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """One run under the full preference qrels, and under those made without the passages that only it gave.
+
+    Attributes
+    ----------
+    run : str
+        The run tag.
+    passages : int
+        How many passages only this run contributed.
+    changed : int
+        On how many queries the preference qrels change without them.
+    score, rank : float, int
+        Under the full qrels.
+    score_without, rank_without : float, int
+        Under the rebuilt ones. Queries that lose every candidate leave the rebuilt qrels.
+    """
+
+    run: str
+    passages: int
+    changed: int
+    score: float
+    rank: int
+    score_without: float
+    rank_without: int
+
+
+def exclusive_rows(pools: Pools, source: str) -> NDArray[np.bool_]:
+    """Mark the pooled documents that only ``source`` contributed.
+
+    Returns
+    -------
+    ndarray of bool, shape (rows of ``pools``,)
+    """
+    givers = np.bincount(pools.source_row, minlength=pools.doc.size)
+    rows = pools.source_row[pools.source == pools.sources.index(source)]
+    mine = np.zeros(pools.doc.size, dtype=bool)
+    mine[rows] = True
+    mine &= givers == 1
+    return mine
+
+
+def without_source(judgments: Judgments, pools: Pools, source: str) -> tuple[Judgments, Pools]:
+    """Return the judgments and the pools as they would be had ``source`` not taken part.
+
+    Raises
+    ------
+    ValueError
+        Where ``source`` contributed to no pool of ``pools.sources``.
+    """
+    drop = exclusive_rows(pools, source)
+    gone = {
+        (pools.queries[query], pools.docs[doc])
+        for query, doc in zip(pools.query[drop], pools.doc[drop], strict=True)
+    }
+    keep = np.fromiter(
+        (
+            (judgments.queries[query], judgments.docs[left]) not in gone
+            and (judgments.queries[query], judgments.docs[right]) not in gone
+            for query, left, right in zip(judgments.query, judgments.left, judgments.right, strict=True)
+        ),
+        dtype=bool,
+        count=len(judgments),
+    )
+    columns = ("query", "left", "right", "choice", "strength", "worker")
+    fewer = replace(judgments, **{name: getattr(judgments, name)[keep] for name in columns})
+    number = np.cumsum(~drop) - 1
+    kept_source = ~drop[pools.source_row] & (pools.source != pools.sources.index(source))
+    smaller = replace(
+        pools,
+        query=pools.query[~drop],
+        doc=pools.doc[~drop],
+        source_row=number[pools.source_row[kept_source]].astype(np.int32),
+        source=pools.source[kept_source],
+    )
+    return fewer, smaller
+
+
+def pooled_documents(pools: Pools) -> Qrels:
+    """Return every pooled document with grade 1: what :func:`leave_one_out` needs the runs ranked against."""
+    return Qrels(
+        name="pooled",
+        queries=pools.queries,
+        docs=pools.docs,
+        query=pools.query,
+        doc=pools.doc,
+        grade=np.ones(pools.doc.size),
+    )
+
+
+def leave_one_out(
+    judgments: Judgments,
+    pools: Pools,
+    ranks: Sequence[JudgedRanks],
+    measure: Measure,
+    *,
+    resolve: Resolver,
+) -> tuple[LeftOut, ...]:
+    """Rebuild the preference qrels without each run's own passages, and see where the run then stands.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes.
+    pools : Pools
+        Which run contributed what.
+    ranks : sequence of JudgedRanks
+        Where each run placed the rows of ``pooled_documents(pools)``.
+    measure : Measure
+        How to score.
+    resolve : callable
+        Makes preference qrels out of judgments and pools.
+
+    Returns
+    -------
+    tuple of LeftOut
+        One for each run that is a source of the pools, in the order of ``ranks``.
+
+    Notes
+    -----
+    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 5.2, on run L.
+    """
+    documents = pooled_documents(pools)
+    full = resolve(judgments, pools)
+    before = _rows(ranks, documents, full, measure)
+    results = []
+    for placed in ranks:
+        if placed.run not in pools.sources:
+            continue
+        rebuilt = resolve(*without_source(judgments, pools, placed.run))
+        after = _rows(ranks, documents, rebuilt, measure)[placed.run]
+        results.append(
+            LeftOut(
+                run=placed.run,
+                passages=int(exclusive_rows(pools, placed.run).sum()),
+                changed=_changed(full, rebuilt),
+                score=before[placed.run].score,
+                rank=before[placed.run].rank or 0,
+                score_without=after.score,
+                rank_without=after.rank or 0,
+            )
+        )
+    return tuple(results)
+
+
+def _rows(
+    ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels, measure: Measure
+) -> dict[str, LeaderboardRow]:
+    board = leaderboard(score_matrix(relabel(ranks, documents, qrels), qrels, measure))
+    return {row.run: row for row in board.rows}
+
+
+def _changed(full: Qrels, rebuilt: Qrels) -> int:
+    """Count the queries whose labelled documents differ."""
+    before, after = _labels(full), _labels(rebuilt)
+    return sum(before.get(query) != after.get(query) for query in before.keys() | after.keys())
+
+
+def _labels(qrels: Qrels) -> dict[str, set[tuple[str, float]]]:
+    found: dict[str, set[tuple[str, float]]] = {query: set() for query in qrels.queries}
+    for query, doc, grade in zip(qrels.query, qrels.doc, qrels.grade, strict=True):
+        found[qrels.queries[query]].add((qrels.docs[doc], float(grade)))
+    return found

@@ -1,0 +1,71 @@
+import numpy as np
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools, build_pools
+from prefjudge.core.qrels import Qrels
+from prefjudge.evaluation.leave_one_out import (
+    exclusive_rows,
+    leave_one_out,
+    pooled_documents,
+    without_source,
+)
+from prefjudge.evaluation.measures import Measure
+
+from .judging import Vote, make_heads, make_judgments
+from .samples import make_qrels, make_ranks
+
+RANKINGS = {
+    "L": {"1": ["own", "shared"], "2": ["shared"], "3": ["own"]},
+    "M": {"1": ["shared", "own"], "2": ["shared"], "3": ["shared"]},
+}
+VOTES: list[Vote] = [
+    ("1", "own", "shared", 1),
+    ("1", "own", "qrel", 1),
+    ("1", "qrel", "shared", 1),
+    ("3", "shared", "own", 1),
+]
+
+
+def most_wins(judgments: Judgments, pools: Pools) -> Qrels:
+    """Label the document of each pool with the most votes, in order of the doc_id."""
+    labels: dict[str, dict[str, int]] = {}
+    for number, query in enumerate(pools.queries):
+        candidates = [pools.docs[doc] for doc in pools.doc[pools.query == number]]
+        wins = dict.fromkeys(candidates, 0)
+        for q, winner in zip(judgments.query, judgments.winner, strict=True):
+            if judgments.queries[q] == query and judgments.docs[winner] in wins:
+                wins[judgments.docs[winner]] += 1
+        if candidates:
+            labels[query] = {max(candidates, key=lambda doc, wins=wins: wins[doc]): 1}  # type: ignore[misc]
+    return make_qrels(labels, "preference")
+
+
+def test_a_run_stands_without_its_own_passages() -> None:
+    pools = build_pools(make_heads(RANKINGS), make_qrels({"1": {"qrel": 1}}, "official"))
+    judgments = make_judgments(VOTES)
+    documents = pooled_documents(pools)
+    ranks = [
+        make_ranks(
+            {query: {doc: -float(place) for place, doc in enumerate(top)} for query, top in run.items()},
+            documents,
+            name,
+        )
+        for name, run in RANKINGS.items()
+    ]
+    left, other = leave_one_out(judgments, pools, ranks, Measure.parse("RR@10"), resolve=most_wins)
+    # its passage is the best answer to query 1 only as long as it is in the pool
+    assert (left.run, left.passages, left.changed) == ("L", 2, 1)
+    assert (left.score, left.rank) == (2 / 3, 2)
+    assert (left.score_without, left.rank_without) == (1 / 3, 2)
+    assert (other.run, other.passages, other.changed) == ("M", 2, 1)
+
+
+def test_nothing_of_the_run_is_left() -> None:
+    pools = build_pools(make_heads(RANKINGS))
+    assert exclusive_rows(pools, "L").sum() == 2
+    judgments, smaller = without_source(make_judgments(VOTES), pools, "L")
+    assert len(judgments) == 1
+    pooled = {(smaller.queries[q], smaller.docs[d]) for q, d in zip(smaller.query, smaller.doc, strict=True)}
+    assert pooled == {("1", "shared"), ("2", "shared"), ("3", "shared")}
+    assert set(np.array(smaller.sources)[smaller.source]) == {"M"}
+    assert smaller.source_row.tolist() == [0, 1, 2]
