@@ -9,7 +9,7 @@ import pytest
 
 from prefjudge.core.hits import Layout, layout_index
 from prefjudge.render.hit_page import HitPage, Slot, render_hit_page
-from tests.site.conftest import inspect
+from tests.site.conftest import inspect, soon
 
 ASSIGNMENT = "3ABCDEFGHIJKLMNOPQRSTUVWXYZ012"
 
@@ -101,7 +101,7 @@ def place(page: Any) -> str:
 
 
 def finish(page: Any, platform: Platform) -> dict[str, str]:
-    page.wait_for_function("document.title === 'Thanks'")
+    soon(page, lambda: platform.submitted, "a submission")
     return platform.submitted[-1]
 
 
@@ -189,8 +189,7 @@ def test_a_reload_in_the_middle_loses_nothing(platform, open_page, framed):
         inside.click("#text0")
         inside.click("#next")
     inside.click("#send")
-    inside.wait_for_function("document.title === 'Thanks'")
-    answers = platform.submitted[-1]
+    answers = finish(page, platform)
     assert sum(key.startswith("slot") and not key.endswith(".ms") for key in answers) == 4
 
 

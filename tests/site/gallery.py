@@ -1,0 +1,183 @@
+"""Every page of the site with values that exercise it, served under the site's own policy."""
+
+# ruff: noqa: E501 - rows of samples read best as rows
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from prefjudge.marketplace.site import asset, render_page
+
+NONCE = "bm9uY2U="
+POLICY = (
+    f"default-src 'none'; script-src 'nonce-{NONCE}'; style-src 'self' 'nonce-{NONCE}'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'self'"
+)
+HOSTILE = "<script>alert(1)</script>\"'&\u202e"
+COMMON = {
+    "csrf": "c5rf", "nonce": NONCE, "worker": {"worker_id": "A1EXAMPLEWORKER", "name": "Ada"},
+    "marketplace": {"name": "prefjudge marketplace", "sandbox": True, "version": "1.0"}, "unread": 2,
+}  # fmt: skip
+NOBODY = {"worker": None}
+GROUP = {
+    "group_id": "3GROUP", "hit_id": "3HIT", "title": "Choose the passage that answers a question better",
+    "description": "Read a question and two passages, and choose the better one. Thirteen comparisons.",
+    "keywords": "search, passages", "requester": "Search research group", "reward": "2.00", "available": 24,
+    "duration": 3600, "expires": "2026-12-01T10:00:00Z", "qualified": True, "missing": [], "can_preview": True,
+}  # fmt: skip
+BARRED = GROUP | {
+    "group_id": "3BARRED", "title": "Judge passages on " + HOSTILE, "qualified": False, "can_preview": False,
+    "missing": [{"qualification_type_id": "3QUAL", "name": "Judging test", "requirement": "of at least 80"}],
+}  # fmt: skip
+ASSIGNMENT = {
+    "assignment_id": "3ASSIGNMENT", "hit_id": "3HIT", "group_id": "3GROUP", "title": GROUP["title"],
+    "reward": "2.00", "requester": "Search research group", "status": "Accepted",
+    "accepted": "2026-11-21T10:00:00Z", "deadline": "2026-11-21T11:00:00Z", "seconds_left": 3125,
+    "submitted": None, "frame_url": "/frame", "feedback": "", "bonus": "0.00",
+}  # fmt: skip
+PAID = ASSIGNMENT | {"status": "Approved", "submitted": "2026-11-20T15:30:00Z", "bonus": "0.45",
+                     "feedback": "Thank you for the careful work."}  # fmt: skip
+TURNED_DOWN = ASSIGNMENT | {"status": "Rejected", "submitted": "2026-11-19T09:00:00Z", "feedback": HOSTILE}
+WAITING = ASSIGNMENT | {"status": "Submitted", "submitted": "2026-11-21T09:00:00Z"}
+TYPE = {
+    "qualification_type_id": "3QUAL", "name": "Judging test", "description": "Ten comparisons with known answers.",
+    "has_test": True, "auto_granted": False, "status": "none", "value": None, "retry_after": None,
+}  # fmt: skip
+FRAME = {"url": "/frame", "height": 0, "kind": "html"}
+
+
+def choices(style: str, **changes: Any) -> dict[str, Any]:
+    options = [
+        {"identifier": name, "content": {"kind": "text", "text": name.title()}}
+        for name in ("first", "second")
+    ]
+    fields = {"kind": "selection", "style": style, "min": 1, "max": 1, "options": options, "other": False}
+    return fields | changes
+
+
+def free(**changes: Any) -> dict[str, Any]:
+    names = ("default", "min_length", "max_length", "lines", "numeric", "min", "max", "regex", "regex_error")
+    return {"kind": "text"} | dict.fromkeys(names) | changes
+
+
+def question(identifier: str, answer: dict[str, Any], required: bool = True) -> dict[str, Any]:
+    content = [{"kind": "text", "text": f"What do you say to {identifier}?"}]
+    return {"identifier": identifier, "display_name": identifier.title(), "required": required,
+            "content": content, "answer": answer}  # fmt: skip
+
+
+FORM = {
+    "overview": [{"kind": "title", "text": "A few questions"}, {"kind": "text", "text": "Take your time."},
+                 {"kind": "list", "items": ["one", "two"]}, {"kind": "html", "html": "<p>With <b>care</b>.</p>"}],
+    "questions": [
+        question("radio", choices("radiobutton", other=True)),
+        question("boxes", choices("checkbox", max=2)),
+        question("menu", choices("dropdown")),
+        question("name", free(min_length=2, max_length=20)),
+        question("essay", free(lines=4), required=False),
+        question("age", free(numeric=True, min=18, max=120)),
+    ],
+}  # fmt: skip
+
+PAGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "signin": ("/signin", {"invite": "", "next": "/hits", "error": "", "suggested": ""} | NOBODY),
+    "signin-wrong": ("/signin", {"invite": "", "next": "/hits", "suggested": "ada", "error": "Name and password do not match."} | NOBODY),
+    "signin-invite": ("/signin", {"invite": "t0ken", "next": "/hits", "error": "", "suggested": "Ada"} | NOBODY),
+    "admin_signin": ("/admin/signin", {"error": ""} | NOBODY),
+    "account": ("/account", {"locale": "US-NY", "has_password": False, "error": ""}),
+    "hits": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 3, "open": [ASSIGNMENT]}),
+    "hits-none": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": []}),
+    "preview": ("/groups/3GROUP", {"group": GROUP, "hit": {"hit_id": "3HIT"}, "frame": FRAME, "can_accept": True, "reason": ""}),
+    "preview-barred": ("/groups/3BARRED", {"group": BARRED, "hit": {"hit_id": "3HIT"}, "frame": None, "can_accept": False, "reason": "You do not hold a qualification that this HIT needs."}),
+    "assignment": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None}),
+    "done": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "next": {"group_id": "3GROUP", "available": 23}}),
+    "done-panel": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": {"code": "C1ABCDEF", "url": "/panel-end"}, "next": None}),
+    "submitted": ("/mturk/externalSubmit", {"assignment_id": "3ASSIGNMENT"}),
+    "refused": ("/groups/3GROUP/accept", {"error": "Others have taken the last HIT of this kind.", "code": "none_left"}),
+    "error": ("/nowhere", {"status": 404, "title": "There is no such page", "text": "It may have been moved, or its HIT is finished."}),
+    "question_form": ("/frames/3HIT", {"form": FORM, "assignment_id": "3ASSIGNMENT", "submit_to": "", "preview": False}),
+    "history": ("/history", {"assignments": [ASSIGNMENT, WAITING, PAID, TURNED_DOWN], "page": 1, "pages": 2, "earnings": {
+        "approved": "1234.00", "pending": "2.00", "bonus": "0.45", "balance": "1234.45", "rejected_count": 1, "approved_count": 617, "submitted_count": 1}}),
+    "history-none": ("/history", {"assignments": [], "page": 1, "pages": 1, "earnings": {
+        "approved": "0.00", "pending": "0.00", "bonus": "0.00", "balance": "0.00", "rejected_count": 0, "approved_count": 0, "submitted_count": 0}}),
+    "qualifications": ("/qualifications", {"types": [TYPE, TYPE | {"name": "Native English", "has_test": False, "status": "pending"}, TYPE | {"name": "Careful " + HOSTILE, "status": "granted", "value": 92}]}),
+    "qualification": ("/qualifications/3QUAL", {"type": TYPE, "form": FORM, "deadline": "2026-11-21T11:00:00Z"}),
+    "qualification-ask": ("/qualifications/3QUAL", {"type": TYPE | {"has_test": False}, "form": None, "deadline": None}),
+    "inbox": ("/inbox", {"messages": [
+        {"subject": "New HITs on Monday", "text": "There will be 400 more.\n\nThank you!", "from": "Search research group", "sent": "2026-11-20T10:00:00Z", "read": False},
+        {"subject": HOSTILE, "text": HOSTILE, "from": HOSTILE, "sent": "2026-11-18T10:00:00Z", "read": True}]}),
+    "inbox-none": ("/inbox", {"messages": []}),
+    "admin": ("/admin", {
+        "counts": {"hits": {"Assignable": 312, "Reviewable": 109}, "assignments": {"Accepted": 14, "Submitted": 31, "Approved": 402, "Returned": 9}, "workers": 57, "active_workers": 14, "requesters": 2},
+        "money": {"paid": "804.00", "bonus": "12.60", "fees": "163.32", "held": "62.00"}, "seconds_per_pair": 24.6, "rejected": 0,
+        "workers": [{"worker_id": "A1EXAMPLEWORKER", "name": "Ada " + HOSTILE, "locale": "US", "submitted": 31, "approved": 29, "rejected": 0, "earned": "58.00", "blocked": False}],
+        "requesters": [{"requester_id": "A2REQUESTER", "name": "Search research group", "balance": "9000.00"}],
+        "events": [{"time": "2026-11-21T10:00:00Z", "event": "AssignmentSubmitted", "hit_id": "3HIT", "assignment_id": "3ASSIGNMENT", "worker_id": "A1EXAMPLEWORKER"}]}),
+    "invited": ("/admin/workers", {"worker_id": "A1EXAMPLEWORKER", "name": "Ada", "invite_url": "http://127.0.0.1:8000/signin?invite=abc.def"}),
+}  # fmt: skip
+
+
+def context(name: str) -> dict[str, Any]:
+    path, values = PAGES[name]
+    return {**COMMON, "path": path, **values}
+
+
+def rendered(name: str, **changes: Any) -> str:
+    return render_page(name.partition("-")[0], context(name) | changes)
+
+
+class Gallery:
+    """Serves each page at ``/<name>``; what is asked of it otherwise is kept in ``asked``."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, str]] = []
+        self.frame = "<!doctype html><html lang=en><title>HIT</title><main><h1>A HIT</h1></main>"
+        self.changes: dict[str, Any] = {}
+        self.answers: dict[tuple[str, str], tuple[int, str]] = {}
+        gallery = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path = self.path.partition("?")[0]
+                found = asset(path.removeprefix("/assets/"))
+                if ("GET", path) in gallery.answers:
+                    gallery.asked.append(("GET", path, ""))
+                    self.answer(*gallery.answers["GET", path], "text/html; charset=utf-8")
+                elif found:
+                    self.answer(200, found[0].decode(), found[1])
+                elif path == "/frame":
+                    self.answer(
+                        200, gallery.frame, "text/html; charset=utf-8", "sandbox allow-scripts allow-forms"
+                    )
+                elif path[1:] in PAGES:
+                    self.answer(200, rendered(path[1:], **gallery.changes), "text/html; charset=utf-8")
+                else:
+                    gallery.asked.append(("GET", path, ""))
+                    self.answer(200, "<!doctype html><html lang=en><title>Elsewhere</title>", "text/html")
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                gallery.asked.append(("POST", self.path, body))
+                status, text = gallery.answers.get(("POST", self.path), (200, rendered("submitted")))
+                self.answer(status, text, "text/html; charset=utf-8")
+
+            def answer(self, status: int, text: str, media: str, policy: str = POLICY) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", media)
+                self.send_header("Content-Security-Policy", policy)
+                self.send_header("Cache-Control", "no-store")
+                self.send_header("Connection", "close")
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.origin = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
