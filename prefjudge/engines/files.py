@@ -4,37 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Codes, Heads, Order
+from prefjudge.engines.heads import RunHead, head_of
 from prefjudge.engines.judged import Judged, JudgedRows, found
 from prefjudge.engines.overlap import check_overlap
-from prefjudge.engines.ranking import ranked
+from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import Notice, decode, encode, paths_of
-from prefjudge.formats.runs import OnDuplicate, RunChunk, Scattered, read_chunks, read_whole, stem
+from prefjudge.formats.runs import OnDuplicate, stem
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunHead:
-    """The top documents of one run, as one worker hands them back."""
-
-    path: str
-    tag: str
-    queries: list[bytes]
-    sizes: NDArray[np.int64]
-    docs: list[bytes]
-    score: NDArray[np.float64]
-    notices: tuple[Notice, ...]
 
 
 def top(
@@ -102,70 +88,6 @@ def judged(
         for result in results:
             notices.extend(result.notices)
     return [result.ranks(tag, qrels, Order(order)) for tag, result in zip(tags, results, strict=True)]
-
-
-def per_chunk(
-    path: str,
-    work: Callable[[RunChunk], T],
-    order: Order,
-    on_duplicate: OnDuplicate,
-    notices: list[Notice],
-) -> list[T]:
-    """Return what ``work`` makes of each chunk of a run, whether its queries stand together or not."""
-    try:
-        return [
-            work(chunk)
-            for chunk in read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices)
-        ]
-    except Scattered:
-        notices[:] = [Notice(where=path, what="the lines of a query do not stand together; read more slowly")]
-        return [work(read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices))]
-
-
-def head_of(
-    path: str,
-    *,
-    k: int,
-    order: Order,
-    wanted: frozenset[bytes] | None,
-    trust: bool,
-    on_duplicate: OnDuplicate,
-) -> RunHead:
-    """Return the top documents of one run."""
-    notices: list[Notice] = []
-    heads = per_chunk(
-        path, partial(_chunk_head, k=k, order=order, wanted=wanted), order, on_duplicate, notices
-    )
-    return RunHead(
-        path=path,
-        tag=next((head.tag for head in heads if head.tag), ""),
-        queries=[name for head in heads for name in head.queries],
-        sizes=np.concatenate([head.sizes for head in heads]),
-        docs=[doc for head in heads for doc in head.docs],
-        score=np.concatenate([head.score for head in heads]),
-        notices=tuple(notices),
-    )
-
-
-def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] | None) -> RunHead:
-    ranking = ranked(chunk, order)
-    places = np.arange(len(chunk)) - np.repeat(chunk.bounds[:-1], np.diff(chunk.bounds))
-    keep = places < k
-    names, sizes = chunk.queries, np.minimum(np.diff(chunk.bounds), k)
-    if wanted is not None:
-        asked = np.fromiter((name in wanted for name in names), dtype=bool, count=len(names))
-        keep &= asked[chunk.group]
-        names, sizes = [name for name, yes in zip(names, asked, strict=True) if yes], sizes[asked]
-    rows = ranking.rows[keep]
-    return RunHead(
-        path="",
-        tag=decode(chunk.tag),
-        queries=names,
-        sizes=sizes,
-        docs=chunk.docs.take(rows).to_bytes(),
-        score=chunk.score[rows],
-        notices=(),
-    )
 
 
 def _judged_of(path: str, *, index: Judged, order: Order, on_duplicate: OnDuplicate) -> JudgedRows:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
-from prefjudge.engines.files import per_chunk
 from prefjudge.engines.judged import Judged
 from prefjudge.engines.ranking import ranked
+from prefjudge.engines.reading import per_chunk
 from prefjudge.formats.digests import digest
 from prefjudge.formats.fields import Words, codes_of
 from prefjudge.formats.numerals import integers

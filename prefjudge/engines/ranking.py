@@ -31,7 +31,7 @@ def ranked(chunk: RunChunk, order: Order) -> Ranking:
     count = len(chunk)
     if order is Order.FILE:
         return Ranking(np.arange(count), np.arange(count))
-    key = _key(chunk, order)
+    key = ranking_key(chunk, order)
     inside = np.ones(count, bool)
     inside[chunk.bounds[:-1]] = False
     rising = np.flatnonzero((key[1:] > key[:-1]) & inside[1:])
@@ -46,7 +46,8 @@ def ranked(chunk: RunChunk, order: Order) -> Ranking:
     return Ranking(rows, np.flatnonzero(~tied))
 
 
-def _key(chunk: RunChunk, order: Order) -> NDArray[np.float64]:
+def ranking_key(chunk: RunChunk, order: Order) -> NDArray[np.float64]:
+    """Return what ranks a row: higher is better."""
     if order is Order.RANK:
         assert chunk.rank is not None
         return -chunk.rank.astype(np.float64)

@@ -132,7 +132,7 @@ def read_chunks(
     InputError
         With every problem of the file up to a limit, once the file was read.
     """
-    reader = _Reader(fspath(path), order, OnDuplicate(on_duplicate))
+    reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
     kept: list[bytes] = []
     held, line, wanted = 0, 1, 0
     try:
@@ -167,7 +167,7 @@ def read_whole(
     notices: list[Notice] | None = None,
 ) -> RunChunk:
     """Read a run as one chunk, its lines brought together by query: for files that are not grouped."""
-    reader = _Reader(fspath(path), order, OnDuplicate(on_duplicate))
+    reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
     data = b"".join(block.data for block in blocks(path, notices=notices))
     chunk = None
     try:
@@ -203,8 +203,18 @@ def _last_group(rows: Fields) -> int:
     return int(changes[-1]) + 1 if changes.size else 0
 
 
-class _Reader:
-    """Turns lines into chunks and collects what is wrong with them."""
+class RunReader:
+    """Turns lines into chunks and collects what is wrong with them.
+
+    Parameters
+    ----------
+    path : str
+        The file, for messages.
+    order : Order
+        ``rank`` needs a readable rank column.
+    on_duplicate : OnDuplicate
+        What to do with a document listed twice.
+    """
 
     def __init__(self, path: str, order: Order, on_duplicate: OnDuplicate) -> None:
         self.path, self.order, self.on_duplicate = path, order, on_duplicate

@@ -1,0 +1,271 @@
+"""Galloping: the head of each query of a sorted run, without reading what lies between.
+
+A run of a leaderboard holds its queries one after the other, each about as long as the one before. So the
+start of the next query is looked for where the length of the last one says, in one small read; where it is
+not there, by doubling and bisection. The lines between are never read, and so never checked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from prefjudge.formats.sources import compression, opened, pieces
+
+_SLACK = 384
+"""Bytes before and after the expected start of a query that one read takes in."""
+_FIRST = 1 << 16
+_NEAR = 1 << 13
+_BATCH = 2048
+"""Queries that are handed over at once."""
+_BATCH_BYTES = 4 << 20
+"""Bytes of a stream that are held for the queries handed over at once."""
+
+
+class NotGalloping(Exception):  # noqa: N818 - a property of the file
+    """The file is not of the plain kind that can be galloped over: read it in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadLines:
+    """The first lines of some queries.
+
+    Attributes
+    ----------
+    data : bytes
+        Whole lines, query after query.
+    spans : list of (int, int)
+        Where each query starts and ends in the file, or the stream.
+    complete : list of bool
+        Whether the lines of a query are all that it has.
+    """
+
+    data: bytes
+    spans: list[tuple[int, int]]
+    complete: list[bool]
+
+
+class Text(Protocol):
+    """Bytes that can be read at any place of the present batch or after it."""
+
+    def read(self, size: int, start: int) -> bytes:
+        """Return up to ``size`` bytes from ``start``."""
+        ...
+
+    def ended(self, end: int) -> bool:
+        """Tell whether the text ends at ``end`` or before."""
+        ...
+
+    def full(self, start: int, end: int) -> bool:
+        """Tell whether a batch of queries from ``start`` to ``end`` holds enough."""
+        ...
+
+    def forget(self, start: int) -> None:
+        """Let go of what lies before ``start``."""
+        ...
+
+
+class PlainText:
+    """A file read at places."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        self.size = os.fstat(handle).st_size
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_WILLNEED)
+
+    def read(self, size: int, start: int) -> bytes:
+        """Return up to ``size`` bytes from ``start``."""
+        return os.pread(self.handle, size, start)
+
+    def ended(self, end: int) -> bool:
+        """Tell whether the file ends at ``end`` or before."""
+        return end >= self.size
+
+    def full(self, start: int, end: int) -> bool:
+        """Tell whether a batch must end because too much is held: never."""
+        return False
+
+    def forget(self, start: int) -> None:
+        """Let go of what lies before ``start``: nothing is held."""
+
+
+class StreamText:
+    """A stream of pieces, of which a stretch is held."""
+
+    def __init__(self, stream: Iterator[bytes]) -> None:
+        self.stream = stream
+        self.base = 0
+        self.kept = 0
+        self.held = b""
+        self.over = False
+
+    def read(self, size: int, start: int) -> bytes:
+        """Return up to ``size`` bytes from ``start``, which is not before what is held."""
+        missing = start + size - self.base - len(self.held)
+        if missing > 0 and not self.over:
+            self._extend(missing)
+        return self.held[start - self.base : start - self.base + size]
+
+    def _extend(self, missing: int) -> None:
+        parts = [self.held[self.kept - self.base :]]
+        while missing > 0:
+            piece = next(self.stream, b"")
+            if not piece:
+                self.over = True
+                break
+            parts.append(piece)
+            missing -= len(piece)
+        self.base = self.kept
+        self.held = b"".join(parts)
+
+    def ended(self, end: int) -> bool:
+        """Tell whether the stream ends at ``end`` or before."""
+        self.read(1, end)
+        return self.over and end >= self.base + len(self.held)
+
+    def full(self, start: int, end: int) -> bool:
+        """Tell whether a batch from ``start`` to ``end`` holds enough."""
+        return end - start >= _BATCH_BYTES
+
+    def forget(self, start: int) -> None:
+        """Let go of what lies before ``start``."""
+        self.kept = start
+
+
+@contextmanager
+def text_of(path: str | Path) -> Iterator[Text]:
+    """Open a file for galloping: a plain one at places, another as a stream."""
+    with opened(path) as file:
+        try:
+            head = os.pread(file.fileno(), 8, 0) if hasattr(os, "pread") else b""
+        except (OSError, ValueError):  # a pipe, or no file at all
+            head = b""
+        if head and not compression(head):
+            yield PlainText(file.fileno())
+            return
+    yield StreamText(pieces(path))
+
+
+@dataclass(slots=True)
+class _Gatherer:
+    """Collects heads into batches."""
+
+    parts: list[bytes] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    complete: list[bool] = field(default_factory=list)
+
+    def add(self, head: bytes, start: int, end: int) -> None:
+        """Add the head of the query between two places."""
+        whole = len(head) >= end - start
+        if whole:
+            head = head[: end - start]
+            if not head.endswith(b"\n"):
+                head += b"\n"
+        else:
+            head = head[: head.rfind(b"\n") + 1]
+        self.parts.append(head)
+        self.spans.append((start, end))
+        self.complete.append(whole)
+
+    def batch(self) -> HeadLines:
+        """Hand over what there is, and start anew."""
+        batch = HeadLines(b"".join(self.parts), self.spans, self.complete)
+        self.parts, self.spans, self.complete = [], [], []
+        return batch
+
+
+def gallop(text: Text, lines: int) -> Iterator[HeadLines]:
+    """Yield the first ``lines`` lines of each query, or more; fewer only where the query has fewer.
+
+    A head whose lines are long may fall short, and is then not ``complete``.
+
+    Raises
+    ------
+    NotGalloping
+        Where the text holds comments, blank lines or the like.
+    """
+    first = text.read(_FIRST, 0)
+    longest = max(map(len, first.split(b"\n")[:-1]), default=len(first))
+    wanted = (lines + 1) * (longest + 8)
+    window = wanted + 2 * _SLACK
+    gathered = _Gatherer()
+    add = gathered.add
+    start, length = 0, 0
+    head = first if len(first) >= wanted else text.read(wanted, 0)
+    while head and (len(head) >= wanted or head.strip()):
+        mark = _mark(head)
+        # the read takes in the end of this query and the head of the next, if it is as long as the last
+        low = start + length - _SLACK
+        end = 0
+        if low > start:
+            block = text.read(window, low)
+            last = block.rfind(mark)
+            if last >= 0:
+                end = block.find(b"\n", last + 1) + 1
+        if end and (end + wanted <= window or text.ended(low + len(block))):
+            following = block[end : end + wanted]
+            end += low
+        else:
+            end = _boundary(text, mark, start, max(length, _NEAR))
+            following = text.read(wanted, end)
+        add(head, start, end)
+        if len(gathered.spans) >= _BATCH or text.full(gathered.spans[0][0], end):
+            yield gathered.batch()
+            text.forget(end)
+        length, start, head = end - start, end, following
+    yield gathered.batch()
+
+
+def _mark(head: bytes) -> bytes:
+    """Return what every line of the query starts with, and the newline before it."""
+    mark = head[: head.find(b" ") + 1] or b" "
+    if b"\t" in mark or b"\n" in mark or len(mark) == 1:
+        mark = head[: head.find(b"\t") + 1]
+        if b" " in mark or b"\n" in mark or len(mark) <= 1:
+            raise NotGalloping
+    if mark[0] in b"#\r\v\f\xef":
+        raise NotGalloping
+    return b"\n" + mark
+
+
+def _boundary(text: Text, mark: bytes, start: int, step: int) -> int:
+    """Return where the query that starts at ``start`` ends: by doubling, then by bisection."""
+    low, high = start, start + step
+    while (line := _next_line(text, mark, high)) is not None and line[1]:
+        low = line[0]
+        step *= 2
+        high = low + step
+    while high - low > _NEAR:
+        middle = (low + high) // 2
+        line = _next_line(text, mark, middle)
+        if line is not None and line[1]:
+            low = line[0]
+        else:
+            high = middle
+    block = b"\n" + text.read(high - low + _NEAR, low)
+    last = block.rfind(mark, 0, high - low + 1 + len(mark))
+    size = _NEAR
+    while (end := block.find(b"\n", last + 1)) < 0:
+        if text.ended(low + len(block) - 1):
+            return low + len(block) - 1
+        size *= 2
+        block = b"\n" + text.read(high - low + size, low)
+    return low + end
+
+
+def _next_line(text: Text, mark: bytes, place: int) -> tuple[int, bool] | None:
+    """Return the first line that starts after ``place`` and whether it is of the query; None at the end."""
+    size = 256
+    while True:
+        block = text.read(size, place)
+        newline = block.find(b"\n")
+        if newline >= 0 and newline + len(mark) <= len(block):
+            return place + newline + 1, block.startswith(mark, newline)
+        if text.ended(place + len(block)):
+            return None
+        size *= 4
