@@ -48,15 +48,21 @@ for verb, panel in (
     app.command(rich_help_panel=panel)(verb)
 
 
-@app.callback()
-def _options(
-    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version.")] = False,
-) -> None:
-    if version:
+def _print_version(asked: bool) -> None:
+    if asked:
         from prefjudge import __version__
 
         typer.echo(__version__)
         raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:
