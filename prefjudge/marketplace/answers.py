@@ -1,0 +1,45 @@
+"""A worker's answers, as QuestionFormAnswers XML."""
+
+import re
+from collections.abc import Iterable
+from xml.sax.saxutils import escape
+
+_SCHEMA = (
+    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
+)
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+RESERVED = frozenset({"assignmentId", "hitId", "workerId", "turkSubmitTo"})
+"""Names of the frame's address that never count as answers."""
+
+Fields = Iterable[tuple[str, str]]
+
+
+def write_answers(fields: Fields) -> str:
+    """Write form fields as QuestionFormAnswers, one Answer a field, in the order of the form.
+
+    Characters that XML cannot hold are left out. Fields of one name, as check boxes send them, become one
+    Answer whose texts are joined by ``|``.
+    """
+    merged: dict[str, list[str]] = {}
+    for name, value in fields:
+        if name not in RESERVED:
+            merged.setdefault(name, []).append(value)
+    answers = "".join(
+        f"<Answer><QuestionIdentifier>{_text(name)}</QuestionIdentifier>"
+        f"<FreeText>{_text('|'.join(values))}</FreeText></Answer>"
+        for name, values in merged.items()
+    )
+    head = '<?xml version="1.0" encoding="ASCII"?>'
+    return f'{head}<QuestionFormAnswers xmlns="{_SCHEMA}">{answers}</QuestionFormAnswers>'
+
+
+def _text(text: str) -> str:
+    escaped = escape(_ILLEGAL.sub("", text), {"\r": "&#13;"})
+    return escaped.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+def visible_time(fields: Fields) -> tuple[int, int]:
+    """Return the milliseconds that pages measured (fields named ``….ms``), and of how many such fields."""
+    times = [int(value) for name, value in fields if name.endswith(".ms") and re.fullmatch(r"\d{1,9}", value)]
+    return sum(times), len(times)

@@ -1,0 +1,293 @@
+"""Assignments: accepted, submitted, returned or abandoned by a worker; then approved or rejected."""
+
+from prefjudge.marketplace import blocks, events, hits, ledger, requirements
+from prefjudge.marketplace.answers import Fields, visible_time, write_answers
+from prefjudge.marketplace.ids import new_id
+from prefjudge.marketplace.market import Record, Turn
+from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.turk_errors import missing, refused
+
+MAX_HELD = 25  # assignments that one worker may hold at once
+OVERTURN_WITHIN = 30 * 86400
+COLUMNS = (
+    "seq, assignment_id, hit_id, requester_id, worker_id, status, accepted_at, deadline, submitted_at,"
+    " auto_approve_at, approved_at, rejected_at, ended_at, answer, feedback, draft"
+)
+SUBMITTED = ("Submitted", "Approved", "Rejected")
+_DONE_BEFORE = (
+    "SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker"
+    " AND a.status IN ('Accepted', 'Submitted', 'Approved', 'Rejected')"
+)
+
+
+def get(turn: Turn, assignment_id: str, *, lock: bool = False) -> Record | None:
+    """Return an assignment in any state."""
+    clause = turn.locked if lock else ""
+    return turn.record(COLUMNS, f"FROM assignments WHERE assignment_id = :id{clause}", id=assignment_id)
+
+
+def find(turn: Turn, requester_id: str, assignment_id: str, *, lock: bool = False) -> Record:
+    """Return an assignment that a requester may see: one that was submitted.
+
+    Raises
+    ------
+    RequestError
+        ``AssignmentDoesNotExist``.
+    """
+    found = get(turn, assignment_id, lock=lock)
+    if found is None or found["requester_id"] != requester_id or found["status"] not in SUBMITTED:
+        raise missing("Assignment", assignment_id)
+    return found
+
+
+def accept(
+    turn: Turn, worker_id: str, *, hit_id: str | None = None, hit_type_id: str | None = None
+) -> Record:
+    """Give a worker one HIT, or any open HIT of a type that the worker has not done.
+
+    Raises
+    ------
+    Refusal
+        ``none_left``, ``done_before``, ``not_qualified``, ``blocked``, ``too_many`` or ``no_hit``.
+    """
+    column, ident = ("h.hit_id", hit_id) if hit_id else ("h.hit_type_id", hit_type_id)
+    hit = turn.record(
+        hits.COLUMNS,
+        f"{hits.JOINED} WHERE {column} = :id AND {hits.OPEN} AND NOT EXISTS ({_DONE_BEFORE})"
+        f" ORDER BY h.seq LIMIT 1{' FOR UPDATE OF h SKIP LOCKED' if turn.skip_locked else ''}",
+        id=ident,
+        now=turn.now,
+        worker=worker_id,
+    )
+    if hit is None:
+        raise _why_none(turn, worker_id, hit_id, hit_type_id)
+    _refuse_unfit(turn, worker_id, hit)
+    record: Record = {
+        "assignment_id": new_id(),
+        "hit_id": hit["hit_id"],
+        "requester_id": hit["requester_id"],
+        "worker_id": worker_id,
+        "status": "Accepted",
+        "accepted_at": turn.now,
+        "deadline": turn.now + int(hit["duration"] or 0),
+    }
+    if not turn.insert("assignments", record, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
+        raise Refusal("done_before", "You have already taken this HIT.")
+    _note(turn, "AssignmentAccepted", hit, record)
+    hits.shift(turn, hit, available=-1, pending=1)
+    return record
+
+
+def _why_none(turn: Turn, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Refusal:
+    if hit_id is None:
+        if not turn.rows("SELECT 1 FROM hit_types WHERE hit_type_id = :id", id=hit_type_id):
+            return Refusal("no_hit", "There is no such group of HITs.", 404)
+        return Refusal("none_left", "No more HITs of this group are open to you.")
+    if hits.get(turn, hit_id) is None:
+        return Refusal("no_hit", "There is no such HIT.", 404)
+    if turn.rows(
+        f"SELECT 1 FROM hits h WHERE h.hit_id = :id AND EXISTS ({_DONE_BEFORE})", id=hit_id, worker=worker_id
+    ):
+        return Refusal("done_before", "You have already taken this HIT.")
+    return Refusal("none_left", "This HIT is no longer open.")
+
+
+def _refuse_unfit(turn: Turn, worker_id: str, hit: Record) -> None:
+    if blocks.blocked(turn, str(hit["requester_id"]), worker_id):
+        raise Refusal("blocked", "This requester does not offer you HITs.", 403)
+    if requirements.unmet(str(hit["requirements"]), requirements.standing(turn, worker_id)):
+        raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
+    (held,) = turn.rows(
+        "SELECT count(*) FROM assignments WHERE worker_id = :worker AND status = 'Accepted'", worker=worker_id
+    )[0]
+    if held >= MAX_HELD:
+        raise Refusal("too_many", f"You hold {held} HITs. Submit or return some of them first.")
+
+
+def submit(turn: Turn, assignment_id: str, fields: Fields, worker_id: str | None = None) -> Record:
+    """Take a worker's answers. A repeated submission changes nothing and is acknowledged again.
+
+    Raises
+    ------
+    Refusal
+        ``no_assignment``, ``not_yours``, ``returned`` or ``too_late``.
+    """
+    assignment = _held(turn, assignment_id, worker_id)
+    if assignment["status"] in SUBMITTED:
+        return assignment
+    _refuse_ended(turn, assignment)
+    hit = hits.get(turn, str(assignment["hit_id"]), lock=True)
+    assert hit is not None, "an assignment has its HIT"
+    fields = list(fields)
+    visible_ms, visible_pairs = visible_time(fields)
+    assignment.update(status="Submitted", submitted_at=turn.now, draft=None)
+    assignment["auto_approve_at"] = turn.now + int(hit["auto_approval_delay"] or 0)
+    turn.run(
+        "UPDATE assignments SET status = 'Submitted', submitted_at = :now, ended_at = :now, draft = NULL,"
+        " auto_approve_at = :auto, answer = :answer, visible_ms = :ms, visible_pairs = :pairs"
+        " WHERE assignment_id = :id",
+        now=turn.now,
+        auto=assignment["auto_approve_at"],
+        answer=write_answers(fields),
+        ms=visible_ms,
+        pairs=visible_pairs,
+        id=assignment_id,
+    )
+    _note(turn, "AssignmentSubmitted", hit, assignment)
+    hits.shift(turn, hit, pending=-1, submitted=1)
+    return assignment
+
+
+def _held(turn: Turn, assignment_id: str, worker_id: str | None) -> Record:
+    assignment = get(turn, assignment_id, lock=True)
+    if assignment is None:
+        raise Refusal("no_assignment", "There is no such assignment.", 404)
+    if worker_id is not None and assignment["worker_id"] != worker_id:
+        raise Refusal("not_yours", "This assignment belongs to another worker.", 403)
+    return assignment
+
+
+def _refuse_ended(turn: Turn, assignment: Record) -> None:
+    if assignment["status"] == "Returned":
+        raise Refusal("returned", "You have returned this HIT.", 410)
+    if assignment["status"] == "Abandoned" or float(assignment["deadline"] or 0) <= turn.now:
+        raise Refusal("too_late", "The time for this HIT is over.", 410)
+
+
+def give_back(turn: Turn, assignment_id: str, worker_id: str) -> Record:
+    """Return a HIT undone: it opens for others again, and no trace is shown to the requester."""
+    assignment = _held(turn, assignment_id, worker_id)
+    if assignment["status"] == "Returned":
+        return assignment
+    if assignment["status"] != "Accepted":
+        raise Refusal("submitted", "This assignment is no longer yours to return.")
+    _end(turn, assignment, "Returned", "AssignmentReturned")
+    return assignment
+
+
+def abandon(turn: Turn, assignment: Record) -> None:
+    """End an assignment whose deadline has passed."""
+    _end(turn, assignment, "Abandoned", "AssignmentAbandoned")
+
+
+def _end(turn: Turn, assignment: Record, status: str, event: str) -> None:
+    assignment["status"] = status
+    turn.run(
+        "UPDATE assignments SET status = :status, ended_at = :now, draft = NULL WHERE assignment_id = :id",
+        status=status,
+        now=turn.now,
+        id=assignment["assignment_id"],
+    )
+    hit = hits.get(turn, str(assignment["hit_id"]), lock=True)
+    assert hit is not None, "an assignment has its HIT"
+    _note(turn, event, hit, assignment)
+    hits.shift(turn, hit, pending=-1, available=1)
+
+
+def save_draft(turn: Turn, assignment_id: str, worker_id: str, draft: str) -> None:
+    """Keep what a worker has answered so far."""
+    assignment = _held(turn, assignment_id, worker_id)
+    if assignment["status"] in SUBMITTED:
+        raise Refusal("submitted", "This assignment has been submitted.")
+    _refuse_ended(turn, assignment)
+    turn.run("UPDATE assignments SET draft = :draft WHERE assignment_id = :id", draft=draft, id=assignment_id)
+
+
+def approve(turn: Turn, assignment: Record, *, feedback: str | None = None, overturn: bool = False) -> None:
+    """Pay for an assignment.
+
+    Raises
+    ------
+    RequestError
+        ``InvalidAssignmentState``: it is decided, and this is no overturning of a recent rejection.
+    """
+    hit = hits.get(turn, str(assignment["hit_id"]), lock=True)
+    assert hit is not None, "an assignment has its HIT"
+    was = str(assignment["status"])
+    if was == "Rejected" and overturn:
+        _refuse_overturning(turn, assignment, hit)
+    elif was != "Submitted":
+        raise _decided(assignment)
+    requester_id, worker_id = str(assignment["requester_id"]), str(assignment["worker_id"])
+    reward, reference = int(hit["reward"] or 0), str(assignment["assignment_id"])
+    cost = hits.unit_cost(turn, reward, int(hit["first_max"] or 0))
+    account = ledger.hold(requester_id)
+    if was == "Rejected":  # what was held for it went back when it was rejected
+        ledger.spend(turn, requester_id, account, cost, "hold", str(hit["hit_id"]))
+    ledger.transfer(turn, account, ledger.FEES, cost - reward, "fee", reference)
+    ledger.transfer(turn, account, ledger.earned(worker_id), reward, "reward", reference)
+    _decide(turn, assignment, "Approved", feedback)
+    _count_decision(turn, worker_id, approved=1, rejected=-1 if was == "Rejected" else 0)
+    _note(turn, "AssignmentApproved", hit, assignment)
+    if was == "Submitted":
+        hits.shift(turn, hit, submitted=-1, completed=1, held=-cost)
+
+
+def _refuse_overturning(turn: Turn, assignment: Record, hit: Record) -> None:
+    if float(assignment["submitted_at"] or 0) < turn.now - OVERTURN_WITHIN:
+        raise refused(
+            "InvalidAssignmentState", "A rejection can be overturned within 30 days of the submission."
+        )
+    if hit["disposed"]:
+        raise refused("InvalidHITState", f"The HIT {hit['hit_id']} is Disposed.")
+
+
+def reject(turn: Turn, assignment: Record, feedback: str) -> None:
+    """Refuse to pay for an assignment.
+
+    Raises
+    ------
+    RequestError
+        ``InvalidAssignmentState``: it is decided already.
+    """
+    if assignment["status"] != "Submitted":
+        raise _decided(assignment)
+    hit = hits.get(turn, str(assignment["hit_id"]), lock=True)
+    assert hit is not None, "an assignment has its HIT"
+    _decide(turn, assignment, "Rejected", feedback)
+    _count_decision(turn, str(assignment["worker_id"]), rejected=1)
+    _note(turn, "AssignmentRejected", hit, assignment)
+    hits.shift(turn, hit, submitted=-1, completed=1, held=hits.release_unit(turn, hit))
+
+
+def _decided(assignment: Record) -> Exception:
+    return refused(
+        "InvalidAssignmentState",
+        f"The assignment {assignment['assignment_id']} is {assignment['status']}."
+        " This operation can be called with a status of: Submitted.",
+    )
+
+
+def _decide(turn: Turn, assignment: Record, status: str, feedback: str | None) -> None:
+    column = "approved_at" if status == "Approved" else "rejected_at"
+    turn.run(
+        f"UPDATE assignments SET status = :status, {column} = :now, feedback = coalesce(:feedback, feedback)"
+        " WHERE assignment_id = :id",
+        status=status,
+        now=turn.now,
+        feedback=feedback,
+        id=assignment["assignment_id"],
+    )
+    assignment["status"] = status
+
+
+def _count_decision(turn: Turn, worker_id: str, *, approved: int = 0, rejected: int = 0) -> None:
+    turn.run(
+        "UPDATE workers SET approved = approved + :approved, rejected = rejected + :rejected"
+        " WHERE worker_id = :worker",
+        approved=approved,
+        rejected=rejected,
+        worker=worker_id,
+    )
+
+
+def _note(turn: Turn, event: str, hit: Record, assignment: Record) -> None:
+    events.note(
+        turn,
+        event,
+        requester_id=str(hit["requester_id"]),
+        hit_type_id=str(hit["hit_type_id"]),
+        hit_id=str(hit["hit_id"]),
+        assignment_id=str(assignment["assignment_id"]),
+        worker_id=str(assignment["worker_id"]),
+    )

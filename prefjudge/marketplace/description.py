@@ -1,0 +1,47 @@
+"""The description of the API: the operations, their shapes and their limits, as this package ships them.
+
+The JSON is in the format of botocore's loader, so that one file serves three uses: the marketplace checks
+requests with it, a client whose botocore has lost the service loads it, and tests compare the two.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SERVICE_FOLDER = Path(__file__).parent / "service"
+"""Append this to the ``search_paths`` of a botocore session's data loader."""
+
+Shape = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """The operations and shapes of the service."""
+
+    target_prefix: str
+    signing_name: str
+    operations: dict[str, Any]
+    shapes: dict[str, Shape]
+
+    def input_of(self, operation: str) -> Shape:
+        """Return the shape of the operation's request."""
+        return self.shapes[self.operations[operation]["input"]["shape"]]
+
+    def output_of(self, operation: str) -> Shape:
+        """Return the shape of the operation's response."""
+        return self.shapes[self.operations[operation]["output"]["shape"]]
+
+
+@cache
+def mturk() -> Description:
+    """Load the description of the Mechanical Turk requester API."""
+    path = SERVICE_FOLDER / "mturk" / "2017-01-17" / "service-2.json"
+    model = json.loads(path.read_text(encoding="utf-8"))
+    return Description(
+        target_prefix=model["metadata"]["targetPrefix"],
+        signing_name=model["metadata"]["endpointPrefix"],
+        operations=model["operations"],
+        shapes=model["shapes"],
+    )

@@ -1,0 +1,146 @@
+"""The marketplace as one value: its store, its clock, its rules; and the turns in which its state changes."""
+
+import hashlib
+import hmac
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from prefjudge.database import Connection, Database, Row, Value
+from prefjudge.marketplace.ids import new_id, new_secret
+from prefjudge.marketplace.money import Fees
+from prefjudge.marketplace.schema import STEPS
+
+Clock = Callable[[], float]
+Record = dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What the marketplace promises its requesters and workers.
+
+    A sandbox pays in play money and never runs out of it.
+    """
+
+    sandbox: bool = True
+    fees: Fees = field(default_factory=Fees)
+    dispose_after: float = 120 * 86400
+    token_life: float = 86400
+    session_life: float = 30 * 86400
+    invite_life: float = 90 * 86400
+
+
+class Turn:
+    """One transaction at one moment."""
+
+    def __init__(self, market: "Market", db: Connection, now: float) -> None:
+        self.market = market
+        self.db = db
+        self.now = now
+
+    def rows(self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value) -> list[Row]:
+        """Run a statement and return its rows."""
+        return self.db.execute(sql, params, **named)
+
+    def run(self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value) -> None:
+        """Run a statement for its effect."""
+        self.db.execute(sql, params, **named)
+
+    def records(self, columns: str, rest: str, /, **named: Value) -> list[Record]:
+        """Select ``columns`` (comma-separated) and return a dictionary for each row."""
+        names = [column.strip().rpartition(".")[2] for column in columns.split(",")]
+        return [
+            dict(zip(names, row, strict=True)) for row in self.db.execute(f"SELECT {columns} {rest}", **named)
+        ]
+
+    def record(self, columns: str, rest: str, /, **named: Value) -> Record | None:
+        """Select at most one row."""
+        found = self.records(columns, rest, **named)
+        return found[0] if found else None
+
+    def tally(self, sql: str, /, **named: Value) -> dict[str, int]:
+        """Run a statement of two columns, a name and a number, and return the numbers by name."""
+        return {str(name): int(number or 0) for name, number in self.db.execute(sql, named)}
+
+    def insert(self, table: str, record: Mapping[str, Value], rest: str = "") -> list[Row]:
+        """Add one row, whose columns are the record's keys."""
+        columns = ", ".join(record)
+        values = ", ".join(f":{column}" for column in record)
+        return self.db.execute(f"INSERT INTO {table} ({columns}) VALUES ({values}) {rest}", record)
+
+    @property
+    def locked(self) -> str:
+        """The clause that holds the selected rows for this turn."""
+        return self.market.database.for_update
+
+    @property
+    def skip_locked(self) -> str:
+        """The clause that passes over rows that another process holds."""
+        return self.market.database.skip_locked
+
+
+Sweep = Callable[[Turn], None]
+
+
+class Market:
+    """The store, the clock and the rules of one marketplace.
+
+    Nothing runs in the background: what the passing of time brings about (deadlines, expiry, automatic
+    approval) is carried out by ``sweep`` at the start of the next turn.
+    """
+
+    sweep_every = 0.25  # seconds between sweeps; every state change checks its own deadline besides
+
+    def __init__(
+        self, store_url: str, *, sweep: Sweep, clock: Clock = time.time, rules: Rules | None = None
+    ) -> None:
+        self.database = Database(store_url)
+        self.database.migrate(STEPS)
+        self.clock = clock
+        self.rules = rules or Rules()
+        self._sweep = sweep
+        self._swept = float("-inf")
+        self._lock = threading.Lock()
+        with self.database.transaction() as db:
+            self.ident = _setting(db, "marketplace", new_id)
+            self._secret = _setting(db, "secret", new_secret).encode()
+
+    @contextmanager
+    def turn(self, *, write: bool = True) -> Iterator[Turn]:
+        """Open a transaction at the present moment, with everything due by now done."""
+        now = self.clock()
+        if self._due(now):
+            with self.database.transaction() as db:
+                self._sweep(Turn(self, db, now))
+        with self.database.transaction(write=write) as db:
+            yield Turn(self, db, now)
+
+    def sign(self, purpose: str, *parts: str) -> str:
+        """Return a signature that only this marketplace can make."""
+        text = "\x1f".join((purpose, *parts)).encode()
+        return hmac.new(self._secret, text, hashlib.sha256).hexdigest()[:40]
+
+    def signed(self, signature: str, purpose: str, *parts: str) -> bool:
+        """Tell whether this marketplace made the signature."""
+        return hmac.compare_digest(signature.encode(), self.sign(purpose, *parts).encode())
+
+    def close(self) -> None:
+        """Close the store."""
+        self.database.close()
+
+    def _due(self, now: float) -> bool:
+        with self._lock:
+            if abs(now - self._swept) < self.sweep_every:
+                return False
+            self._swept = now
+            return True
+
+
+def _setting(db: Connection, name: str, default: Callable[[], str]) -> str:
+    """Return a setting that is made once for the life of the store."""
+    db.execute(
+        "INSERT INTO settings VALUES (:name, :value) ON CONFLICT DO NOTHING", name=name, value=default()
+    )
+    return str(db.execute("SELECT value FROM settings WHERE name = :name", name=name)[0][0])

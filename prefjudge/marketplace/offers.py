@@ -1,0 +1,114 @@
+"""What a worker sees of the HITs on offer: groups of one HIT type, and one HIT to look at."""
+
+from typing import Any
+
+from prefjudge.marketplace import blocks, hits, requirements
+from prefjudge.marketplace.market import Record, Turn
+from prefjudge.marketplace.money import from_cents
+from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.times import iso
+
+PER_PAGE = 20
+_UNDONE = (
+    "NOT EXISTS (SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker"
+    " AND a.status IN ('Accepted', 'Submitted', 'Approved', 'Rejected'))"
+)
+_COUNTED = "h.hit_type_id, min(h.seq) AS first_seq, count(*) AS offered, max(h.expiration) AS last_expiration"
+_COLUMNS = (
+    "o.offered, o.last_expiration, h.hit_id, h.hit_type_id, h.requester_id, r.name, t.title, t.description,"
+    " t.keywords, t.reward, t.duration, t.requirements"
+)
+
+
+def groups(turn: Turn, worker_id: str, number: int = 1) -> dict[str, Any]:
+    """Return one page of the groups with HITs that the worker has not done, best paid first."""
+    shown = _groups(turn, worker_id, "")
+    pages = max(1, -(-len(shown) // PER_PAGE))
+    number = min(max(number, 1), pages)
+    return {"groups": shown[(number - 1) * PER_PAGE : number * PER_PAGE], "page": number, "pages": pages}
+
+
+def group(turn: Turn, worker_id: str, group_id: str) -> dict[str, Any] | None:
+    """Return one group as this worker sees it, or None where nothing is left in it."""
+    found = _groups(turn, worker_id, " AND h.hit_type_id = :group", group=group_id)
+    return found[0] if found else None
+
+
+def _groups(turn: Turn, worker_id: str, where: str, **named: str) -> list[dict[str, Any]]:
+    rows = turn.records(
+        _COLUMNS,
+        f"FROM (SELECT {_COUNTED} FROM hits h WHERE {hits.OPEN} AND {_UNDONE}{where}"
+        " GROUP BY h.hit_type_id) o"
+        " JOIN hits h ON h.seq = o.first_seq JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
+        " JOIN requesters r ON r.requester_id = h.requester_id"
+        " WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = h.requester_id"
+        " AND b.worker_id = :worker) ORDER BY t.reward DESC, h.seq",
+        worker=worker_id,
+        now=turn.now,
+        **named,
+    )
+    worker = requirements.standing(turn, worker_id)
+    return [
+        _view(turn, row, worker)
+        for row in rows
+        if not requirements.unmet(str(row["requirements"]), worker, "discover")
+    ]
+
+
+def _view(turn: Turn, row: Record, worker: requirements.Standing) -> dict[str, Any]:
+    asked = str(row["requirements"])
+    missing = requirements.unmet(asked, worker)
+    return {
+        "group_id": row["hit_type_id"],
+        "hit_id": row["hit_id"],
+        "title": row["title"],
+        "description": row["description"],
+        "keywords": row["keywords"] or "",
+        "requester": row["name"],
+        "reward": from_cents(int(row["reward"] or 0)),
+        "available": row.get("offered", 1),
+        "duration": row["duration"],
+        "expires": iso(row.get("last_expiration")),
+        "qualified": not missing,
+        "missing": [requirements.describe(turn, one) for one in missing],
+        "can_preview": not requirements.unmet(asked, worker, "preview"),
+    }
+
+
+def preview(
+    turn: Turn, worker_id: str, *, hit_id: str | None = None, group_id: str | None = None
+) -> dict[str, Any]:
+    """Return a group and one HIT of it to look at before accepting.
+
+    Raises
+    ------
+    Refusal
+        ``no_hit``: there is none, or the worker may not see it.
+    """
+    if hit_id is None:
+        seen = group(turn, worker_id, group_id or "")
+        hit_id = seen["hit_id"] if seen else ""
+    hit = hits.get(turn, hit_id)
+    if hit is None or blocks.blocked(turn, str(hit["requester_id"]), worker_id):
+        raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
+    asked = str(hit["requirements"])
+    worker = requirements.standing(turn, worker_id)
+    if requirements.unmet(asked, worker, "discover"):
+        raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
+    offer = group(turn, worker_id, str(hit["hit_type_id"])) or _closed(turn, hit, worker)
+    is_open = hits.status(hit, turn.now) == "Assignable"
+    reason = "" if offer["qualified"] else "You do not meet the requirements."
+    if not is_open or not offer["available"]:
+        reason = "This HIT is no longer open to you."
+    return {
+        "group": offer,
+        "hit": {"hit_id": hit["hit_id"], "kind": hit["kind"], "question": hit["question"]},
+        "can_accept": not reason,
+        "reason": reason,
+    }
+
+
+def _closed(turn: Turn, hit: Record, worker: requirements.Standing) -> dict[str, Any]:
+    (name,) = turn.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit["requester_id"])[0]
+    row = {**hit, "name": name, "offered": 0, "last_expiration": hit["expiration"]}
+    return _view(turn, row, worker)

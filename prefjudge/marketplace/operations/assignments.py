@@ -1,0 +1,81 @@
+"""Operations on assignments."""
+
+from prefjudge.marketplace import assignments, hits
+from prefjudge.marketplace.market import Record, Turn
+from prefjudge.marketplace.operations.hits import view as hit_view
+from prefjudge.marketplace.operations.operation import Operation, Params, Result
+from prefjudge.marketplace.paging import page
+from prefjudge.marketplace.turk_errors import invalid
+
+
+def view(assignment: Record) -> Result:
+    """Show an assignment as the API does."""
+    return {
+        "AssignmentId": assignment["assignment_id"],
+        "WorkerId": assignment["worker_id"],
+        "HITId": assignment["hit_id"],
+        "AssignmentStatus": assignment["status"],
+        "AutoApprovalTime": assignment["auto_approve_at"],
+        "AcceptTime": assignment["accepted_at"],
+        "SubmitTime": assignment["submitted_at"],
+        "ApprovalTime": assignment["approved_at"],
+        "RejectionTime": assignment["rejected_at"],
+        "Deadline": assignment["deadline"],
+        "Answer": assignment["answer"],
+        "RequesterFeedback": assignment["feedback"],
+    }
+
+
+def _approve(turn: Turn, requester_id: str, params: Params) -> Result:
+    assignments.approve(
+        turn,
+        assignments.find(turn, requester_id, params["AssignmentId"], lock=True),
+        feedback=params.get("RequesterFeedback"),
+        overturn=params.get("OverrideRejection", False),
+    )
+    return {}
+
+
+def _reject(turn: Turn, requester_id: str, params: Params) -> Result:
+    if not params["RequesterFeedback"].strip():
+        raise invalid("RequesterFeedback", "is empty")
+    assignment = assignments.find(turn, requester_id, params["AssignmentId"], lock=True)
+    assignments.reject(turn, assignment, params["RequesterFeedback"])
+    return {}
+
+
+def _get(turn: Turn, requester_id: str, params: Params) -> Result:
+    assignment = assignments.find(turn, requester_id, params["AssignmentId"])
+    hit = hits.find(turn, requester_id, str(assignment["hit_id"]))
+    return {"Assignment": view(assignment), "HIT": hit_view(hit, turn.now)}
+
+
+def _list(turn: Turn, requester_id: str, params: Params) -> Result:
+    hits.find(turn, requester_id, params["HITId"])
+    wanted = params.get("AssignmentStatuses") or assignments.SUBMITTED
+    names = {f"s{i}": status for i, status in enumerate(sorted(set(wanted)))}
+    statuses = ", ".join(f":{name}" for name in names)
+    found, about = page(
+        turn,
+        f"assignments {params['HITId']}",
+        params,
+        assignments.COLUMNS,
+        f"FROM assignments WHERE hit_id = :hit AND status IN ({statuses})",
+        hit=params["HITId"],
+        **names,
+    )
+    return {**about, "Assignments": [view(assignment) for assignment in found]}
+
+
+def _file_url(turn: Turn, requester_id: str, params: Params) -> Result:
+    assignments.find(turn, requester_id, params["AssignmentId"])
+    raise invalid("QuestionIdentifier", "this marketplace takes no files from workers")
+
+
+OPERATIONS: dict[str, Operation] = {
+    "ApproveAssignment": _approve,
+    "GetAssignment": _get,
+    "GetFileUploadURL": _file_url,
+    "ListAssignmentsForHIT": _list,
+    "RejectAssignment": _reject,
+}

@@ -1,0 +1,73 @@
+"""Operations on notifications of events."""
+
+import json
+import re
+
+from prefjudge.marketplace import events, hit_types
+from prefjudge.marketplace.market import Turn
+from prefjudge.marketplace.operations.operation import Operation, Params, Result
+from prefjudge.marketplace.turk_errors import invalid, refused
+
+VERSION = "2006-05-05"
+
+
+def _check(notification: Params) -> None:
+    """Refuse a notification that cannot be sent: mail and AWS queues are not reachable from here."""
+    where = "Notification.Destination"
+    local = r"http://(localhost|127\.0\.0\.1|\[::1\])[:/]\S*"
+    if notification["Transport"] == "Email" or not re.fullmatch(
+        rf"https://\S+|{local}", notification["Destination"]
+    ):
+        raise invalid(
+            where, "this marketplace posts notifications, signed, to an https address (Transport SNS)"
+        )
+    if notification["Version"] != VERSION:
+        raise invalid("Notification.Version", f"must be {VERSION}")
+
+
+def _update(turn: Turn, requester_id: str, params: Params) -> Result:
+    hit_types.find(turn, requester_id, params["HITTypeId"])
+    notification, active = params.get("Notification"), params.get("Active")
+    if notification is None and active is None:
+        raise invalid("UpdateNotificationSettings", "give a Notification, or Active, or both")
+    if notification is not None:
+        _check(notification)
+        turn.run(
+            "INSERT INTO notifications VALUES (:type, :destination, :transport, :version, :events, 1)"
+            " ON CONFLICT (hit_type_id) DO UPDATE SET destination = excluded.destination,"
+            " transport = excluded.transport, version = excluded.version, event_types = excluded.event_types",
+            type=params["HITTypeId"],
+            destination=notification["Destination"],
+            transport=notification["Transport"],
+            version=notification["Version"],
+            events=json.dumps(notification["EventTypes"]),
+        )
+    if active is not None and not turn.rows(
+        "UPDATE notifications SET active = :active WHERE hit_type_id = :type RETURNING hit_type_id",
+        active=int(active),
+        type=params["HITTypeId"],
+    ):
+        raise refused("InvalidParameterValue", "Active: the HIT type has no notification to switch.")
+    return {}
+
+
+def _send_test(turn: Turn, requester_id: str, params: Params) -> Result:
+    _check(params["Notification"])
+    (secret,) = turn.rows("SELECT hook_secret FROM requesters WHERE requester_id = :id", id=requester_id)[0]
+    events.queue(
+        turn,
+        params["Notification"]["Destination"],
+        str(secret),
+        requester_id,
+        params["TestEventType"],
+        "",
+        "",
+        None,
+    )
+    return {}
+
+
+OPERATIONS: dict[str, Operation] = {
+    "SendTestEventNotification": _send_test,
+    "UpdateNotificationSettings": _update,
+}

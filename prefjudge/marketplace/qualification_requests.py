@@ -1,0 +1,154 @@
+"""Workers' requests for qualifications: granted at once, by a test's score, or by the requester."""
+
+from prefjudge.marketplace import qualifications
+from prefjudge.marketplace.answers import Fields, write_answers
+from prefjudge.marketplace.ids import new_id
+from prefjudge.marketplace.market import Record, Turn
+from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.turk_errors import missing, refused
+
+COLUMNS = (
+    "seq, request_id, qualification_type_id, requester_id, worker_id, status, answer, started,"
+    " submitted_at, reason"
+)
+
+
+def latest(turn: Turn, type_id: str, worker_id: str) -> Record | None:
+    """Return the worker's last request of this type."""
+    return turn.record(
+        COLUMNS,
+        "FROM qualification_requests WHERE qualification_type_id = :type AND worker_id = :worker"
+        " ORDER BY seq DESC LIMIT 1",
+        type=type_id,
+        worker=worker_id,
+    )
+
+
+def begin(turn: Turn, type_id: str, worker_id: str) -> Record:
+    """Ask for a qualification; where it has a test, the worker's time for it starts now.
+
+    Raises
+    ------
+    Refusal
+        ``closed``, ``pending``, or ``retry_later`` (``never`` where the type allows no second request).
+    """
+    kind = _requestable(turn, type_id)
+    last = latest(turn, type_id, worker_id)
+    if last and last["status"] == "Open" and kind["test"] is not None:
+        if float(last["started"] or 0) + int(kind["test_duration"] or 0) > turn.now:
+            return last
+        _close(turn, last, "Rejected", "The time for the test ran out.")
+        last["status"] = "Rejected"
+    if last and last["status"] == "Submitted":
+        raise Refusal("pending", "Your request waits for the requester.")
+    if last and last["status"] in ("Granted", "Rejected"):
+        _refuse_retry(turn, kind, last)
+    record: Record = {
+        "request_id": new_id(),
+        "qualification_type_id": type_id,
+        "requester_id": kind["requester_id"],
+        "worker_id": worker_id,
+        "status": "Open",
+        "started": turn.now,
+    }
+    turn.insert("qualification_requests", record)
+    if kind["test"] is None:
+        finish(turn, type_id, worker_id, [])
+    found = latest(turn, type_id, worker_id)
+    assert found is not None, "it was just made"
+    return found
+
+
+def _requestable(turn: Turn, type_id: str) -> Record:
+    kind = turn.record(
+        qualifications.TYPE_COLUMNS,
+        "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0 AND status = 'Active'",
+        id=type_id,
+    )
+    if kind is None:
+        raise Refusal("closed", "This qualification cannot be requested.", 404)
+    return kind
+
+
+def _refuse_retry(turn: Turn, kind: Record, last: Record) -> None:
+    if kind["retry_delay"] is None:
+        raise Refusal("never", "This qualification can be requested only once.")
+    if float(last["submitted_at"] or last["started"] or 0) + int(kind["retry_delay"] or 0) > turn.now:
+        raise Refusal("retry_later", "You can ask again later.")
+
+
+def finish(turn: Turn, type_id: str, worker_id: str, fields: Fields) -> Record:
+    """Hand in a request, with the answers to its test, and grant it where that needs no person.
+
+    Raises
+    ------
+    Refusal
+        ``no_request`` or ``too_late``.
+    """
+    kind = _requestable(turn, type_id)
+    request = latest(turn, type_id, worker_id)
+    if request is None or request["status"] != "Open":
+        raise Refusal("no_request", "You have no open request for this qualification.")
+    if (
+        kind["test"] is not None
+        and float(request["started"] or 0) + int(kind["test_duration"] or 0) <= turn.now
+    ):
+        raise Refusal("too_late", "The time for the test is over.", 410)
+    fields = list(fields)
+    turn.run(
+        "UPDATE qualification_requests SET status = 'Submitted', submitted_at = :now, answer = :answer"
+        " WHERE request_id = :id",
+        now=turn.now,
+        answer=write_answers(fields) if fields else None,
+        id=request["request_id"],
+    )
+    request["status"] = "Submitted"
+    if kind["auto_granted"]:
+        accept(turn, request, int(kind["auto_value"] or 0))
+    elif kind["answer_key"] is not None:
+        from prefjudge.marketplace.answer_keys import read_answer_key
+
+        accept(turn, request, read_answer_key(str(kind["answer_key"])).score(fields))
+    return request
+
+
+def find(turn: Turn, requester_id: str, request_id: str) -> Record:
+    """Return a request that waits for its requester.
+
+    Raises
+    ------
+    RequestError
+        ``QualificationRequestDoesNotExist``, or it is decided.
+    """
+    found = turn.record(
+        COLUMNS,
+        f"FROM qualification_requests WHERE request_id = :id AND requester_id = :requester{turn.locked}",
+        id=request_id,
+        requester=requester_id,
+    )
+    if found is None or found["status"] == "Open":
+        raise missing("QualificationRequest", request_id)
+    if found["status"] != "Submitted":
+        raise refused("InvalidQualificationState", f"The request {request_id} is {found['status']}.")
+    return found
+
+
+def accept(turn: Turn, request: Record, value: int) -> None:
+    """Grant what was asked for."""
+    qualifications.grant(turn, str(request["qualification_type_id"]), str(request["worker_id"]), value)
+    _close(turn, request, "Granted", None)
+
+
+def reject(turn: Turn, request: Record, reason: str | None) -> None:
+    """Decline what was asked for."""
+    _close(turn, request, "Rejected", reason)
+
+
+def _close(turn: Turn, request: Record, status: str, reason: str | None) -> None:
+    request["status"] = status
+    turn.run(
+        "UPDATE qualification_requests SET status = :status, reason = :reason WHERE request_id = :id",
+        status=status,
+        reason=reason,
+        id=request["request_id"],
+    )

@@ -1,0 +1,87 @@
+"""The three kinds of Question: HTMLQuestion, ExternalQuestion and QuestionForm."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from prefjudge.marketplace.turk_errors import refused
+
+SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/"
+MAX_BYTES = 65_535
+KINDS = {"HTMLQuestion": "html", "ExternalQuestion": "external", "QuestionForm": "form"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A HIT's question: its kind, and its HTML or address (empty for a form, which its own reader takes)."""
+
+    kind: str
+    content: str
+    height: int
+
+
+def parse_xml(xml: str, where: str) -> Any:
+    """Parse XML of at most 65,535 bytes, refusing document types and entities.
+
+    Raises
+    ------
+    RequestError
+        It is too long or not well-formed.
+    """
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    size = len(xml.encode())
+    if size > MAX_BYTES:
+        raise refused(
+            "InvalidParameterValue", f"{where}: {size} bytes are more than the maximum of {MAX_BYTES}."
+        )
+    try:
+        return fromstring(xml, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError) as error:
+        raise refused("XMLParseError", f"{where}: not well-formed XML: {error}") from error
+
+
+def local(tag: str) -> str:
+    """Return an element's name without its namespace."""
+    return tag.rpartition("}")[2]
+
+
+def children(element: Any) -> dict[str, str]:
+    """Return the text of each child by its name."""
+    return {local(child.tag): child.text or "" for child in element}
+
+
+def read_question(xml: str, where: str = "Question") -> Question:
+    """Read and check a Question.
+
+    Raises
+    ------
+    RequestError
+        It is not XML, of no known kind, or breaks a rule of its kind.
+    """
+    root = parse_xml(xml, where)
+    kind = KINDS.get(local(root.tag))
+    if kind is None or not root.tag.startswith("{" + SCHEMAS):
+        raise refused("XMLParseError", f"{where}: expected one of {', '.join(KINDS)} in its namespace.")
+    if kind == "form":
+        from prefjudge.marketplace.question_forms import read_form
+
+        read_form(root, where)
+        return Question(kind=kind, content="", height=0)
+    parts = children(root)
+    content = parts.get("HTMLContent" if kind == "html" else "ExternalURL", "").strip()
+    height = parts.get("FrameHeight", "").strip()
+    if not content:
+        raise refused("XMLParseError", f"{where}: the {local(root.tag)} has no content.")
+    if not re.fullmatch(r"[0-9]{1,5}", height):
+        raise refused("XMLParseError", f"{where}: FrameHeight must be a whole number of pixels.")
+    if kind == "external" and not _secure(content):
+        raise refused("InvalidParameterValue", f"{where}: ExternalURL must be an https address.")
+    return Question(kind=kind, content=content, height=int(height))
+
+
+def _secure(url: str) -> bool:
+    return bool(re.match(r"https://[^\s/]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/|\?|$)", url))

@@ -1,0 +1,189 @@
+"""Starts the marketplace: in a thread of a program, or as a program of its own."""
+
+import contextlib
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from prefjudge.errors import PrefjudgeError
+from prefjudge.marketplace.desk import Desk
+from prefjudge.marketplace.market import Clock, Market, Rules
+from prefjudge.marketplace.settings import Settings
+from prefjudge.marketplace.sweep import sweep
+from prefjudge.marketplace.web.app import build_app
+from prefjudge.marketplace.web.dropping import DroppableProtocol
+from prefjudge.marketplace.web.front import Front
+
+_LOG = logging.getLogger("prefjudge.marketplace")
+
+
+class Server:
+    """A running marketplace.
+
+    Attributes
+    ----------
+    endpoint : str
+        The requester API's address, for boto3's ``endpoint_url``.
+    worker_site, admin : str
+        Where workers sign in, and where the admin does.
+    admin_token : str
+        What the admin signs in with.
+    """
+
+    def __init__(self, store_url: str, settings: Settings, rules: Rules, clock: Clock) -> None:
+        settings.check()
+        self._socket = _listen(settings)
+        host, port = self._socket.getsockname()[:2]
+        own = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        self.endpoint = settings.public_url or own
+        self.worker_site = self.endpoint
+        self.admin = f"{self.endpoint}/admin"
+        self.market = Market(store_url, sweep=sweep, clock=clock, rules=rules)
+        self.admin_token = _admin_token(store_url, self.market)
+        self.front = Front(
+            market=self.market, desk=Desk(self.market), settings=settings, admin_token=self.admin_token
+        )
+        self._uvicorn = uvicorn.Server(
+            uvicorn.Config(
+                build_app(self.front),
+                http=DroppableProtocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=True,
+                timeout_graceful_shutdown=10,
+            )
+        )
+        self._thread: threading.Thread | None = None
+
+    def run(self, ready: Callable[["Server"], None] | None = None) -> None:
+        """Serve until SIGINT or SIGTERM; call ``ready`` once requests are answered."""
+        self._socket.listen(2048)  # from here on a request waits rather than fails
+        if ready is not None:
+            ready(self)
+        try:
+            self._uvicorn.run(sockets=[self._socket])
+        finally:
+            self._close()
+
+    def run_in_thread(self) -> None:
+        """Serve from a thread, and return once requests are answered."""
+        self._thread = threading.Thread(target=self._uvicorn.run, args=([self._socket],), daemon=True)
+        self._thread.start()
+        for _ in range(2000):
+            if self._uvicorn.started:
+                return
+            if not self._thread.is_alive():
+                break
+            time.sleep(0.005)
+        raise PrefjudgeError("the marketplace did not start", "Is the address free?")
+
+    def stop(self) -> None:
+        """Finish the requests under way, and stop."""
+        self._uvicorn.should_exit = True
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+            self._thread = None
+        self._close()
+
+    def _close(self) -> None:
+        self.front.desk.close()
+        self.market.close()
+        self._socket.close()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def start(
+    store_url: str,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    sandbox: bool = True,
+    clock: Clock = time.time,
+    rules: Rules | None = None,
+    settings: Settings | None = None,
+) -> Server:
+    """Start a marketplace in a thread of this program.
+
+    Parameters
+    ----------
+    store_url : str
+        ``sqlite:///PATH`` or ``postgresql://USER@HOST/NAME``.
+    host, port
+        Where to listen; port 0 takes a free one.
+    sandbox : bool
+        Pay in play money that never runs out.
+    clock : callable
+        Tells the time in epoch seconds.
+    rules, settings
+        Instead of ``sandbox``, and of ``host`` and ``port``.
+    """
+    server = Server(
+        store_url, settings or Settings(host=host, port=port), rules or Rules(sandbox=sandbox), clock
+    )
+    server.run_in_thread()
+    return server
+
+
+def serve(
+    store_url: str,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    sandbox: bool = True,
+    public_url: str | None = None,
+    plain_http: bool = False,
+    ready: Callable[[Server], None] | None = None,
+) -> None:
+    """Serve a marketplace until the program is told to stop.
+
+    ``ready`` is called with the server, which knows its addresses, once requests are answered.
+    ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
+    refused unless ``plain_http`` allows clear text.
+    """
+    settings = Settings(host=host, port=port, public_url=public_url, plain_http=plain_http)
+    Server(store_url, settings, Rules(sandbox=sandbox), time.time).run(ready)
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise PrefjudgeError(
+            f"cannot listen on {settings.host}:{settings.port}: {error}",
+            "Take another port; 0 finds a free one.",
+        ) from error
+    return listening
+
+
+def _admin_token(store_url: str, market: Market) -> str:
+    """Return the admin's token, made from the store's secret, and leave it where the owner finds it."""
+    token = market.sign("admin token")
+    if store_url.startswith("sqlite:///"):
+        path = Path(store_url.removeprefix("sqlite:///") + ".admin-token")
+        if not path.exists() or path.read_text() != token:
+            temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(token)
+            temporary.replace(path)
+        with contextlib.suppress(OSError):  # the store holds keys: nobody else needs to read it
+            Path(store_url.removeprefix("sqlite:///")).chmod(0o600)
+    return token

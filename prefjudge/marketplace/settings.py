@@ -1,0 +1,60 @@
+"""How a marketplace meets the network."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from prefjudge.errors import ConfigError
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The addresses of a marketplace.
+
+    Parameters
+    ----------
+    host, port
+        Where to listen; port 0 takes a free one.
+    public_url
+        The address by which workers and requesters reach it through a web server that adds TLS.
+    plain_http
+        Allow a public address without TLS.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    public_url: str | None = None
+    plain_http: bool = False
+
+    def check(self) -> None:
+        """Refuse to listen to the world in clear text.
+
+        Raises
+        ------
+        ConfigError
+            The address is public and there is neither a TLS address in front nor ``plain_http``.
+        """
+        secure = urlsplit(self.public_url or "").scheme == "https"
+        if not self.is_loopback and not secure and not self.plain_http:
+            raise ConfigError(
+                f"the marketplace would listen on {self.host} without TLS",
+                "Put a web server with TLS in front and give its address, or allow plain HTTP.",
+            )
+
+    @property
+    def is_loopback(self) -> bool:
+        """Tell whether only this machine can connect."""
+        return self.host in LOOPBACK
+
+    @property
+    def secure_cookies(self) -> bool:
+        """Tell whether cookies travel over TLS only."""
+        return urlsplit(self.public_url or "").scheme == "https"
+
+    def allowed_hosts(self) -> frozenset[str]:
+        """Return the host names (without ports) by which a request may call."""
+        names = {*LOOPBACK} if self.is_loopback else {self.host, *LOOPBACK}
+        if self.public_url:
+            names.add(urlsplit(self.public_url).hostname or "")
+        return frozenset(names)

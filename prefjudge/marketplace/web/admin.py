@@ -1,0 +1,157 @@
+"""The admin's door: workers, requesters, panels, faults; what goes on."""
+
+import hmac
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from prefjudge.marketplace import overview, panels, requesters, sessions, workers
+from prefjudge.marketplace.fault_switch import Fault
+from prefjudge.marketplace.market import Turn
+from prefjudge.marketplace.money import to_cents
+from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.turk_errors import invalid
+from prefjudge.marketplace.web.doors import admin_pass, remembered_fields
+from prefjudge.marketplace.web.forms import read_json
+from prefjudge.marketplace.web.front import Front
+from prefjudge.marketplace.web.pages import Page
+
+
+async def show_sign_in(front: Front, request: Request) -> Page:
+    """Show the form that asks for the token."""
+    return Page(name="admin_signin", context={"error": ""})
+
+
+async def sign_in(front: Front, request: Request) -> Page:
+    """Take the token for a cookie."""
+    who, now = f"admin|{request.client.host if request.client else ''}", front.market.clock()
+    if front.patience.exhausted(who, now):
+        return Page(
+            name="admin_signin", context={"error": "Too many wrong tries. Wait a minute."}, status=429
+        )
+    token = (await remembered_fields(request)).get("token", "")
+    if not hmac.compare_digest(token.strip().encode(), front.admin_token.encode()):
+        front.patience.failed(who, now)
+        return Page(name="admin_signin", context={"error": "The token is wrong."}, status=401)
+    cookies = {front.cookie("admin"): admin_pass(front)}
+    return Page(name="admin_signin", context={}, location="/admin", cookies=cookies)
+
+
+async def sign_out(front: Front, request: Request) -> Page:
+    """Give the cookie back."""
+    return Page(name="admin_signin", location="/admin/signin", cookies={front.cookie("admin"): None})
+
+
+async def show(front: Front, request: Request) -> Page:
+    """Show everything."""
+    return Page(name="admin", context=await front.desk.run(overview.overview, write=False))
+
+
+async def add_worker(front: Front, request: Request) -> Page:
+    """Register a worker and make the invitation."""
+    fields = await remembered_fields(request)
+    password = fields.get("password", "")
+    newcomer = workers.Newcomer(
+        name=fields.get("name", "").strip() or None,
+        locale=fields.get("locale", "").strip().upper() or "US",
+        approved=_whole(fields, "approved", 0),
+        approval_rate=_whole(fields, "approval_rate", 100),
+    )
+    kept = sessions.hash_password(password) if password else None
+
+    def act(turn: Turn) -> tuple[str, str]:
+        worker_id = workers.create(turn, newcomer)
+        if kept and newcomer.name:
+            sessions.set_password(turn, worker_id, newcomer.name, kept)
+        return worker_id, sessions.invite(turn, worker_id)
+
+    worker_id, invitation = await front.desk.run(act)
+    context = {
+        "worker_id": worker_id,
+        "name": newcomer.name,
+        "invite": invitation,
+        "invite_url": f"{front.origin(request)}/signin?invite={invitation}",
+    }
+    return Page(name="invited", context=context, status=201)
+
+
+def _whole(fields: dict[str, str], name: str, default: int) -> int:
+    text = fields.get(name, "").strip()
+    if not text:
+        return default
+    if not text.isdecimal() or len(text) > 9:
+        raise invalid(name, f"{text[:32]!r} is not a whole number")
+    return int(text)
+
+
+async def list_workers(front: Front, request: Request) -> Response:
+    """List the workers."""
+    return JSONResponse({"workers": await front.desk.run(overview.worker_list, write=False)})
+
+
+async def add_requester(front: Front, request: Request) -> Response:
+    """Issue a key to a requester, with a budget where one is given."""
+    fields = await remembered_fields(request)
+    name = fields.get("name", "").strip()
+    if not name:
+        raise Refusal("invalid", "A requester needs a name.", 400)
+
+    def act(turn: Turn) -> requesters.Key:
+        key = requesters.new_key(turn, name)
+        if fields.get("budget"):
+            requesters.pay_in(turn, key.requester_id, to_cents(fields["budget"], "budget"))
+        return key
+
+    key = await front.desk.run(act)
+    said = {name: getattr(key, name) for name in ("requester_id", "access_key", "secret_key", "hook_secret")}
+    return JSONResponse(said, 201)
+
+
+async def add_funds(front: Front, request: Request) -> Response:
+    """Add to a requester's budget."""
+    fields = await remembered_fields(request)
+    requester_id = fields.get("requester_id", "")
+    cents = to_cents(fields.get("amount", ""), "amount")
+    await front.desk.run(lambda turn: requesters.pay_in(turn, requester_id, cents))
+    return JSONResponse({"requester_id": requester_id, "paid_in": fields["amount"]}, 201)
+
+
+async def add_panel(front: Front, request: Request) -> Response:
+    """Register a panel and make its study's link."""
+    wanted = await read_json(request)
+    key = await front.desk.run(lambda turn: panels.create(turn, wanted))
+    url = f"{front.origin(request)}/panel/{wanted['name']}/{key}"
+    return JSONResponse({"panel": wanted["name"], "key": key, "url": url}, 201)
+
+
+async def add_fault(front: Front, request: Request) -> Response:
+    """Ask for a failure of the requester API."""
+    wanted = await read_json(request)
+    known = set(Fault.__dataclass_fields__)
+    if set(wanted) - known or "kind" not in wanted:
+        raise Refusal("invalid", f"A fault has a kind, and may have {', '.join(sorted(known))}.", 400)
+    front.faults.add(Fault(**wanted))
+    return JSONResponse(wanted, 201)
+
+
+async def clear_faults(front: Front, request: Request) -> Response:
+    """Let everything go well again."""
+    front.faults.clear()
+    return JSONResponse({})
+
+
+async def list_events(front: Front, request: Request) -> Response:
+    """List the last events."""
+    events = await front.desk.run(lambda turn: overview.last_events(turn, 1000), write=False)
+    return JSONResponse({"events": events})
+
+
+async def metrics(front: Front, request: Request) -> Response:
+    """Write the counters for Prometheus."""
+    seen: dict[str, Any] = await front.desk.run(overview.counts, write=False)
+    gauges: dict[str, float] = {f"prefjudge_{name}": seen[name] for name in ("workers", "active_workers")}
+    for what in ("hits", "assignments"):
+        for status, number in seen[what].items():
+            gauges[f'prefjudge_{what}{{status="{status}"}}'] = number
+    return PlainTextResponse(front.meters.text(gauges))

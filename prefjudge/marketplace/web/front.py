@@ -1,0 +1,62 @@
+"""What every request may need of the running marketplace."""
+
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+
+from prefjudge import __version__
+from prefjudge.marketplace.desk import Desk
+from prefjudge.marketplace.fault_switch import FaultSwitch
+from prefjudge.marketplace.market import Market
+from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.settings import Settings
+from prefjudge.marketplace.web.meters import Meters
+from prefjudge.marketplace.web.patience import Patience
+
+MAX_BODY = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front:
+    """The running marketplace, as its routes see it."""
+
+    market: Market
+    desk: Desk
+    settings: Settings
+    admin_token: str
+    faults: FaultSwitch = field(default_factory=FaultSwitch)
+    meters: Meters = field(default_factory=Meters)
+    patience: Patience = field(default_factory=Patience)
+
+    @property
+    def about(self) -> dict[str, object]:
+        """Say which marketplace this is."""
+        return {
+            "name": "prefjudge marketplace",
+            "sandbox": self.market.rules.sandbox,
+            "version": __version__,
+        }
+
+    def origin(self, request: Request) -> str:
+        """Return the address by which this client reaches the marketplace."""
+        return self.settings.public_url or f"{request.url.scheme}://{request.headers.get('host', '')}"
+
+    def cookie(self, purpose: str) -> str:
+        """Name a cookie so that two marketplaces on one host keep theirs apart."""
+        return f"prefjudge_{purpose}_{self.market.ident[-8:].lower()}"
+
+
+async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
+    """Read a request's body, up to a limit.
+
+    Raises
+    ------
+    Refusal
+        ``too_large``.
+    """
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise Refusal("too_large", f"The request is longer than {limit} bytes.", 413)
+    return bytes(body)

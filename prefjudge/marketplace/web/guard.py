@@ -1,0 +1,85 @@
+"""Turns away what no honest client sends, stamps every answer, and logs it without secrets."""
+
+import logging
+import time
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from prefjudge.marketplace.web.front import Front
+
+_LOG = logging.getLogger("prefjudge.marketplace.requests")
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+_OPAQUE = ("/mturk/externalSubmit",)  # posted by frames, whose origin is opaque
+
+
+class Guard:
+    """Checks Host and Origin around the application."""
+
+    def __init__(self, app: ASGIApp, front: Front) -> None:
+        self.app = app
+        self.front = front
+        self.hosts = front.settings.allowed_hosts()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope.setdefault("state", {})
+        began, status = time.perf_counter(), 500
+
+        async def stamped(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        try:
+            request = Request(scope)
+            problem = self._problem(request)
+            app = PlainTextResponse(problem, 403) if problem else self.app
+            await app(scope, receive, stamped)
+        finally:
+            self._log(scope, status, time.perf_counter() - began)
+
+    def _problem(self, request: Request) -> str:
+        host = request.url.hostname or ""
+        if host not in self.hosts:  # a page elsewhere that had its name resolve to this machine
+            return "This marketplace is not known by that host name."
+        origin = request.headers.get("origin")
+        if request.method in ("GET", "HEAD") or origin is None:
+            return ""
+        if origin == "null" and request.url.path in _OPAQUE:
+            return ""
+        there = urlsplit(origin)
+        known = {urlsplit(self.front.origin(request)).netloc, request.headers.get("host", "")}
+        if request.headers.get("x-amz-target") or there.netloc not in known:
+            return "Requests from other sites are refused."
+        return ""
+
+    def _log(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "-")  # the pattern: paths and queries carry secrets
+        state = scope["state"]
+        operation = state.get("operation", "")
+        self.front.meters.count(f"{route} {operation}".strip(), status, seconds)
+        _LOG.info(
+            "request",
+            extra={
+                "fields": {
+                    "method": scope["method"],
+                    "route": route,
+                    "operation": operation,
+                    "invocation": state.get("invocation", ""),
+                    "status": status,
+                    "ms": round(seconds * 1000, 1),
+                }
+            },
+        )

@@ -1,0 +1,88 @@
+"""One answer for people and programs: a page's context is HTML to a browser and JSON to who asks for JSON."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from prefjudge.marketplace import site
+from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.sessions import Session
+from prefjudge.marketplace.web.front import Front
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a route answers.
+
+    ``location`` is where a browser goes instead of seeing the page, after a change. ``cookies`` maps a
+    cookie's name to its value, or to None to delete it.
+    """
+
+    name: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+    location: str | None = None
+    cookies: Mapping[str, str | None] = field(default_factory=dict)
+    framed: bool = False
+    frame_source: str = "'self'"
+
+
+def wants_json(request: Request) -> bool:
+    """Tell whether the client asks for JSON."""
+    return "application/json" in request.headers.get("accept", "")
+
+
+def respond(
+    front: Front, request: Request, page: Page, session: Session | None = None, csrf: str = ""
+) -> Response:
+    """Write a page in the form that the client asks for."""
+    if wants_json(request):
+        answer: Response = JSONResponse(dict(page.context), page.status)
+    elif page.location is not None:
+        answer = RedirectResponse(page.location, 303)
+    else:
+        answer = _html(front, request, page, session, csrf)
+    answer.headers["Cache-Control"] = "no-store"
+    for name, value in page.cookies.items():
+        if value is None:
+            answer.delete_cookie(name, path="/")
+        else:
+            answer.set_cookie(
+                name, value, path="/", httponly=True, samesite="lax", secure=front.settings.secure_cookies
+            )
+    return answer
+
+
+def _html(front: Front, request: Request, page: Page, session: Session | None, csrf: str) -> Response:
+    nonce = secrets.token_urlsafe(16)
+    common = {
+        "csrf": session.csrf if session else csrf,
+        "nonce": nonce,
+        "worker": {"worker_id": session.worker_id, "name": session.name} if session else None,
+        "path": request.url.path,
+        "marketplace": front.about,
+    }
+    answer = Response(
+        site.render_page(page.name, {**common, **page.context}), page.status, media_type="text/html"
+    )
+    answer.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}';"
+        " img-src 'self' data:; font-src 'self'; connect-src 'self';"
+        f" frame-src {page.frame_source}; form-action 'self'; base-uri 'none';"
+        f" frame-ancestors {chr(39)}{'self' if page.framed else 'none'}{chr(39)}"
+    )
+    return answer
+
+
+def refused_page(refusal: Refusal, *, framed: bool = False) -> Page:
+    """Show why something cannot be done."""
+    return Page(
+        name="refused",
+        context={"error": refusal.message, "code": refusal.code},
+        status=refusal.status,
+        framed=framed,
+    )

@@ -1,0 +1,110 @@
+"""The worker's qualifications: what there is, what was asked for, and the tests."""
+
+from typing import Any
+
+from starlette.requests import Request
+
+from prefjudge.marketplace import qualification_requests, questions
+from prefjudge.marketplace.market import Record, Turn
+from prefjudge.marketplace.qualifications import TYPE_COLUMNS
+from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.sessions import Session
+from prefjudge.marketplace.times import iso
+from prefjudge.marketplace.web.doors import remembered_fields
+from prefjudge.marketplace.web.front import Front
+from prefjudge.marketplace.web.pages import Page
+
+_STATUS = {"Open": "none", "Submitted": "pending", "Granted": "granted", "Rejected": "rejected"}
+
+
+def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
+    type_id = str(kind["qualification_type_id"])
+    last = qualification_requests.latest(turn, type_id, worker_id)
+    granted = turn.rows(
+        "SELECT value FROM qualifications WHERE qualification_type_id = :t AND worker_id = :w"
+        " AND status = 'Granted'",
+        t=type_id,
+        w=worker_id,
+    )
+    retry = None
+    if last and kind["retry_delay"] is not None and not granted:
+        retry = iso(float(last["submitted_at"] or last["started"] or 0) + int(kind["retry_delay"] or 0))
+    return {
+        "qualification_type_id": type_id,
+        "name": kind["name"],
+        "description": kind["description"],
+        "has_test": kind["test"] is not None,
+        "auto_granted": bool(kind["auto_granted"]),
+        "status": "granted" if granted else _STATUS[str(last["status"])] if last else "none",
+        "value": granted[0][0] if granted else None,
+        "retry_after": retry,
+    }
+
+
+async def list_types(front: Front, request: Request, session: Session) -> Page:
+    """List the qualifications that can be requested, and those that the worker has."""
+
+    def act(turn: Turn) -> list[dict[str, Any]]:
+        kinds = turn.records(
+            TYPE_COLUMNS,
+            "FROM qualification_types WHERE deleted = 0 AND (status = 'Active' OR qualification_type_id IN"
+            " (SELECT qualification_type_id FROM qualifications WHERE worker_id = :w AND status = 'Granted'))"
+            " ORDER BY seq DESC LIMIT 200",
+            w=session.worker_id,
+        )
+        return [_view(turn, kind, session.worker_id) for kind in kinds]
+
+    return Page(name="qualifications", context={"types": await front.desk.run(act, write=False)})
+
+
+def _kind(turn: Turn, type_id: str) -> Record:
+    kind = turn.record(
+        TYPE_COLUMNS, "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
+    )
+    if kind is None:
+        raise Refusal("no_qualification", "There is no such qualification.", 404)
+    return kind
+
+
+async def show_type(front: Front, request: Request, session: Session) -> Page:
+    """Show a qualification, and the test of a request that is open."""
+    type_id = request.path_params["type_id"]
+
+    def act(turn: Turn) -> dict[str, Any]:
+        kind = _kind(turn, type_id)
+        last = qualification_requests.latest(turn, type_id, session.worker_id)
+        form, deadline = None, None
+        if last and last["status"] == "Open" and kind["test"] is not None:
+            form = _form(str(kind["test"]))
+            deadline = iso(float(last["started"] or 0) + int(kind["test_duration"] or 0))
+        return {"type": _view(turn, kind, session.worker_id), "form": form, "deadline": deadline}
+
+    return Page(name="qualification", context=await front.desk.run(act, write=False))
+
+
+def _form(xml: str) -> dict[str, Any]:
+    from prefjudge.marketplace.question_forms import form_view, read_form
+
+    return form_view(read_form(questions.parse_xml(xml, "Test"), "Test"))
+
+
+async def request_type(front: Front, request: Request, session: Session) -> Page:
+    """Ask for a qualification; or, where its test is open, hand in the answers."""
+    type_id = request.path_params["type_id"]
+    fields = [(name, text) for name, text in (await remembered_fields(request)).items() if name != "csrf"]
+
+    def act(turn: Turn) -> dict[str, Any]:
+        last = qualification_requests.latest(turn, type_id, session.worker_id)
+        if fields and last and last["status"] == "Open":
+            qualification_requests.finish(turn, type_id, session.worker_id, fields)
+        else:
+            qualification_requests.begin(turn, type_id, session.worker_id)
+        return _view(turn, _kind(turn, type_id), session.worker_id)
+
+    context = await front.desk.run(act)
+    back = (
+        f"/qualifications/{type_id}"
+        if context["has_test"] and context["status"] == "none"
+        else "/qualifications"
+    )
+    return Page(name="qualification", context=context, location=back)

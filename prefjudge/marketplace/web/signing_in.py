@@ -1,0 +1,132 @@
+"""Signing in and out."""
+
+import asyncio
+
+from starlette.requests import Request
+
+from prefjudge.marketplace import sessions
+from prefjudge.marketplace.market import Turn
+from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.sessions import Session
+from prefjudge.marketplace.web.doors import remembered_fields
+from prefjudge.marketplace.web.front import Front
+from prefjudge.marketplace.web.pages import Page
+
+
+async def show_sign_in(front: Front, request: Request) -> Page:
+    """Show the form."""
+    query = request.query_params
+    context = {
+        "invite": query.get("invite", ""),
+        "next": _local(query.get("next", "")),
+        "error": "",
+        "suggested": "",
+    }
+    return Page(name="signin", context=context)
+
+
+async def sign_in(front: Front, request: Request) -> Page:
+    """Open a session for who has an invitation, or a name and its password."""
+    fields = await remembered_fields(request)
+    who = f"{request.client.host if request.client else ''}|{fields.get('name', '')}"
+    now = front.market.clock()
+    if front.patience.exhausted(who, now):
+        return _again(fields, "Too many wrong tries. Wait a minute.", "too_many_tries", 429)
+    try:
+        secret, session = await _open(front, fields)
+    except Refusal as refusal:
+        front.patience.failed(who, now)
+        return _again(fields, refusal.message, refusal.code, 401)
+    return Page(
+        name="signin",
+        context={"worker_id": session.worker_id, "name": session.name, "csrf": session.csrf},
+        location=_local(fields.get("next", "")),
+        cookies={front.cookie("worker"): secret},
+    )
+
+
+async def _open(front: Front, fields: dict[str, str]) -> tuple[str, Session]:
+    worker_id: str | None = None
+    if not fields.get("invite"):
+        worker_id = await _by_password(front, fields.get("name", "").strip(), fields.get("password", ""))
+
+    def act(turn: Turn) -> tuple[str, Session]:
+        secret = sessions.open_session(turn, worker_id or sessions.read_invite(turn, fields["invite"]))
+        session = sessions.find_session(turn, secret)
+        assert session is not None, "it was just opened"
+        return secret, session
+
+    return await front.desk.run(act)
+
+
+async def _by_password(front: Front, name: str, password: str) -> str:
+    worker_id, kept = await front.desk.run(lambda turn: sessions.password_of(turn, name), write=False)
+    # off the loop and outside a turn: a password is slow to check on purpose
+    right = await asyncio.get_running_loop().run_in_executor(None, sessions.matches, password, kept)
+    if worker_id is None or not right:
+        raise Refusal("wrong_password", "The name or the password is wrong.", 401)
+    return worker_id
+
+
+def _again(fields: dict[str, str], error: str, code: str, status: int) -> Page:
+    context = {
+        "invite": "",
+        "next": _local(fields.get("next", "")),
+        "error": error,
+        "code": code,
+        "suggested": fields.get("name", ""),
+    }
+    return Page(name="signin", context=context, status=status)
+
+
+def _local(path: str) -> str:
+    """Return a path of this site: never an address elsewhere."""
+    return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/hits"
+
+
+async def sign_out(front: Front, request: Request, session: Session) -> Page:
+    """Close the session."""
+    name = front.cookie("worker")
+    secret = request.cookies.get(name)
+    await front.desk.run(lambda turn: sessions.close_session(turn, secret))
+    return Page(name="signin", context={"signed_out": True}, location="/signin", cookies={name: None})
+
+
+async def show_account(front: Front, request: Request, session: Session) -> Page:
+    """Show the worker's account."""
+    return Page(name="account", context=await _account(front, session, ""))
+
+
+async def _account(front: Front, session: Session, error: str) -> dict[str, object]:
+    def act(turn: Turn) -> tuple[str, bool]:
+        (row,) = turn.rows(
+            "SELECT locale, password_hash IS NOT NULL FROM workers WHERE worker_id = :id",
+            id=session.worker_id,
+        )
+        return str(row[0]), bool(row[1])
+
+    locale, has_password = await front.desk.run(act, write=False)
+    return {
+        "worker_id": session.worker_id,
+        "name": session.name,
+        "locale": locale,
+        "has_password": has_password,
+        "error": error,
+    }
+
+
+async def set_password(front: Front, request: Request, session: Session) -> Page:
+    """Set the worker's name and password."""
+    fields = await remembered_fields(request)
+    name, password = fields.get("name", "").strip(), fields.get("password", "")
+    if not 1 <= len(name) <= 100 or len(password) < sessions.MIN_PASSWORD:
+        error = f"Give a name, and a password of at least {sessions.MIN_PASSWORD} characters."
+        return Page(name="account", context=await _account(front, session, error), status=400)
+    kept = await asyncio.get_running_loop().run_in_executor(None, sessions.hash_password, password)
+    try:
+        await front.desk.run(lambda turn: sessions.set_password(turn, session.worker_id, name, kept))
+    except Refusal as refusal:
+        return Page(
+            name="account", context=await _account(front, session, refusal.message), status=refusal.status
+        )
+    return Page(name="account", context={"name": name}, location="/account")
