@@ -48,6 +48,13 @@ def restrict(qrels: Qrels, queries: Collection[str]) -> Qrels:
     )
 
 
+def restrict_documents(qrels: Qrels, docs: Collection[str]) -> Qrels:
+    """Return the qrels without the rows of other documents than ``docs``; the judged queries stay."""
+    wanted = set(docs)
+    rows = np.array([doc in wanted for doc in qrels.docs], dtype=bool)[qrels.doc]
+    return replace(qrels, query=qrels.query[rows], doc=qrels.doc[rows], grade=qrels.grade[rows])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRanks:
     """Where one run placed the judged documents: all that a measure needs to know of a run.

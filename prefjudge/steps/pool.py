@@ -9,7 +9,8 @@ import numpy as np
 
 from prefjudge.core.pairs import Pairs, all_pairs
 from prefjudge.core.pools import Pools, QrelsPerQuery, build_pools, sample_queries, select_queries
-from prefjudge.core.runs import Order
+from prefjudge.core.qrels import Qrels, restrict_documents
+from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError, StudyError
 
 if TYPE_CHECKING:
@@ -98,6 +99,9 @@ def pool(
     texts = read_queries(queries, notices=notices) if queries else None
     heads = top(paths, k=depth, order=order, queries=texts, trust=trust, notices=notices)
     judged = read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
+    passages = _passages(collection, heads, judged, notices) if collection else None
+    if judged and passages is not None:
+        judged = restrict_documents(judged, passages)
     pools = build_pools(heads, judged, depth=depth, per_query=qrels_per_query or settings.qrels)
     if texts is not None:
         pools = select_queries(pools, tuple(texts))
@@ -110,9 +114,8 @@ def pool(
     pairs = all_pairs(pools)
     changed = False
     if opened is not None:
-        passages = _passages(collection, pools, notices)
         files = _inputs(paths, heads.runs, {"qrels": qrels, "queries": queries, "collection": collection})
-        changed = _keep(opened, pools, pairs, files, texts or {}, passages)
+        changed = _keep(opened, pools, pairs, files, texts or {}, passages or {})
     if out is not None:
         _write(out, pools)
     return PoolResult(
@@ -173,18 +176,38 @@ def _sampled(pools: Pools, study: "Study | None", count: int | None, min_size: i
         raise InputError(str(error), "Ask for a smaller sample, a smaller size or more depth.") from None
 
 
-def _passages(collection: Path | None, pools: Pools, notices: list["Notice"]) -> dict[str, str]:
+def _passages(collection: Path, heads: Heads, qrels: Qrels | None, notices: list["Notice"]) -> dict[str, str]:
+    """Return the texts of the runs' top documents and of the qrels'.
+
+    A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
+
+    Raises
+    ------
+    InputError
+        The collection lacks a document of a run.
+    """
+    from prefjudge.formats.problems import Notice
     from prefjudge.formats.texts import read_texts
 
-    if collection is None:
-        return {}
-    wanted = [pools.docs[code] for code in np.unique(pools.doc)]
-    found = read_texts(collection, wanted, notices=notices)
-    missing = [doc for doc in wanted if doc not in found]
+    of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
+    relevant = np.unique(qrels.doc[qrels.grade >= 1]) if qrels else np.empty(0, dtype=np.int32)
+    of_qrels = [qrels.docs[code] for code in relevant] if qrels else []
+    found = read_texts(collection, dict.fromkeys([*of_runs, *of_qrels]), notices=notices)
+    missing = [doc for doc in of_runs if doc not in found]
     if missing:
         raise InputError(
-            f"{collection} lacks {len(missing)} of the {len(wanted)} pooled passages, such as {missing[0]!r}",
+            f"{collection} lacks {len(missing)} of the runs' {len(of_runs)} top passages, "
+            f"such as {missing[0]!r}",
             "Is it the collection that the runs were made from?",
+        )
+    unknown = [doc for doc in of_qrels if doc not in found]
+    if unknown:
+        notices.append(
+            Notice(
+                where=str(collection),
+                what=f"lacks {len(unknown)} of the {len(of_qrels)} relevant documents of the qrels, such as "
+                f"{unknown[0]!r}: they cannot be shown and do not enter the pool",
+            )
         )
     return found
 
@@ -242,7 +265,12 @@ def _keep(
         if not same:
             save_pools(db, pools, pairs, votes, inputs)
         pooled = {pools.queries[code] for code in np.unique(pools.query)}
-        save_texts(db, {key: text for key, text in queries.items() if key in pooled}, passages)
+        documents = {pools.docs[code] for code in np.unique(pools.doc)}
+        save_texts(
+            db,
+            {key: text for key, text in queries.items() if key in pooled},
+            {key: text for key, text in passages.items() if key in documents},
+        )
     return not same
 
 
