@@ -83,14 +83,14 @@ def wins(block: Tournaments, weights: Weights, among: Flags | None = None) -> Fl
     )
 
 
-def best(block: Tournaments, score: Floats) -> Flags:
-    """Return which candidates have their query's highest score, shape (n_candidates,)."""
+def best(block: Tournaments, score: Floats, *, within: float = 0.0) -> Flags:
+    """Return which candidates have their query's highest score, up to ``within``, shape (n_candidates,)."""
     sizes = block.sizes
     if not score.size:
         return np.zeros(0, dtype=bool)
     filled = np.flatnonzero(sizes)
     highest = np.maximum.reduceat(score, block.start[filled])
-    leaders: Flags = score == np.repeat(highest, sizes[filled])
+    leaders: Flags = score >= np.repeat(highest - within, sizes[filled])
     return leaders
 
 

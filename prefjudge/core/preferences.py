@@ -14,7 +14,7 @@ from prefjudge.core.matrices import reachable, vote_matrices
 from prefjudge.core.pairs import Pairs
 from prefjudge.core.pools import Pools
 from prefjudge.core.qrels import Qrels
-from prefjudge.core.rules import RULES
+from prefjudge.core.rules import find_rule
 from prefjudge.core.runs import Codes
 from prefjudge.core.tournament import BLOCK_ROWS, Index, Tournaments, tournaments
 
@@ -222,16 +222,15 @@ def resolve_all(
     ValueError
         A rule has no such name.
     """
-    for name in (*rules, *((sparse_rule,) if sparse_rule else ())):
-        if name not in RULES:
-            raise ValueError(f"no rule {name!r}: choose from {', '.join(RULES)}")
+    names = dict.fromkeys((*rules, *((sparse_rule,) if sparse_rule else ())))
+    found = {name: find_rule(name, judgments, pools=pools, ties=ties, strengths=strengths) for name in names}
     weights = Weights(ties=0.5 if ties == "half" else 0.0, strengths=strengths)
     parts: dict[str, list[_Part]] = {rule: [] for rule in rules}
     for block in tournaments(judgments, pools=pools, asked=asked, block_rows=block_rows):
         won, comparisons = wins(block, weights), block.comparisons()
-        fallback = RULES[sparse_rule](block, weights, won) if sparse_rule else None
+        fallback = found[sparse_rule](block, weights, won) if sparse_rule else None
         for rule in parts:
-            standing = RULES[rule](block, weights, won)
+            standing = found[rule](block, weights, won)
             parts[rule].append(
                 _resolve_block(
                     block, standing, standing if rule == "unbeaten" else fallback, won, comparisons

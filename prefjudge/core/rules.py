@@ -1,10 +1,16 @@
 """Rules: every way to resolve a tournament, by its name."""
 
+from typing import Literal
+
+from prefjudge.core.bradley_terry import bradley_terry
 from prefjudge.core.counting import Rule, most_wins, shallow_pooling
+from prefjudge.core.judgments import Judgments
 from prefjudge.core.kemeny import kemeny
 from prefjudge.core.majority import copeland, on_matrices, schulze, shallow_pooling_pairs, smith, unbeaten
+from prefjudge.core.noisy_bradley_terry import noisy_rule
+from prefjudge.core.pools import Pools
 
-RULES: dict[str, Rule] = {
+_BY_QUERY: dict[str, Rule] = {
     "shallow-pooling": shallow_pooling,
     "shallow-pooling-pairs": on_matrices(shallow_pooling_pairs),
     "most-wins": most_wins,
@@ -13,5 +19,37 @@ RULES: dict[str, Rule] = {
     "smith": on_matrices(smith),
     "schulze": on_matrices(schulze),
     "kemeny": on_matrices(kemeny),
+    "bradley-terry": bradley_terry,
 }
-"""The first is the default."""
+NOISY = "noisy-bradley-terry"
+RULES: tuple[str, ...] = (*_BY_QUERY, NOISY)
+"""The names of the rules; the first is the default."""
+
+
+def find_rule(
+    name: str,
+    judgments: Judgments,
+    *,
+    pools: Pools | None = None,
+    ties: Literal["ignore", "half"] = "ignore",
+    strengths: bool = False,
+) -> Rule:
+    """Return the rule of that name.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`RULES`.
+    judgments, pools, ties, strengths
+        What is to be resolved: ``noisy-bradley-terry`` learns the workers from all queries together.
+
+    Raises
+    ------
+    ValueError
+        There is no such rule.
+    """
+    if name == NOISY:
+        return noisy_rule(judgments, pools=pools, ties=ties, strengths=strengths)
+    if name not in _BY_QUERY:
+        raise ValueError(f"no rule {name!r}: choose from {', '.join(RULES)}")
+    return _BY_QUERY[name]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
@@ -62,3 +63,31 @@ def pools_of(members: Mapping[str, str]) -> Pools:
         source_row=nothing,
         source=nothing,
     )
+
+
+def simulated_judgments(
+    queries: int, size: int, *, votes: int, scale: float, seed: int
+) -> tuple[Judgments, NDArray[np.bool_]]:
+    """Judge every pair under a Bradley-Terry model; return the judgments and who is truly the best.
+
+    The truth has one row per candidate, grouped by query.
+    """
+    rng = np.random.default_rng(seed)
+    strength = rng.normal(0, scale, (queries, size))
+    a, b = (np.repeat(side, votes) for side in np.triu_indices(size, 1))
+    chance = 1 / (1 + np.exp(strength[:, b] - strength[:, a]))
+    choice = np.where(rng.random(chance.shape) < chance, 1, -1).astype(np.int8).ravel()
+    query = np.repeat(np.arange(queries), a.size)
+    best = np.zeros((queries, size), dtype=bool)
+    best[np.arange(queries), strength.argmax(axis=1)] = True
+    return Judgments(
+        queries=tuple(f"q{i}" for i in range(queries)),
+        docs=tuple(f"d{i:06}" for i in range(queries * size)),
+        workers=(),
+        query=query.astype(np.int32),
+        left=(query * size + np.tile(a, queries)).astype(np.int32),
+        right=(query * size + np.tile(b, queries)).astype(np.int32),
+        choice=choice,
+        strength=np.ones(choice.size, dtype=np.int8),
+        worker=np.full(choice.size, -1, dtype=np.int32),
+    ), best.ravel()

@@ -112,7 +112,7 @@ def test_a_candidate_who_beats_all_wins_under_every_rule(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_names_and_order_do_not_matter(rule: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
