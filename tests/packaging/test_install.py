@@ -1,0 +1,110 @@
+"""A wheel and an editable install give a working command that finds its templates and configs."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import prefjudge
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = "Scripts" if os.name == "nt" else "bin"
+NO_INDEX = (
+    "No matching distribution found",
+    "Could not find a version",
+    "error sending request",
+    "dns error",
+    "Failed to fetch",
+)
+FIND = """
+from prefjudge.resources import resource_dir
+for name, pattern in (("hit_templates", "*.html"), ("configs", "*.toml")):
+    print(len(list(resource_dir(name).glob(pattern))))
+"""
+
+
+def run(*command: object, cwd: Path) -> str:
+    ours = ("PYTHON", "VIRTUAL_ENV", "COV_")
+    environment = {key: text for key, text in os.environ.items() if not key.startswith(ours)}
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    said = done.stdout + done.stderr
+    if done.returncode and any(sign in said for sign in NO_INDEX):
+        pytest.skip(f"no package index is reachable: {said.strip().splitlines()[-1]}")
+    assert done.returncode == 0, f"{command}\n{said}"
+    return done.stdout
+
+
+def uv() -> str | None:
+    return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the files that git knows, so that nothing which only this checkout has can help."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("this is not a git checkout: there is no list of the project's files")
+    copy = tmp_path_factory.mktemp("checkout")
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
+    for name in listed.splitlines():
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    return copy
+
+
+def environment(folder: Path) -> Path:
+    """Make a fresh virtual environment and return its Python."""
+    if program := uv():
+        run(program, "venv", "--quiet", "--python", sys.executable, folder, cwd=folder.parent)
+    else:
+        run(sys.executable, "-m", "venv", folder, cwd=folder.parent)
+    return folder / BIN / ("python.exe" if os.name == "nt" else "python")
+
+
+def install(python: Path, *what: object) -> None:
+    if program := uv():
+        run(program, "pip", "install", "--quiet", "--python", python, *what, cwd=python.parent)
+    else:
+        run(
+            python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what, cwd=python.parent
+        )
+
+
+def build_wheel(project: Path, out: Path) -> Path:
+    if program := uv():
+        run(program, "build", "--quiet", "--wheel", "--out-dir", out, project, cwd=out)
+    else:
+        run(
+            sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", out, project, cwd=out
+        )
+    (wheel,) = out.glob("prefjudge-*.whl")
+    return wheel
+
+
+@pytest.mark.parametrize("kind", ["wheel", "editable"])
+def test_a_fresh_install_works(kind: str, project: Path, tmp_path: Path) -> None:
+    python = environment(tmp_path / "venv")
+    if kind == "wheel":
+        install(python, build_wheel(project, tmp_path))
+    else:
+        install(python, "-e", project)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    version = run(python.parent / "prefjudge", "--version", cwd=elsewhere)
+    assert prefjudge.__version__ in version
+    templates, configs = run(python, "-c", FIND, cwd=elsewhere).split()
+    assert int(templates) >= 1
+    assert int(configs) >= 2
+    demo = run(
+        python, "-c", "import prefjudge.demo; print(prefjudge.demo.__path__[0])", cwd=elsewhere
+    ).strip()
+    assert sorted(path.name for path in Path(demo).glob("*.t*")) == [
+        "collection.tsv", "gold.tsv", "qrels.txt", "queries.tsv", "truth.tsv",
+    ]  # fmt: skip
+    assert len(list((Path(demo) / "runs").glob("*.txt"))) == 6
+    assert (kind == "editable") == Path(demo).is_relative_to(project)
