@@ -6,7 +6,7 @@ import numpy as np
 
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboard import Leaderboard
-from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.measures import lower_is_better
 from prefjudge.evaluation.placings import Floats
 
 
@@ -139,4 +139,4 @@ def _name(board: Leaderboard) -> str:
 
 
 def _goodness(board: Leaderboard, scores: Floats) -> Floats:
-    return -scores if Measure.parse(board.measure).lower_is_better else scores
+    return -scores if lower_is_better(board.measure) else scores

@@ -9,7 +9,7 @@ import numpy as np
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.core.runs import Codes, Order, encode
 from prefjudge.evaluation.intervals import Statistic, mean_interval, median_interval
-from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.measures import lower_is_better
 from prefjudge.evaluation.placings import Floats, number_in_group
 
 Interval = Literal["t", "order statistics"]
@@ -109,8 +109,7 @@ def leaderboard(
     """
     interval = mean_interval if statistic == "mean" else median_interval
     centre, low, high = interval(scores.values, confidence)
-    lower_is_better = Measure.parse(scores.measure).lower_is_better
-    badness = centre if lower_is_better else -centre
+    badness = centre if lower_is_better(scores.measure) else -centre
     is_perfect = np.array([run in perfect for run in scores.runs], dtype=bool)
     rivals = np.sort(badness[~is_perfect])
     ranks = np.searchsorted(rivals, badness) + 1

@@ -86,6 +86,15 @@ def _write_parameter(value: Parameter) -> str:
     return f"'{value}'" if isinstance(value, str) else f"{value:g}"
 
 
+def lower_is_better(name: str) -> bool:
+    """Return whether smaller scores are better under the measure of this canonical name.
+
+    Names of preference measures (``ppref@10``) are welcome too: all of those rise with quality.
+    """
+    family = FAMILIES.get(name.partition("@")[0].partition("(")[0])
+    return family is not None and family.lower_is_better
+
+
 def score_matrix(ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure) -> Scores:
     """Score many runs with one measure.
 

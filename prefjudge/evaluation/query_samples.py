@@ -8,7 +8,7 @@ import numpy as np
 from prefjudge.core.qrels import Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.correlation import kendall_tau, tau_ap
-from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.measures import lower_is_better
 from prefjudge.evaluation.placings import Floats
 
 
@@ -82,7 +82,7 @@ def sample_agreement(
     count = len(scores.queries)
     if not 0 < size <= count:
         raise InputError(f"a sample of {size} queries cannot be drawn from {count}")
-    sign = -1.0 if Measure.parse(scores.measure).lower_is_better else 1.0
+    sign = -1.0 if lower_is_better(scores.measure) else 1.0
     whole = sign * scores.values.mean(axis=0)
     order = np.sign(whole[:, None] - whole[None, :])
     tau, tau_top, same = np.empty(samples), np.empty(samples), 0

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.measures import lower_is_better
 from prefjudge.evaluation.significance import Significance
 
 
@@ -44,7 +44,7 @@ def standings(significance: Significance) -> tuple[Standing, ...]:
         One for each run, in order of its mean; equal means stand in order of the run tag.
     """
     count = len(significance.runs)
-    sign = -1.0 if Measure.parse(significance.measure).lower_is_better else 1.0
+    sign = -1.0 if lower_is_better(significance.measure) else 1.0
     lead = np.zeros((count, count))
     lead[significance.a, significance.b] = sign * significance.difference
     lead -= lead.T

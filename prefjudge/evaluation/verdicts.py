@@ -65,7 +65,8 @@ class Verdicts:
 
 def pair_key(query: Integers, a: Integers, b: Integers, width: int) -> Integers:
     """Return one number for a query and an unordered pair of documents."""
-    return (query * width + np.minimum(a, b)) * width + np.maximum(a, b)
+    key: Integers = (query * width + np.minimum(a, b)) * width + np.maximum(a, b)
+    return key
 
 
 def verdicts(judgments: Judgments, queries: Sequence[str], docs: Sequence[str]) -> Verdicts:

@@ -123,7 +123,7 @@ def win_ratios(
         Adds the perfect ranking, whose top passage is the qrel: of the highest grade, and the first in the
         file among equals, as in section 3.1.
     queries : collection of str, optional
-        Look at these queries only.
+        Look at these queries only; by default at those with a judgment.
     count : {'majority', 'votes'}
         One outcome a query, or every vote by itself.
 
@@ -137,7 +137,12 @@ def win_ratios(
     Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 4.2 and Table 4. Ties in the table's
     sense (the same top passage) do not enter the ratio.
     """
-    names, docs, tops, runs = _top_documents(heads, qrels, queries)
+    asked = (
+        {judgments.queries[query] for query in np.unique(judgments.query)}
+        if queries is None
+        else set(queries)
+    )
+    names, docs, tops, runs = _top_documents(heads, qrels, asked)
     if len(runs) < 2:
         raise InputError(
             "win ratios compare runs, and there is only one", "Give at least two runs, or a run and qrels."
@@ -176,11 +181,10 @@ def win_ratios(
 
 
 def _top_documents(
-    heads: Heads, qrels: Qrels | None, queries: Collection[str] | None
+    heads: Heads, qrels: Qrels | None, asked: set[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...], Integers, tuple[str, ...]]:
     """Return the queries, the documents, the top document of each query and run (-1: none), and the runs."""
     names = [*heads.queries, *(qrels.queries if qrels else ())]
-    asked = set(names) if queries is None else set(queries)
     chosen = tuple(name for name in dict.fromkeys(names) if name in asked)
     docs = tuple(dict.fromkeys([*heads.docs, *(qrels.docs if qrels else ())]))
     columns = []
