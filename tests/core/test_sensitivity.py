@@ -1,0 +1,61 @@
+"""Sensitivity: what changes when a rule, a tie, a worker or a run is taken away."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from prefjudge.core.qrels import Qrels
+from prefjudge.core.sensitivity import Kind, Variation, assess_sensitivity
+from tests.core.tables import judgments_of, pools_of
+
+
+def by_name(variations: tuple[Variation, ...]) -> dict[str, Variation]:
+    return {f"{one.kind.value} {one.name}": one for one in variations}
+
+
+VOTES = (
+    "q a b a x", "q a b b y", "q a b b x", "q a c a x", "q a c a y", "q a c a z", "q b c b z",
+    "ring a b a x", "ring b c b y", "ring c a c y",
+    "pair a b a z",
+)  # fmt: skip
+
+
+def test_each_change_is_counted_by_what_it_does() -> None:
+    found = by_name(assess_sensitivity(judgments_of(*VOTES), rules=("shallow-pooling-pairs", "smith")))
+    # q: a has 4 votes, b 3; pair by pair b beats both.
+    pairs = found["rule shallow-pooling-pairs"]
+    assert (pairs.resolved, pairs.changed, pairs.changed_share) == (3, 1, pytest.approx(1 / 3))
+    assert found["ties first doc_id"].changed == 1
+    # Without y, the ring has lost two pairs and, unjudged, its winners; a still wins q.
+    without_y = found["worker y"]
+    assert (without_y.resolved, without_y.changed, without_y.lost, without_y.gained) == (2, 0, 1, 0)
+    assert all(np.isnan(one.correlation) for one in found.values())
+    assert not [name for name in found if name.startswith("run")]
+
+
+def test_a_run_takes_along_only_what_it_alone_brought() -> None:
+    pools = pools_of({"q": "abc", "pair": "ab"})
+    pools = replace(
+        pools,
+        sources=("one", "two"),
+        source_row=np.array([0, 1, 1, 2, 3, 4], dtype=np.int32),
+        source=np.array([0, 0, 1, 1, 1, 1], dtype=np.int32),
+    )
+    found = by_name(assess_sensitivity(judgments_of(*VOTES), pools=pools))
+    assert (found["run one"].resolved, found["run one"].changed) == (2, 1)  # without a, b is the best of q
+    # Without c, a and b have one and two votes; pair is empty.
+    assert (found["run two"].resolved, found["run two"].changed, found["run two"].lost) == (1, 1, 1)
+
+
+def test_runs_are_compared_under_the_qrels_before_and_after() -> None:
+    seen = []
+
+    def compare(before: Qrels, after: Qrels) -> float:
+        seen.append((before.doc.size, after.doc.size))
+        return 0.5
+
+    found = assess_sensitivity(judgments_of(*VOTES), compare_runs=compare)
+    assert {one.correlation for one in found} == {0.5}
+    assert [one.kind for one in found[:2]] == [Kind.TIES, Kind.TIES]
+    assert seen[0] == (5, 3)
