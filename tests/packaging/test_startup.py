@@ -1,0 +1,45 @@
+"""What only looks starts at once: heavy libraries wait for the verb that needs them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# pydantic is not among them: typer itself loads it to read a parameter.
+HEAVY = (
+    "boto3", "botocore", "defusedxml", "isal", "jinja2", "networkx", "numpy", "pandas", "psycopg",
+    "scipy", "starlette", "urllib3", "uvicorn", "zstandard",
+)  # fmt: skip
+LOADED = """
+import runpy, sys
+sys.argv = ["prefjudge", *{arguments!r}]
+try:
+    runpy.run_module("prefjudge.cli.app", run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
+print("LOADED", *sorted({{name.partition(".")[0] for name in sys.modules}} & set({heavy!r})))
+"""
+
+
+def loaded(arguments: list[str], cwd: Path) -> list[str]:
+    """Return the heavy libraries that a verb loads."""
+    code = LOADED.format(arguments=arguments, heavy=HEAVY)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return next(line.split()[1:] for line in done.stdout.splitlines() if line.startswith("LOADED"))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["score", "--help"], ["pool", "--help"]])
+def test_words_load_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    assert loaded(arguments, tmp_path) == []
+
+
+def test_status_loads_nothing_heavy(tmp_path: Path) -> None:
+    runs = str(ROOT / "prefjudge" / "demo" / "runs" / "*.txt")
+    assert "numpy" in loaded(["pool", "--runs", runs], tmp_path)  # the yardstick works
+    loaded(["init", "study"], tmp_path)
+    assert loaded(["status", "study"], tmp_path) == []
