@@ -192,7 +192,7 @@ def _pooled_ranks(a: _Ladder, b: _Ladder) -> tuple[dict[str, Column], dict[str, 
 def _dot(x: Counts, y: Counts) -> Column:
     """Return the column-wise products of two tables of counts, exactly."""
     wide = x.shape[0] > 1 << 14
-    exact = np.einsum("gs,gs->s", x, y, dtype=np.int64 if wide else np.int32)
+    exact: NDArray[np.integer] = np.einsum("gs,gs->s", x, y, dtype=np.int64 if wide else np.int32)
     return exact.astype(np.float64)
 
 

@@ -1,0 +1,254 @@
+"""Findings: what an audit of a leaderboard has to say, rule by rule."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import StrEnum
+
+import numpy as np
+
+from prefjudge.evaluation.likeness import RunLikeness, description_likeness
+from prefjudge.evaluation.submissions import TYPES, Standing, Submission
+from prefjudge.evaluation.teams import Team, is_anonymous
+
+
+class Rule(StrEnum):
+    """What a finding is about."""
+
+    FREQUENCY = "frequency"
+    """More submissions of a team than the rule allows in any period."""
+    SIBLINGS = "siblings"
+    """Two submissions of a team that hardly differ, within one period."""
+    TWINS = "twins"
+    """Two runs with nearly the same results, whoever submitted them."""
+    EMBARGO = "embargo"
+    """An anonymous entry that is older than the embargo allows."""
+    ALIAS = "alias"
+    """A team that appears under several names."""
+    GAP = "public against held-out"
+    """A score that falls from public to held-out queries unlike the others."""
+    RECORD = "record"
+    """The mark of the best of its day is missing or wrong."""
+    METADATA = "metadata"
+    """A field that is missing, doubled or misspelt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something to look at. A finding is a reason to ask, not a verdict.
+
+    Attributes
+    ----------
+    rule : Rule
+    team : str
+        Empty where no single team is meant.
+    submissions : tuple of str
+        Which entries it is about.
+    value : float or None
+        The number behind it: submissions in the period, likeness, days, or the gap.
+    words : str
+        What was found, in one sentence.
+    """
+
+    rule: Rule
+    team: str
+    submissions: tuple[str, ...]
+    value: float | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a leaderboard asks of its participants.
+
+    Attributes
+    ----------
+    limit, days : int
+        At most so many submissions of a team in any period of so many days.
+    since : datetime.date or None
+        When the rule came into force.
+    embargo_months : int
+        How long an entry may stay anonymous.
+    alike : float
+        From which likeness on, 0 to 1, two descriptions or runs count as nearly the same.
+    """
+
+    limit: int = 2
+    days: int = 30
+    since: date | None = None
+    embargo_months: int = 9
+    alike: float = 0.9
+
+
+def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Iterable[Finding]:
+    """Yield each run of overlapping periods with too many submissions as one finding."""
+    period = timedelta(days=rules.days)
+    for team, entries in by_team.items():
+        flagged: list[tuple[int, int]] = []
+        for start, entry in enumerate(entries):
+            stop = start
+            while stop < len(entries) and entries[stop].date < entry.date + period:
+                stop += 1
+            if stop - start > rules.limit:
+                if flagged and start < flagged[-1][1]:
+                    flagged[-1] = (flagged[-1][0], max(stop, flagged[-1][1]))
+                else:
+                    flagged.append((start, stop))
+        for start, stop in flagged:
+            part = entries[start:stop]
+            worst = max(sum(one.date <= other.date < one.date + period for other in part) for one in part)
+            yield Finding(
+                rule=Rule.FREQUENCY,
+                team=team,
+                submissions=tuple(entry.name for entry in part),
+                value=float(worst),
+                words=f"{team} made {worst} submissions within {rules.days} days, {rules.limit} are allowed "
+                f"({part[0].date} to {part[-1].date})",
+            )
+
+
+def siblings(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Iterable[Finding]:
+    """Yield pairs of a team's submissions within one period whose descriptions are nearly alike."""
+    for team, entries in by_team.items():
+        for place, one in enumerate(entries):
+            for other in entries[place + 1 :]:
+                if other.date >= one.date + timedelta(days=rules.days):
+                    break
+                likeness = description_likeness(one.description, other.description)
+                if likeness >= rules.alike:
+                    yield Finding(
+                        rule=Rule.SIBLINGS,
+                        team=team,
+                        submissions=(one.name, other.name),
+                        value=likeness,
+                        words=f"{team} described two submissions within {rules.days} days nearly alike: "
+                        f"{one.description!r} and {other.description!r}",
+                    )
+
+
+def twins(pairs: Iterable[RunLikeness], team_of: Mapping[str, str], rules: Rules) -> Iterable[Finding]:
+    """Yield pairs of runs that return nearly the same documents."""
+    for pair in pairs:
+        if pair.overlap < rules.alike:
+            continue
+        teams = {team_of.get(pair.a, ""), team_of.get(pair.b, "")}
+        if pair.identical:
+            words = "return the same documents in the same places"
+        else:
+            words = (
+                f"share {100 * pair.overlap:.1f} % of their top documents, "
+                f"and the first one on {100 * pair.same_top:.1f} % of the queries"
+            )
+        yield Finding(
+            rule=Rule.TWINS,
+            team=teams.pop() if len(teams) == 1 else "",
+            submissions=(pair.a, pair.b),
+            value=pair.overlap,
+            words=f"{pair.a} and {pair.b} {words}",
+        )
+
+
+def embargoes(entries: Iterable[Submission], day: date, rules: Rules) -> Iterable[Finding]:
+    """Yield anonymous entries whose embargo is over."""
+    for entry in entries:
+        last = add_months(entry.date, rules.embargo_months) - timedelta(days=1)
+        if is_anonymous(entry.team) and day > last:
+            yield Finding(
+                rule=Rule.EMBARGO,
+                team="",
+                submissions=(entry.name,),
+                value=float((day - last).days),
+                words=f"{entry.name} is still anonymous {(day - last).days:,} days after its embargo of "
+                f"{rules.embargo_months} months ended on {last}",
+            )
+
+
+def add_months(day: date, months: int) -> date:
+    """Return the same day some months later, or the last day of that month where it is shorter."""
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    following = date(year + (month == 11), (month + 1) % 12 + 1, 1)
+    return date(year, month + 1, min(day.day, (following - timedelta(days=1)).day))
+
+
+def gaps(standings: Sequence[Standing]) -> Iterable[Finding]:
+    """Yield falls beyond 3.5 robust standard deviations (median and median absolute deviation)."""
+    gaps = np.array([row.public - row.held_out for row in standings])
+    if gaps.size < 5:
+        return
+    usual = float(np.median(gaps))
+    spread = 1.4826 * float(np.median(np.abs(gaps - usual)))
+    for row, gap in zip(standings, gaps.tolist(), strict=True):
+        if gap - usual > 3.5 * max(spread, 1e-9):
+            yield Finding(
+                rule=Rule.GAP,
+                team=row.team,
+                submissions=(row.submission,),
+                value=gap,
+                words=f"{row.submission} scores {row.public:.3f} on the public and {row.held_out:.3f} on the "
+                f"held-out queries: a fall of {gap:.3f} where {usual:.3f} is usual",
+            )
+
+
+def names(teams: Iterable[Team]) -> Iterable[Finding]:
+    """Yield teams that appear under several names."""
+    for team in teams:
+        if len(team.names) > 1:
+            yield Finding(
+                rule=Rule.ALIAS,
+                team=team.name,
+                submissions=team.submissions,
+                value=float(len(team.names)),
+                words=f"{team.name} appears under {len(team.names)} names, because of "
+                f"{', '.join(team.evidence)}: {'; '.join(team.names)}",
+            )
+
+
+def marks(entries: Sequence[Submission], records: Sequence[Submission]) -> Iterable[Finding]:
+    """Yield entries whose mark as the best of its day is missing or wrong, where there are marks at all."""
+    if not any(entry.record for entry in entries):
+        return
+    for entry in entries:
+        if entry.record != (entry in records):
+            verb = (
+                "is marked as the best of its day but an earlier one scores as well"
+                if entry.record
+                else ("beat all earlier ones and is not marked")
+            )
+            yield Finding(
+                rule=Rule.RECORD,
+                team=entry.team,
+                submissions=(entry.name,),
+                value=entry.held_out,
+                words=f"{entry.name} {verb} ({entry.held_out if entry.held_out is not None else 'no score'})",
+            )
+
+
+def metadata(entries: Sequence[Submission]) -> Iterable[Finding]:
+    """Yield fields that are missing, doubled or misspelt."""
+
+    def finding(entry: Submission, words: str) -> Finding:
+        return Finding(
+            rule=Rule.METADATA, team=entry.team, submissions=(entry.name,), value=None, words=words
+        )
+
+    without = [entry for entry in entries if not entry.submission_id]
+    if without:
+        yield Finding(
+            rule=Rule.METADATA,
+            team="",
+            submissions=tuple(entry.name for entry in without),
+            value=float(len(without)),
+            words=f"{len(without)} submissions have no id",
+        )
+    seen: dict[str, int] = {}
+    for entry in entries:
+        number = entry.submission_id
+        if number and number in seen:
+            yield finding(entry, f"{number} is the id of lines {seen[number]} and {entry.line}")
+        seen.setdefault(number, entry.line)
+        if number[:8].isdigit() and number[:8] != f"{entry.date:%Y%m%d}":
+            yield finding(entry, f"{number} is dated {entry.date}")
+        if entry.type and entry.type not in TYPES:
+            yield finding(entry, f"{entry.name} has the type {entry.type!r}; known are {' and '.join(TYPES)}")
+        if entry.held_out is None:
+            yield finding(entry, f"{entry.name} has no held-out score")

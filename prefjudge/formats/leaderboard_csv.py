@@ -1,0 +1,115 @@
+"""Leaderboard files: the CSV that the MS MARCO leaderboards are made of, in either layout.
+
+The passage leaderboard has columns ``eval`` and ``dev``, the document leaderboard ``MRR@100 (Eval)`` and
+``MRR@100 (Dev)``, in another order; the column of marks has no name.
+"""
+
+import csv
+import re
+from datetime import date
+from io import StringIO
+from pathlib import Path
+
+from prefjudge.errors import InputError
+from prefjudge.evaluation.submissions import BASELINE, RECORD, Submission
+
+_LIMIT = 20
+_SCORE = re.compile(r"^(?:.*\()?(dev|eval)\)?$")
+
+
+def read_leaderboard(path: str | Path) -> tuple[Submission, ...]:
+    """Read the entries of a leaderboard CSV, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        The file is missing or no UTF-8 CSV, a column is missing, or dates and scores cannot be read.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no {path}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text", "Save it as UTF-8.") from error
+    lines = csv.reader(StringIO(text, newline=""))
+    header = next(lines, [])
+    column = _columns(path, header)
+    found: list[Submission] = []
+    problems: list[str] = []
+    last = lines.line_num
+    for cells in lines:
+        number, last = last + 1, lines.line_num
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(header):
+            problems.append(f"{path}:{number}: {len(cells)} cells for {len(header)} columns")
+            continue
+        row = {name: cells[place].strip() for name, place in column.items()}
+        wrong = [f"{path}:{number}:{column[name] + 1}: {what}" for name, what in _wrong(row)]
+        problems += wrong
+        if not wrong:
+            found.append(_entry(number, row))
+    if problems:
+        raise InputError(
+            f"{path} has entries that cannot be read",
+            "Dates are yyyy/mm/dd and scores are numbers; empty scores are fine.",
+            problems[:_LIMIT],
+        )
+    if not found:
+        raise InputError(f"{path} has no entries", "It needs a header line and one line for each submission.")
+    return tuple(found)
+
+
+def _columns(path: str | Path, header: list[str]) -> dict[str, int]:
+    place: dict[str, int] = {}
+    for number, title in enumerate(header):
+        name = title.strip().casefold()
+        score = _SCORE.match(name)
+        place.setdefault(score.group(1) if score else name or "mark", number)
+    missing = [name for name in ("date", "team", "description", "eval") if name not in place]
+    if missing:
+        raise InputError(
+            f"{path}:1: the header lacks {', '.join(missing)}: {','.join(header)!r}",
+            "The columns of a leaderboard are: id, date, description, team, paper, code, type, eval, dev.",
+        )
+    return place
+
+
+def _wrong(row: dict[str, str]) -> list[tuple[str, str]]:
+    wrong = []
+    if _date(row["date"]) is None:
+        wrong.append(("date", f"not a date: {row['date']!r}"))
+    for name in ("dev", "eval"):
+        if name in row and row[name] and _number(row[name]) is None:
+            wrong.append((name, f"not a score: {row[name]!r}"))
+    return wrong
+
+
+def _entry(line: int, row: dict[str, str]) -> Submission:
+    day = _date(row["date"])
+    assert day is not None, "checked before"
+    mark = row.get("mark", "")
+    return Submission(
+        line=line,
+        submission_id=row.get("id", ""),
+        date=day,
+        team=row["team"],
+        description=row["description"],
+        type=row.get("type", ""),
+        public=_number(row.get("dev", "")),
+        held_out=_number(row["eval"]),
+        baseline=BASELINE in mark,
+        record=RECORD in mark,
+    )
+
+
+def _date(text: str) -> date | None:
+    parts = re.fullmatch(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})", text)
+    try:
+        return date(*(int(part) for part in parts.groups())) if parts else None
+    except ValueError:
+        return None
+
+
+def _number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text) else None

@@ -1,0 +1,283 @@
+from dataclasses import replace
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefjudge.core.runs import Heads, Order
+from prefjudge.evaluation.audit import Audit, audit
+from prefjudge.evaluation.findings import Finding, Rule, Rules, add_months
+from prefjudge.evaluation.likeness import description_likeness, run_likeness
+from prefjudge.evaluation.submissions import Submission
+from prefjudge.evaluation.teams import ANONYMOUS, resolve_teams
+
+
+def entry(number: str, team: str = "Team A", **fields: object) -> Submission:
+    day = date(int(number[:4]), int(number[4:6]), int(number[6:8]))
+    values: dict[str, object] = {
+        "line": 2,
+        "submission_id": number,
+        "date": day,
+        "team": team,
+        "description": number,
+        "type": "full ranking",
+        "public": 0.4,
+        "held_out": 0.35,
+    }
+    return Submission(**{**values, **fields})  # type: ignore[arg-type]
+
+
+def found(result: Audit, rule: Rule) -> list[Finding]:
+    return [finding for finding in result.findings if finding.rule is rule]
+
+
+def test_two_in_thirty_days_are_allowed_and_three_are_not() -> None:
+    three = audit([entry("20210101-one"), entry("20210115-two"), entry("20210130-three")])
+    (finding,) = found(three, Rule.FREQUENCY)
+    assert finding.value == 3
+    assert (
+        found(audit([entry("20210101-one"), entry("20210130-two"), entry("20210201-three")]), Rule.FREQUENCY)
+        == []
+    )
+    assert found(audit([entry("20210101-one"), entry("20210102-two")]), Rule.FREQUENCY) == []
+
+
+def test_the_first_and_the_thirty_first_day_are_not_one_period() -> None:
+    entries = [entry("20210101-one"), entry("20210115-two"), entry("20210131-three")]
+    assert found(audit(entries), Rule.FREQUENCY) == []
+    (finding,) = found(audit(entries, rules=Rules(days=31)), Rule.FREQUENCY)
+    assert finding.submissions == ("20210101-one", "20210115-two", "20210131-three")
+
+
+@given(st.lists(st.integers(0, 200), min_size=1, max_size=15), st.integers(1, 3), st.integers(1, 60))
+def test_frequency_findings_cover_every_crowded_period_and_no_other(
+    days: list[int], limit: int, length: int
+) -> None:
+    start = date(2021, 1, 1)
+    entries = [
+        entry(f"{start + timedelta(days=day):%Y%m%d}-n{place}x", line=place) for place, day in enumerate(days)
+    ]
+    result = audit(entries, rules=Rules(limit=limit, days=length))
+    flagged = {name for finding in found(result, Rule.FREQUENCY) for name in finding.submissions}
+    crowded = set()
+    for one in entries:
+        period = [other for other in entries if one.date <= other.date < one.date + timedelta(days=length)]
+        if len(period) > limit:
+            crowded |= {other.name for other in period}
+    assert flagged == crowded
+    for finding in found(result, Rule.FREQUENCY):
+        assert finding.value is not None
+        assert finding.value > limit
+
+
+def test_baselines_anonymous_entries_and_times_before_the_rule_are_not_counted() -> None:
+    crowd = ["20210101-one", "20210102-two", "20210103-three"]
+    assert found(audit([entry(name, baseline=True) for name in crowd]), Rule.FREQUENCY) == []
+    assert found(audit([entry(name, "anonymous") for name in crowd]), Rule.FREQUENCY) == []
+    assert (
+        found(audit([entry(name) for name in crowd], rules=Rules(since=date(2021, 1, 2))), Rule.FREQUENCY)
+        == []
+    )
+    assert len(found(audit([entry(name) for name in crowd]), Rule.FREQUENCY)) == 1
+
+
+def test_nearly_the_same_description_is_reported_within_the_period_only() -> None:
+    near = audit(
+        [
+            entry("20210101-one", description="BERT base (v1) / traditional"),
+            entry("20210110-two", description="BERT base (v2) / traditional"),
+            entry("20210301-three", description="BERT base (v3) / traditional"),
+            entry("20210302-four", description="ColBERT end-to-end"),
+        ]
+    )
+    (finding,) = found(near, Rule.SIBLINGS)
+    assert finding.submissions == ("20210101-one", "20210110-two")
+    assert finding.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("DANCE MaxP + BERT MaxP", "DANCE MaxP + BERT MaxP v1", True),
+        ("HARP (single model)", "HARP (ensemble)", True),
+        ("BERT base", "ColBERT", False),
+        ("v1", "v2", False),
+        ("", "", True),
+        ("模型", "模型", True),
+    ],
+)
+def test_descriptions(one: str, other: str, alike: bool) -> None:
+    assert (description_likeness(one, other) >= 0.9) is alike
+    assert description_likeness(one, other) == description_likeness(other, one)
+
+
+def test_an_embargo_ends_the_day_before_the_same_day_nine_months_on() -> None:
+    secret = entry("20201101-x", "Anonymous")
+    assert found(audit([secret], as_of=date(2021, 7, 31)), Rule.EMBARGO) == []
+    (finding,) = found(audit([secret], as_of=date(2021, 8, 1)), Rule.EMBARGO)
+    assert finding.value == 1
+    assert "2021-07-31" in finding.words
+    assert found(audit([entry("20201101-x")], as_of=date(2030, 1, 1)), Rule.EMBARGO) == []
+
+
+@pytest.mark.parametrize(
+    ("day", "months", "later"),
+    [
+        (date(2020, 11, 1), 9, date(2021, 8, 1)),
+        (date(2020, 5, 31), 9, date(2021, 2, 28)),
+        (date(2019, 5, 31), 9, date(2020, 2, 29)),
+        (date(2020, 12, 31), 12, date(2021, 12, 31)),
+        (date(2020, 3, 31), 9, date(2020, 12, 31)),
+    ],
+)
+def test_months_are_added_as_people_do(day: date, months: int, later: date) -> None:
+    assert add_months(day, months) == later
+
+
+def test_names_that_share_a_person_or_an_id_are_one_team() -> None:
+    teams = resolve_teams(
+        [
+            ("20210101-abc", "Ada Lovelace and Mary Shelley - University of Somewhere"),
+            ("20210201-abc", "Some Lab"),
+            ("20210301-q", "Ada Lovelace*"),
+            ("20210401-r", "Grace Hopper - University of Somewhere"),
+            ("20210501-s", "anonymous"),
+            ("20210601-t", "Anonymous"),
+        ]
+    )
+    by_name = {team.name: team for team in teams}
+    ada = by_name["Ada Lovelace and Mary Shelley - University of Somewhere"]
+    assert ada.submissions == ("20210101-abc", "20210201-abc", "20210301-q")
+    assert ada.names[1:] == ("Some Lab", "Ada Lovelace*")
+    assert ada.evidence == ("ids that end in -abc", "Ada Lovelace in both")
+    assert by_name["Grace Hopper - University of Somewhere"].evidence == ()
+    assert by_name[ANONYMOUS].submissions == ("20210501-s", "20210601-t")
+
+
+def test_merging_can_be_switched_off_and_aliases_given() -> None:
+    entries = [
+        ("20210101-abc", "Ada Lovelace"),
+        ("20210201-abc", "Ada Lovelace, Lab"),
+        ("20210301-z", "A.L."),
+    ]
+    assert len(resolve_teams(entries, merge=False)) == 3
+    (team, other) = resolve_teams(entries, merge=False, aliases={"A.L.": "Ada Lovelace"})
+    assert team.name == "Ada Lovelace"
+    assert team.names == ("Ada Lovelace", "A.L.")
+    assert team.evidence == ("the aliases given",)
+    assert other.submissions == ("20210201-abc",)
+
+
+def test_a_score_that_falls_unlike_the_others_is_reported() -> None:
+    usual = [
+        entry(f"2021010{day}-run{day}x", public=0.4 + day / 100, held_out=0.35 + day / 100)
+        for day in range(1, 9)
+    ]
+    odd = entry("20210109-odd", public=0.42, held_out=0.15)
+    result = audit([*usual, odd])
+    (finding,) = found(result, Rule.GAP)
+    assert finding.submissions == ("20210109-odd",)
+    assert finding.value == pytest.approx(0.27)
+    (standing,) = [row for row in result.standings if row.submission == "20210109-odd"]
+    assert (standing.public_rank, standing.held_out_rank, standing.shift) == (8, 9, -1)
+    assert found(audit(usual), Rule.GAP) == []
+    assert audit(usual).tau == pytest.approx(1.0)
+
+
+def test_records_are_those_that_beat_all_earlier_ones() -> None:
+    result = audit(
+        [
+            entry("20210101-base", held_out=0.3, baseline=True),
+            entry("20210102-low", held_out=0.2, record=True),
+            entry("20210103-first", held_out=0.31, record=True),
+            entry("20210104-equal", held_out=0.31),
+            entry("20210105-second", held_out=0.4),
+        ]
+    )
+    assert result.records == ("20210103-first", "20210105-second")
+    assert {finding.submissions[0] for finding in found(result, Rule.RECORD)} == {
+        "20210102-low",
+        "20210105-second",
+    }
+    assert result.shared_scores == 2
+
+
+def test_metadata_is_checked() -> None:
+    result = audit(
+        [
+            entry("20210101-one"),
+            entry("20210101-one", line=9),
+            entry("20210102-two", type="reraking"),
+            entry("20210103-three", date=date(2021, 3, 1)),
+            entry("20210104-four", held_out=None),
+            entry("20210105-five", submission_id="", line=7),
+        ]
+    )
+    words = " / ".join(finding.words for finding in found(result, Rule.METADATA))
+    for expected in (
+        "1 submissions have no id",
+        "lines 2 and 9",
+        "'reraking'",
+        "dated 2021-03-01",
+        "no held-out score",
+    ):
+        assert expected in words
+    assert result.submissions == 6
+
+
+def heads(tops: dict[str, dict[str, list[str]]]) -> Heads:
+    runs = tuple(tops)
+    queries = tuple(dict.fromkeys(query for run in tops.values() for query in run))
+    docs = tuple(dict.fromkeys(doc for run in tops.values() for ranked in run.values() for doc in ranked))
+    rows = [
+        (runs.index(run), queries.index(query), docs.index(doc), place)
+        for run in runs
+        for query in queries
+        for place, doc in enumerate(tops[run].get(query, []), 1)
+    ]
+    run, query, doc, position = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
+    return Heads(
+        runs=runs,
+        queries=queries,
+        docs=docs,
+        run=run,
+        query=query,
+        doc=doc,
+        position=position,
+        score=-position.astype(np.float64),
+        order=Order.SCORE,
+    )
+
+
+def test_runs_are_compared_by_their_top_documents() -> None:
+    same = {"q1": ["a", "b"], "q2": ["c", "d"]}
+    swapped = {"q1": ["b", "a"], "q2": ["c", "e"]}
+    lone = {"q1": ["x", "y"]}
+    pairs = run_likeness(heads({"A": same, "B": dict(same), "C": swapped, "D": lone}))
+    assert [(pair.a, pair.b) for pair in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
+    assert (pairs[0].overlap, pairs[0].same_top, pairs[0].identical) == (1.0, 1.0, True)
+    assert (pairs[1].overlap, pairs[1].same_top, pairs[1].identical) == (0.75, 0.5, False)
+
+
+def test_a_query_that_one_run_misses_counts_as_different() -> None:
+    (pair,) = run_likeness(heads({"A": {"q1": ["a"], "q2": ["b"]}, "B": {"q1": ["a"]}}))
+    assert (pair.overlap, pair.same_top, pair.identical) == (0.5, 0.5, False)
+
+
+def test_twins_name_the_team_where_it_is_one() -> None:
+    runs = {"20210101-one": {"q1": ["a"]}, "20210401-two": {"q1": ["a"]}}
+    result = audit([entry("20210101-one"), entry("20210401-two")], heads=heads(runs))
+    (finding,) = found(result, Rule.TWINS)
+    assert finding.team == "Team A"
+    assert "same documents" in finding.words
+    other = audit([entry("20210101-one"), entry("20210401-two", "Team B")], heads=heads(runs))
+    assert found(other, Rule.TWINS)[0].team == ""
+
+
+@given(st.permutations(range(6)))
+def test_the_order_of_the_file_does_not_matter(order: list[int]) -> None:
+    entries = [entry(f"2021010{day + 1}-run{day}x", line=day, public=0.3 + day / 40) for day in range(6)]
+    entries = [replace(one, held_out=0.2 + place / 50) for place, one in enumerate(entries)]
+    assert audit([entries[place] for place in order]) == audit(entries)
