@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import typer
 
-from prefjudge.errors import InputError, PrefjudgeError
+from prefjudge.errors import InputError, NotFinished, PrefjudgeError
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -55,7 +55,10 @@ def notice(notices: tuple[str, ...], limit: int = 8) -> None:
 
 def complain(error: PrefjudgeError) -> None:
     """Print an error and what to do about it on stderr."""
-    typer.secho(f"error: {error.message}", fg="red", err=True)
+    if isinstance(error, NotFinished):
+        say(f"not finished: {error.message}")
+    else:
+        typer.secho(f"error: {error.message}", fg="red", err=True)
     if error.hint:
         typer.secho(f"  {error.hint}", err=True)
 

@@ -122,33 +122,41 @@ class _Collection:
     def _visit(self, hit: StudyHit) -> None:
         """Take in what is new of one HIT; extend it by the assignments that were dropped whole."""
         fetched = self._crowd.fetch(hit.hit_id or "")
+        self._take(hit, [found for found in fetched.assignments if found.assignment_id not in self._known])
         for found in fetched.assignments:
-            if found.assignment_id not in self._known:
-                self._take(hit, found)
             if found.status == "Submitted":
                 self._crowd.review(found.assignment_id, approve=True)
-            self._decide(found)
+        self._decide(fetched.assignments)
         if self._extend(hit, fetched):
             return
         if not fetched.open:
             with self._study.transaction() as db:
                 save_status(db, hit.hit_key, HitStatus.CLOSED)
 
-    def _take(self, hit: StudyHit, found: "FetchedAssignment") -> None:
-        checked = self._check(hit, found)
+    def _take(self, hit: StudyHit, fresh: Sequence["FetchedAssignment"]) -> None:
+        """Append new assignments to the log."""
+        checked = [self._check(hit, found) for found in fresh]
+        if not checked:
+            return
         with self._study.transaction() as db:
-            save_assignment(db, checked, judge="person", phase=f"batch {hit.batch}")
-        self._known[found.assignment_id] = None
-        self._collected += 1
-        if checked.verdict != KEPT:
-            self._reasons[checked.verdict] += 1
+            for assignment in checked:
+                save_assignment(db, assignment, judge="person", phase=f"batch {hit.batch}")
+        self._known |= dict.fromkeys(assignment.assignment_id for assignment in checked)
+        self._collected += len(checked)
+        self._reasons.update(assignment.verdict for assignment in checked if assignment.verdict != KEPT)
 
-    def _decide(self, found: "FetchedAssignment") -> None:
-        decision = "approved" if found.status == "Submitted" else found.status.lower()
-        if self._known[found.assignment_id] != decision:
+    def _decide(self, assignments: Sequence["FetchedAssignment"]) -> None:
+        """Record what was decided of assignments, here or by the marketplace's own delay."""
+        decisions = {
+            found.assignment_id: "approved" if found.status == "Submitted" else found.status.lower()
+            for found in assignments
+        }
+        news = {name: now for name, now in decisions.items() if self._known[name] != now}
+        if news:
             with self._study.transaction() as db:
-                save_decision(db, found.assignment_id, decision)
-            self._known[found.assignment_id] = decision
+                for name, now in news.items():
+                    save_decision(db, name, now)
+            self._known |= news
 
     def _check(self, hit: StudyHit, found: "FetchedAssignment") -> StudyAssignment:
         from prefjudge.crowd.answers import read_answers

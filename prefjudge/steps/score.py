@@ -1,4 +1,4 @@
-"""Scores runs under one or more qrels, and says how far the leaderboards agree."""
+"""Scores runs under one or more qrels, and says how far the leaderboards agree and what they rest on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,16 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
-    from prefjudge.core.qrels import JudgedRanks, Qrels
+    from prefjudge.core.judgments import Judgments
+    from prefjudge.core.pools import Pools
+    from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
+    from prefjudge.engines.health import RunHealth
     from prefjudge.evaluation.correlation import RankCorrelation
-    from prefjudge.evaluation.leaderboard import Leaderboard
+    from prefjudge.evaluation.intervals import Statistic
+    from prefjudge.evaluation.leave_one_out import LeftOut
     from prefjudge.evaluation.measures import Measure
+    from prefjudge.evaluation.pair_agreement import PairAgreement
+    from prefjudge.evaluation.preference_measures import PreferenceMeasure
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
-    from prefjudge.study.study import Study
+    from prefjudge.render.boards import Board
+    from prefjudge.steps.labels import Sources
+    from prefjudge.steps.provenance import InputDigest
 
 LEADERBOARD_FILE = "leaderboard.csv"
 WIN_RATIO_FILE = "winratio.csv"
@@ -24,13 +32,22 @@ WIN_RATIO_FILE = "winratio.csv"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreResult:
-    """The leaderboards, a correlation for each two of the same measure, and the win ratios of a study."""
+    """Leaderboards and what was asked for beside them.
 
-    leaderboards: tuple["Leaderboard", ...]
+    ``boards`` has one entry for each measure and label set: the leaderboard with tiers, rank intervals, tie
+    sensitivity and the scores of every query. ``tau`` compares each two boards of one measure. What needs
+    judgments or was not asked for is None or empty.
+    """
+
+    boards: tuple["Board", ...]
     tau: tuple["RankCorrelation", ...]
     winratio: "WinRatios | None"
+    pair_agreement: tuple["PairAgreement", ...]
+    left_out: tuple["LeftOut", ...]
+    health: tuple["RunHealth", ...]
     provenance: dict[str, str]
-    out: str | None
+    inputs: tuple["InputDigest", ...]
+    out: tuple[str, ...]
     notices: tuple[str, ...]
 
 
@@ -40,7 +57,12 @@ def score(
     runs: Sequence[str | Path] = (),
     qrels: Sequence[str] = (),
     measure: Sequence[str] = (),
+    judgments: Path | None = None,
     order: Order | None = None,
+    statistic: "Statistic" = "mean",
+    per_query: bool = False,
+    health: bool = False,
+    leave_one_out: bool = False,
     out: Path | None = None,
 ) -> ScoreResult:
     """Score runs under the original and the preference qrels.
@@ -50,148 +72,229 @@ def score(
     study : Path, optional
         The study: its runs, its original qrels and its preference qrels, over the queries that it has judged.
     runs : sequence of paths or patterns
-        The run files (without a study).
+        The run files; with a study, further ones.
     qrels : sequence of str
-        The qrels, each a file or ``NAME=FILE``. Given two or more, each run board of the later ones shows
-        what a perfect ranking under the first would score.
+        The qrels, each a file or ``NAME=FILE``. Each board under the later ones shows what a perfect ranking
+        under the first would score.
     measure : sequence of str
-        The measures; RR@10 by default.
+        The measures; RR@10 by default. ``ppref@10``, ``wpref``, ``PGC`` and their kin need judgments.
+    judgments : Path, optional
+        Side-by-side judgments: adds win ratios and each run's agreement with the preferences.
     order : Order, optional
         What ranks a document higher.
+    statistic : {'mean', 'median'}
+        What orders the runs.
+    per_query : bool
+        Write the score of each query under each run as well, beside ``out``.
+    health : bool
+        Report each run's health.
+    leave_one_out : bool
+        Rebuild the preference qrels without the passages that only one run contributed, for each run.
     out : Path, optional
-        Write every row of every board as CSV; ``leaderboard.csv`` in the study by default.
+        Write every row of every board: CSV, JSON, Markdown or LaTeX by the suffix; ``leaderboard.csv`` in the
+        study by default.
 
     Raises
     ------
     InputError
-        A file cannot be read, or a measure is unknown.
+        A file cannot be read, a measure is unknown, or judgments are needed.
     StudyError
         The study is not resolved yet.
     """
-    from prefjudge.engines.files import judged
     from prefjudge.evaluation.correlation import correlate
-    from prefjudge.evaluation.measures import Measure
-    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.labels import gather
+    from prefjudge.steps.provenance import digesting
 
+    if study is None and not (runs and (qrels or judgments)):
+        raise InputError(
+            "score takes a study, or --runs and --qrels",
+            "For instance: prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE",
+        )
     notices: list[Notice] = []
-    opened, sets, paths = _sources(study, runs, qrels, notices)
-    wanted = [Measure.parse(text) for text in measure or (opened.config.measures if opened else ("RR@10",))]
+    found = gather(study, runs=runs, qrels=qrels, judgments=judgments, notices=notices)
+    by_labels, by_pairs = _measures(measure, found)
+    opened = found.study
     order = order or (opened.config.pool.order if opened else Order.SCORE)
-    boards = tuple(
-        board
-        for labels in sets
-        for board in _boards(judged(paths, labels, order=order, notices=notices), labels, sets[0], wanted)
-    )
-    winratio = _win_ratios(opened, paths, sets[0], order, notices) if opened else None
-    result = ScoreResult(
-        leaderboards=boards,
-        tau=tuple(correlate(a, b) for a, b in combinations(boards, 2) if a.measure == b.measure),
-        winratio=winratio,
-        provenance=_provenance(paths, sets, order),
-        out=str(out or (opened.folder / LEADERBOARD_FILE if opened else "")) or None,
-        notices=tuple(dict.fromkeys(map(str, notices))),
-    )
-    _write(result, opened)
+    with digesting(found.files) as digests:
+        boards = _label_boards(found, by_labels, order, statistic, notices)
+        pair_boards, agreement = _pair_boards(found, by_pairs, order, statistic, notices)
+        boards += pair_boards
+        result = ScoreResult(
+            boards=tuple(boards),
+            tau=tuple(
+                correlate(a.leaderboard, b.leaderboard)
+                for a, b in combinations(boards, 2)
+                if a.leaderboard.measure == b.leaderboard.measure
+            ),
+            winratio=_win_ratios(found, order, notices),
+            pair_agreement=agreement,
+            left_out=_left_out(found, by_labels[0], order, notices) if leave_one_out and by_labels else (),
+            health=_health(found, order) if health else (),
+            provenance=_provenance(found, order),
+            inputs=digests(),
+            out=_targets(out, opened.folder if opened else None, per_query),
+            notices=tuple(dict.fromkeys(map(str, notices))),
+        )
+    _write(result, found)
     return result
 
 
-def _sources(
-    study: Path | None, runs: Sequence[str | Path], qrels: Sequence[str], notices: list["Notice"]
-) -> tuple["Study | None", list["Qrels"], tuple[Path, ...]]:
-    """Return the study, the label sets and the run files."""
-    from prefjudge.formats.qrels import read_qrels
-    from prefjudge.steps.pool import expand
+def _measures(texts: Sequence[str], found: "Sources") -> tuple[list["Measure"], list["PreferenceMeasure"]]:
+    """Return the measures by kind: those that need labels, and those that need judged pairs."""
+    from prefjudge.evaluation.measures import Measure
+    from prefjudge.evaluation.preference_measures import PreferenceMeasure, is_preference_measure
 
-    if study is None:
-        if not runs or not qrels:
-            raise InputError(
-                "score takes a study, or --runs and --qrels",
-                "For instance: prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE",
-            )
-        named = [_named(text) for text in qrels]
-        return None, [read_qrels(path, name=name, notices=notices) for name, path in named], expand(runs)
-    from prefjudge.study.study import Study
-
-    opened = Study(study)
-    sets, files = _of_study(opened, notices)
-    sets += [read_qrels(path, name=name, notices=notices) for name, path in map(_named, qrels)]
-    return opened, sets, (*files, *(expand(runs) if runs else ()))
+    texts = texts or (found.study.config.measures if found.study else ("RR@10",))
+    by_pairs = [PreferenceMeasure.parse(text) for text in texts if is_preference_measure(text)]
+    by_labels = [Measure.parse(text) for text in texts if not is_preference_measure(text)]
+    if by_pairs and found.judgments is None:
+        raise InputError(f"{by_pairs[0]} is computed from judgments", "Add --judgments FILE.")
+    return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
 
 
-def _named(text: str) -> tuple[str | None, Path]:
-    """Split ``NAME=FILE``; a file whose own name has a ``=`` is given as it is."""
-    name, separator, path = text.partition("=")
-    return (name, Path(path)) if separator and not Path(text).exists() else (None, Path(text))
-
-
-def _of_study(study: "Study", notices: list["Notice"]) -> tuple[list["Qrels"], list[Path]]:
-    """Return a study's label sets, restricted to the queries that it judges, and its runs."""
-    from prefjudge.core.qrels import restrict
-    from prefjudge.formats.qrels import read_qrels
-    from prefjudge.steps.resolve import PREFERENCE_NAME, QRELS_FILE
-    from prefjudge.study.pooling import load_inputs, load_pools
-
-    with study.transaction(write=False) as db:
-        inputs, pools = load_inputs(db), load_pools(db)
-    path = study.folder / QRELS_FILE
-    if not path.is_file():
-        raise StudyError("the study has no preference qrels yet", f"Run: prefjudge resolve {study.folder}")
-    original = [
-        restrict(read_qrels(found.path, name=found.name, notices=notices), pools.queries)
-        for found in inputs
-        if found.kind == "qrels"
-    ]
-    preference = read_qrels(path, name=PREFERENCE_NAME, notices=notices)
-    return [*original, preference], [Path(found.path) for found in inputs if found.kind == "run"]
-
-
-def _boards(
-    ranks: Sequence["JudgedRanks"], labels: "Qrels", first: "Qrels", measures: Sequence["Measure"]
-) -> list["Leaderboard"]:
-    """Return a board for each measure; under later labels it shows the perfect ranking under the first."""
-    from prefjudge.evaluation.leaderboard import leaderboard, perfect_ranks
+def _label_boards(
+    found: "Sources",
+    measures: Sequence["Measure"],
+    order: Order,
+    statistic: "Statistic",
+    notices: list["Notice"],
+) -> list["Board"]:
+    """Return a board for each label set and measure; under later labels with the perfect ranking of the first."""
+    from prefjudge.engines.files import judged
+    from prefjudge.evaluation.leaderboard import perfect_ranks
     from prefjudge.evaluation.measures import score_matrix
+    from prefjudge.evaluation.tie_sensitivity import tie_sensitivity
 
-    bar = [] if labels is first else [perfect_ranks(first, labels, order=ranks[0].order)]
-    return [
-        leaderboard(score_matrix([*ranks, *bar], labels, measure), perfect=[found.run for found in bar])
-        for measure in measures
-    ]
+    boards = []
+    for labels in found.qrels:
+        ranks = judged(found.runs, labels, order=order, notices=notices)
+        bars = [] if labels is found.qrels[0] else [perfect_ranks(found.qrels[0], labels, order=order)]
+        for measure in measures:
+            scores = score_matrix([*ranks, *bars], labels, measure)
+            ties = tie_sensitivity(ranks, labels, measure)
+            boards.append(_board(scores, statistic, [bar.run for bar in bars], ties))
+    return boards
 
 
-def _win_ratios(
-    study: "Study", paths: Sequence[Path], qrels: "Qrels", order: Order, notices: list["Notice"]
-) -> "WinRatios":
+def _board(
+    scores: "Scores", statistic: "Statistic", perfect: Sequence[str] = (), ties: Sequence[object] = ()
+) -> "Board":
+    import numpy as np
+
+    from prefjudge.evaluation.leaderboard import leaderboard
+    from prefjudge.evaluation.measures import only_runs
+    from prefjudge.evaluation.significance import compare_runs
+    from prefjudge.evaluation.tiers import standings
+    from prefjudge.render.boards import Board
+
+    ranked = only_runs(scores, [run for run in scores.runs if run not in perfect])
+    several = len(ranked.runs) > 1 and len(ranked.queries) > 1
+    # the t test draws nothing, so that tiers need no seed
+    firm = standings(compare_runs(ranked, test="t", rng=np.random.default_rng(0))) if several else ()
+    return Board(
+        leaderboard=leaderboard(scores, statistic=statistic, perfect=perfect),
+        standings=firm,
+        ties=tuple(ties),  # type: ignore[arg-type]
+        scores=scores,
+    )
+
+
+def _pair_boards(
+    found: "Sources",
+    measures: Sequence["PreferenceMeasure"],
+    order: Order,
+    statistic: "Statistic",
+    notices: list["Notice"],
+) -> tuple[list["Board"], tuple["PairAgreement", ...]]:
+    """Return a board for each preference measure, and how each run agrees with the preferences."""
+    from prefjudge.engines.files import judged
+    from prefjudge.evaluation.compared import compared_pairs
+    from prefjudge.evaluation.pair_agreement import pair_agreement
+    from prefjudge.evaluation.preference_measures import preference_matrix
+
+    if found.judgments is None or not len(found.judgments):
+        return [], ()
+    pairs = compared_pairs(found.judgments)
+    ranks = judged(found.runs, pairs.documents, order=order, notices=notices)
+    boards = [_board(preference_matrix(ranks, pairs, measure), statistic) for measure in measures]
+    return boards, pair_agreement(ranks, pairs)
+
+
+def _win_ratios(found: "Sources", order: Order, notices: list["Notice"]) -> "WinRatios | None":
     from prefjudge.engines.files import top
     from prefjudge.evaluation.winratio import win_ratios
-    from prefjudge.study.assignments import load_judgments
-    from prefjudge.study.pooling import load_pools
+    from prefjudge.steps.resolve import PREFERENCE_NAME
 
-    with study.transaction(write=False) as db:
-        log, queries = load_judgments(db), load_pools(db).queries
-    return win_ratios(log, top(paths, k=1, order=order, notices=notices), qrels, queries=queries)
+    official = next((labels for labels in found.qrels if labels.name != PREFERENCE_NAME), None)
+    if found.judgments is None or len(found.runs) + (official is not None) < 2:
+        return None
+    heads = top(found.runs, k=1, order=order, notices=notices)
+    queries = found.pools.queries if found.pools else None
+    return win_ratios(found.judgments, heads, official, queries=queries)
 
 
-def _provenance(paths: Sequence[Path], qrels: Sequence["Qrels"], order: Order) -> dict[str, str]:
+def _left_out(
+    found: "Sources", measure: "Measure", order: Order, notices: list["Notice"]
+) -> tuple["LeftOut", ...]:
+    from prefjudge.core.pools import build_pools
+    from prefjudge.core.preferences import resolve, to_qrels
+    from prefjudge.engines.files import judged, top
+    from prefjudge.evaluation.leave_one_out import leave_one_out, pooled_documents
+
+    if found.judgments is None:
+        raise InputError("leaving runs out rebuilds the preference qrels from judgments", "Add --judgments FILE.")
+    rule = found.study.config.rule if found.study else "shallow-pooling"
+
+    def rebuild(votes: "Judgments", pools: "Pools") -> "Qrels":
+        return to_qrels(resolve(votes, rule=rule, pools=pools))
+
+    pools = found.pools
+    if pools is None:
+        first = found.qrels[0] if found.qrels else None
+        pools = build_pools(top(found.runs, k=1, order=order, notices=notices), first)
+    ranks: list[JudgedRanks] = judged(found.runs, pooled_documents(pools), order=order, notices=notices)
+    return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
+
+
+def _health(found: "Sources", order: Order) -> tuple["RunHealth", ...]:
+    from prefjudge.engines.health import health
+
+    first = found.qrels[0] if found.qrels else None
+    expected = first.queries if first else None
+    return tuple(health(path, first, expected, order=order) for path in found.runs)
+
+
+def _provenance(found: "Sources", order: Order) -> dict[str, str]:
     from prefjudge import __version__
 
     return {
         "prefjudge": __version__,
         "order": str(order),
-        "runs": str(len(paths)),
-        **{f"queries under {labels.name}": str(len(labels.queries)) for labels in qrels},
+        "runs": str(len(found.runs)),
+        **{f"queries under {labels.name}": str(len(labels.queries)) for labels in found.qrels},
     }
 
 
-def _write(result: ScoreResult, study: "Study | None") -> None:
-    from prefjudge.formats.atomic import atomic_write
-    from prefjudge.render.leaderboard_tables import scores_table
-    from prefjudge.render.tables import to_csv
+def _targets(out: Path | None, folder: Path | None, per_query: bool) -> tuple[str, ...]:
+    """Return the files to write: the boards, and the scores of each query beside them."""
+    target = out or (folder / LEADERBOARD_FILE if folder else None)
+    if target is None:
+        return ()
+    beside = (target.with_name(f"{target.stem}.per-query{target.suffix}"),) if per_query else ()
+    return tuple(map(str, (target, *beside)))
+
+
+def _write(result: ScoreResult, found: "Sources") -> None:
+    from prefjudge.formats.atomic import write_text
+    from prefjudge.render.leaderboard_tables import per_query_table, scores_table
+    from prefjudge.render.tables import render_table, to_csv
     from prefjudge.render.winratio_tables import winratio_matrix
 
-    if result.out:
-        with atomic_write(Path(result.out)) as file:
-            file.write(to_csv(scores_table(result.leaderboards)).encode())
-    if study and result.winratio:
-        with atomic_write(study.folder / WIN_RATIO_FILE) as file:
-            file.write(to_csv(winratio_matrix(result.winratio)).encode())
+    tables = (
+        lambda: scores_table([board.leaderboard for board in result.boards], provenance=result.provenance),
+        lambda: per_query_table([board.scores for board in result.boards], provenance=result.provenance),
+    )
+    for path, table in zip(result.out, tables, strict=False):
+        write_text(path, render_table(table(), Path(path).suffix))
+    if found.study and result.winratio:
+        write_text(found.study.folder / WIN_RATIO_FILE, to_csv(winratio_matrix(result.winratio)))

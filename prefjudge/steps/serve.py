@@ -51,7 +51,7 @@ def serve(
     ready : callable, optional
         Called once it answers.
     """
-    from prefjudge.marketplace import server
+    from prefjudge.marketplace.server import serve as run
 
     folder = Study(study).folder if study else Path()
     url = store or _store_url(folder)
@@ -66,7 +66,7 @@ def serve(
             ready(door)
 
     try:
-        server.serve(url, host=host, port=port, public=public, ready=announce)
+        run(url, host=host, port=port, public=public, ready=announce)
     finally:
         if study:
             (folder / _RUNNING_FILE).unlink(missing_ok=True)
@@ -105,9 +105,9 @@ def open_door(study: Study, target: str = "sandbox") -> Iterator[Door]:
         _pin(study, target, _identity(running.endpoint))
         yield running
         return
-    from prefjudge.marketplace import server
+    from prefjudge.marketplace.server import start
 
-    market = server.start(_store_url(study.folder), host="127.0.0.1", port=0)
+    market = start(_store_url(study.folder), host="127.0.0.1", port=0)
     try:
         _pin(study, target, _identity(market.endpoint))
         yield _door(market)

@@ -1,0 +1,103 @@
+"""What a scoring step reads: runs, label sets and judgments, from a study or from files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.errors import InputError, StudyError
+
+if TYPE_CHECKING:
+    from prefjudge.core.judgments import Judgments
+    from prefjudge.core.pools import Pools
+    from prefjudge.core.qrels import Qrels
+    from prefjudge.formats.problems import Notice
+    from prefjudge.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The inputs of a scoring step.
+
+    ``files`` names every file with its kind. ``judgments`` and ``pools`` are None where there are none.
+    """
+
+    study: "Study | None"
+    runs: tuple[Path, ...]
+    qrels: "tuple[Qrels, ...]"
+    judgments: "Judgments | None"
+    pools: "Pools | None"
+    files: tuple[tuple[str, Path], ...]
+
+
+def gather(
+    study: Path | None,
+    *,
+    runs: Sequence[str | Path] = (),
+    qrels: Sequence[str] = (),
+    judgments: Path | None = None,
+    notices: list["Notice"],
+) -> Sources:
+    """Read the label sets and judgments, and find the runs; files given beside a study are added to its own.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or two label sets have one name.
+    StudyError
+        The study is not resolved yet.
+    """
+    from prefjudge.formats.judgments import read_judgments
+    from prefjudge.formats.qrels import read_qrels
+    from prefjudge.steps.pool import expand
+
+    named = [_named(text) for text in qrels]
+    paths = expand(runs) if runs else ()
+    sets = [read_qrels(path, name=name, notices=notices) for name, path in named]
+    votes = read_judgments(judgments, notices=notices) if judgments else None
+    extra = [("judgments", judgments)] if judgments else []
+    opened, pools = None, None
+    if study is not None:
+        opened, own_paths, own_sets, own_votes, pools = _of_study(study, notices)
+        paths, sets, votes = (*own_paths, *paths), [*own_sets, *sets], votes or own_votes
+    names = [labels.name for labels in sets]
+    shared = next((name for name in names if names.count(name) > 1), None)
+    if shared is not None:
+        raise InputError(f"two qrels are called {shared!r}", "Name them: --qrels NAME=FILE.")
+    files = [*(("run", path) for path in paths), *(("qrels", path) for _, path in named), *extra]
+    return Sources(
+        study=opened, runs=paths, qrels=tuple(sets), judgments=votes, pools=pools, files=tuple(files)
+    )
+
+
+def _named(text: str) -> tuple[str | None, Path]:
+    """Split ``NAME=FILE``; a file whose own name has a ``=`` is given as it is."""
+    name, separator, path = text.partition("=")
+    return (name, Path(path)) if separator and not Path(text).exists() else (None, Path(text))
+
+
+def _of_study(
+    folder: Path, notices: list["Notice"]
+) -> tuple["Study", tuple[Path, ...], list["Qrels"], "Judgments", "Pools"]:
+    """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools."""
+    from prefjudge.core.qrels import restrict
+    from prefjudge.formats.qrels import read_qrels
+    from prefjudge.steps.resolve import PREFERENCE_NAME, QRELS_FILE
+    from prefjudge.study.assignments import load_judgments
+    from prefjudge.study.pooling import load_inputs, load_pools
+    from prefjudge.study.study import Study
+
+    opened = Study(folder)
+    with opened.transaction(write=False) as db:
+        inputs, pools, votes = load_inputs(db), load_pools(db), load_judgments(db)
+    path = opened.folder / QRELS_FILE
+    if not path.is_file():
+        raise StudyError("the study has no preference qrels yet", f"Run: prefjudge resolve {opened.folder}")
+    original = [
+        restrict(read_qrels(found.path, name=found.name, notices=notices), pools.queries)
+        for found in inputs
+        if found.kind == "qrels"
+    ]
+    preference = read_qrels(path, name=PREFERENCE_NAME, notices=notices)
+    runs = tuple(Path(found.path) for found in inputs if found.kind == "run")
+    return opened, runs, [*original, preference], votes, pools

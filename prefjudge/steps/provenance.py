@@ -1,0 +1,36 @@
+"""Provenance: which files a result was made from, digested while the work goes on."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputDigest:
+    """One input of a result; the digest is empty for what was read from stdin."""
+
+    kind: str
+    path: str
+    digest: str
+
+
+@contextmanager
+def digesting(files: Iterable[tuple[str, Path]]) -> Iterator[Callable[[], tuple[InputDigest, ...]]]:
+    """Digest files on a thread of their own, beside the reading of them; call what is yielded for the result."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from prefjudge.formats.digests import digest
+
+    named = list(files)
+    with ThreadPoolExecutor(1) as thread:
+        running = [None if str(path) == "-" else thread.submit(digest, path) for _, path in named]
+        try:
+            yield lambda: tuple(
+                InputDigest(kind=kind, path=str(path), digest=found.result() if found else "")
+                for (kind, path), found in zip(named, running, strict=True)
+            )
+        finally:
+            for found in running:
+                if found:
+                    found.cancel()

@@ -1,0 +1,58 @@
+"""A small study made of the collection that ships with prefjudge."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pool import PoolResult, pool
+from prefjudge.steps.serve import keep_open
+from prefjudge.study.study import Study
+
+COLLECTION = Path(str(files("prefjudge"))) / "demo"
+
+
+def pool_demo(study: Path) -> PoolResult:
+    return pool(
+        study,
+        runs=[str(COLLECTION / "runs" / "*.txt")],
+        qrels=COLLECTION / "qrels.txt",
+        queries=COLLECTION / "queries.tsv",
+        collection=COLLECTION / "collection.tsv",
+    )
+
+
+@pytest.fixture
+def pooled(tmp_path: Path) -> Path:
+    """A study with its pool and gold pairs, ready to be published."""
+    study = tmp_path / "study"
+    init(study, config="demo", name="trial")
+    pool_demo(study)
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    return study
+
+
+@pytest.fixture
+def served(pooled: Path) -> Iterator[Path]:
+    """The same, its marketplace answering for as long as the test."""
+    with keep_open(pooled):
+        yield pooled
+
+
+def contents(study: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Everything that the store holds, but for its key and the simulated workers' visits."""
+    opened = Study(study)
+    tables = (
+        "settings inputs queries passages pooled pairs gold hits slots intents "
+        "assignments judgments drops barred"
+    )
+    with opened.transaction(write=False) as db:
+        found = {table: sorted(db.execute(f"SELECT * FROM {table}"), key=repr) for table in tables.split()}
+    found["settings"] = [
+        row for row in found["settings"] if not str(row[0]).startswith(("visits:", "secret"))
+    ]
+    opened.close()
+    return found

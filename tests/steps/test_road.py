@@ -1,0 +1,222 @@
+"""The road, step by step, with the marketplace answering over HTTP."""
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.errors import BudgetError, InputError, StudyError
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.steps.collect import CollectResult, collect
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.publish import publish
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.score import score
+from prefjudge.steps.serve import open_door
+from prefjudge.steps.status import status
+from prefjudge.steps.work import work
+from prefjudge.study.study import Study
+from tests.steps.conftest import COLLECTION, contents, pool_demo
+
+TRUTH = COLLECTION / "truth.tsv"
+
+
+def judge_all(study: Path, **options: object) -> CollectResult:
+    """Work and collect until every pair is judged."""
+    for _ in range(20):
+        work(study, **{"workers": 6, "error": 0.0, "truth": TRUTH, **options})  # type: ignore[arg-type]
+        state = collect(study)
+        if state.finished:
+            return state
+    raise AssertionError(f"not finished after twenty rounds: {state}")
+
+
+def kept_votes(study: Path) -> Counter[int]:
+    with Study(study).transaction(write=False) as db:
+        return Counter(
+            pair
+            for (pair,) in db.execute(
+                "SELECT pair_id FROM judgments LEFT JOIN drops USING (judgment_id) WHERE reason IS NULL"
+            )
+        )
+
+
+def test_every_pair_is_judged_by_workers_who_passed_and_careless_work_is_judged_again(served: Path) -> None:
+    publish(served, yes=True)
+    state = judge_all(served, careless=2)
+    with Study(served).transaction(write=False) as db:
+        pairs = [row[0] for row in db.execute("SELECT pair_id FROM pairs")]
+        missed = {row[0] for row in db.execute("SELECT worker_id FROM assignments WHERE gold_missed > 0")}
+        of_missers = db.execute(
+            "SELECT count(*) FROM judgments JOIN assignments USING (assignment_id) LEFT JOIN drops "
+            "USING (judgment_id) WHERE gold_missed > 0 AND reason IS NULL"
+        )[0][0]
+    assert kept_votes(served) == dict.fromkeys(pairs, 1)
+    assert set(state.barred) == missed
+    assert missed, "no careless worker was caught: the seed has lost its point"
+    assert of_missers == 0
+    assert state.dropped_judgments > 0
+
+
+def test_without_error_the_road_ends_at_the_truth(served: Path) -> None:
+    publish(served, yes=True)
+    judge_all(served)
+    result = resolve(served)
+    assert result.statuses["sparse"] == 0
+    utility = {
+        (query, doc): float(value)
+        for query, doc, value in (line.split("\t") for line in TRUTH.read_text().splitlines()[1:])
+    }
+    winners = read_qrels(served / "preference.qrels")
+    with Study(served).transaction(write=False) as db:
+        pooled: dict[str, list[str]] = {}
+        for query, doc in db.execute("SELECT DISTINCT query_id, doc_id FROM pooled"):
+            pooled.setdefault(query, []).append(doc)
+    for query, doc in zip(winners.query.tolist(), winners.doc.tolist(), strict=True):
+        candidates = pooled[winners.queries[query]]
+        best = max(utility[winners.queries[query], candidate] for candidate in candidates)
+        assert utility[winners.queries[query], winners.docs[doc]] == best
+    boards = score(served).leaderboards
+    assert [board.qrels for board in boards] == ["original", "preference"]
+    assert boards[0].rows[0].run != boards[1].rows[0].run
+    assert any(row.perfect for row in boards[1].rows)
+
+
+def test_a_verb_run_twice_changes_nothing_the_second_time(served: Path) -> None:
+    init(served, config="paper2021")
+    assert not pool_demo(served).changed
+    assert gold(served, accept=True, file=COLLECTION / "gold.tsv").accepted == 0
+    publish(served, yes=True)
+    before = contents(served)
+    assert publish(served, yes=True).published == 0
+    assert contents(served) == before
+    judge_all(served, careless=1)
+    before = contents(served)
+    assert collect(served).collected == 0
+    assert contents(served) == before
+    resolve(served)
+    written = (served / "preference.qrels").read_bytes()
+    resolve(served)
+    assert (served / "preference.qrels").read_bytes() == written
+
+
+def test_the_ledger_is_the_marketplaces_to_the_cent(served: Path) -> None:
+    with open_door(Study(served)) as door:
+        crowd = MTurkCrowd(door.endpoint)
+        before = crowd.balance()
+        offer = publish(served, yes=True)
+        assert offer.total == offer.hits * Decimal("2.40")
+        state = judge_all(served, careless=1)
+        answered = status(served).assignments
+        assert Decimal(status(served).committed) == answered * Decimal("2.40")
+        assert before - crowd.balance() == answered * Decimal("2.40")
+        assert state.open == 0
+
+
+def test_a_dry_run_records_nothing(served: Path) -> None:
+    before = contents(served)
+    offer = publish(served, dry_run=True)
+    assert offer.hits == -(-offer.pairs // 10)
+    assert contents(served) == before
+
+
+def test_nobody_is_asked_nothing_is_published(served: Path) -> None:
+    with pytest.raises(StudyError, match="nobody said yes"):
+        publish(served)
+    with pytest.raises(StudyError, match="nobody said yes"):
+        publish(served, confirm=lambda offer: False)
+    assert contents(served)["hits"] == []
+
+
+def test_the_budget_holds_and_the_rest_is_published_when_it_grows(served: Path) -> None:
+    config = served / "study.toml"
+    text = config.read_text()
+    config.write_text(text.replace("budget = 100.00", "budget = 5.00"))
+    with pytest.raises(BudgetError, match=r"would commit \$2.40 on top of \$4.80; the budget is \$5.00"):
+        publish(served, yes=True)
+    assert status(served).hits["open"] == 2
+    config.write_text(text)
+    total = publish(served, yes=True)
+    assert status(served).hits == {"open": total.hits + 2}
+    assert kept_votes(served) == {}
+    judge_all(served)
+    assert set(kept_votes(served).values()) == {1}
+
+
+def test_several_judgments_of_a_pair_come_from_different_workers(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    init(study, config="demo")
+    config = study / "study.toml"
+    text = config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 2")
+    config.write_text(
+        text.replace("[design]", "[design]\noverlap = 0.2\nallow_ties = true\none_pair_per_query = true")
+    )
+    pool_demo(study)
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    publish(study, yes=True)
+    judge_all(study, careless=1, error=0.2)
+    with Study(study).transaction(write=False) as db:
+        wanted = dict(db.execute("SELECT pair_id, votes FROM pairs"))
+        most = db.execute(
+            "SELECT max(n) FROM (SELECT count(*) AS n FROM judgments LEFT JOIN drops USING (judgment_id) "
+            "WHERE reason IS NULL GROUP BY pair_id, worker_id) AS counted"
+        )[0][0]
+    assert Counter(wanted.values())[3] == round(0.2 * len(wanted))
+    assert kept_votes(study) == wanted
+    assert most == 1
+
+
+@pytest.mark.parametrize("temper", ["left", "gold-aware", "quitter", "garbage", "twice", "first", "hasty"])
+def test_whatever_one_worker_does_every_pair_is_judged_once(served: Path, temper: str) -> None:
+    publish(served, yes=True)
+    judge_all(served, temper=[temper])
+    assert set(kept_votes(served).values()) == {1}
+    verdicts = status(served).verdicts
+    if temper in ("left",):
+        assert verdicts["missed a gold pair"] > 0
+    if temper == "garbage":
+        assert any(verdict.startswith("unusable answer") for verdict in verdicts)
+
+
+def test_what_is_missing_is_said_with_the_verb_that_brings_it(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"is not a study\nMake one with: prefjudge init"):
+        status(tmp_path)
+    study = tmp_path / "study"
+    init(study)
+    with pytest.raises(StudyError, match=r"no pairs to judge\nRun: prefjudge pool"):
+        publish(study, yes=True)
+    with pytest.raises(StudyError, match="nothing has been published to sandbox"):
+        collect(study)
+    with pytest.raises(StudyError, match=r"no judgments yet\nRun: prefjudge collect"):
+        resolve(study)
+    with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge resolve"):
+        score(study)
+    pool_demo(study)
+    with pytest.raises(StudyError, match=r"hides 3 gold pairs, and the study has 0\nRun: prefjudge gold"):
+        publish(study, yes=True)
+    with pytest.raises(InputError, match=r"there is no .*gold\.tsv"):
+        gold(study, accept=True)
+    with pytest.raises(StudyError, match="exists and is not a study"):
+        init(tmp_path)
+
+
+def test_gold_is_suggested_for_review_and_only_what_is_left_is_accepted(pooled: Path) -> None:
+    suggested = gold(pooled, suggest=5)
+    lines = Path(suggested.file).read_text().splitlines()
+    assert len(lines) == 1 + suggested.suggested
+    Path(suggested.file).write_text("\n".join(lines[:-1]) + "\n")
+    assert gold(pooled, accept=True).accepted == suggested.suggested - 1
+    Path(suggested.file).write_text("\n".join([lines[0], "q1\t\t\t\t\t", "q2\tx"]) + "\n")
+    with pytest.raises(InputError, match=r"gold\.tsv:2: query, good, bad: empty"):
+        gold(pooled, accept=True)
+
+
+def test_a_published_pool_cannot_be_replaced(served: Path) -> None:
+    from prefjudge.steps.pool import pool
+
+    publish(served, yes=True)
+    with pytest.raises(StudyError, match="HITs for another pool"):
+        pool(served, runs=[str(COLLECTION / "runs" / "*.txt")], depth=2)
