@@ -65,7 +65,8 @@ class Fields:
 
     def ids(self, column: int) -> Tokens:
         """Return a column as tokens."""
-        return Tokens(self.text, self.starts[:, column], self.ends[:, column])
+        starts, ends = self.starts[:, column], self.ends[:, column]
+        return Tokens(self.text, np.ascontiguousarray(starts), np.ascontiguousarray(ends))
 
     def take(self, rows: Places | NDArray[np.bool_] | slice) -> Fields:
         """Return some of the rows."""
@@ -98,11 +99,23 @@ class Tokens:
 
     def words(self, index: int) -> Words:
         """Return bytes ``8 * index`` to ``8 * index + 8`` of each token as a number; zeros beyond its end."""
-        places = self.starts + 8 * index
-        left = np.clip(self.ends - places, 0, 8)
-        if index:  # a token may end long before
-            places = np.minimum(places, len(self.text) - 8)
-        return _loadable(self.text)[places] & _KEEP[left]
+        left = self.ends - self.starts
+        if index == 0:
+            np.minimum(left, 8, out=left)
+            return loadable(self.text)[self.starts] & _KEEP[left]
+        left -= 8 * index
+        np.clip(left, 0, 8, out=left)
+        places = np.minimum(self.starts + 8 * index, len(self.text) - 8)  # a token may end long before
+        return loadable(self.text)[places] & _KEEP[left]
+
+    def changes(self) -> Places:
+        """Return the rows that differ from the row before them."""
+        lengths = self.ends - self.starts
+        new = lengths[1:] != lengths[:-1]
+        for index in range(self.width()):
+            word = self.words(index)
+            new |= word[1:] != word[:-1]
+        return np.flatnonzero(new) + 1
 
     def width(self) -> int:
         """Return the number of words that the longest token takes."""
@@ -123,7 +136,8 @@ def _mixed(word: Words) -> Words:
     return word ^ (word >> np.uint64(29))
 
 
-def _loadable(text: bytes) -> Words:
+def loadable(text: bytes) -> Words:
+    """Return the eight bytes that start at each place of a text."""
     return np.ndarray((len(text) - 7,), "<u8", text, 0, (1,))
 
 
@@ -153,6 +167,19 @@ def _blank(symbols: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return blank
 
 
+def _edges(symbols: NDArray[np.uint8]) -> tuple[Places, Places]:
+    """Return where the fields of a padded block start and end."""
+    blank = _blank(symbols)
+    inner = blank[FRONT - 1 : 1 - _BACK or None]
+    if (inner[1:-1] & inner[:-2]).any():
+        edges = np.flatnonzero(blank[1:] != blank[:-1])
+        edges += 1
+        return edges[0::2], edges[1::2]
+    places = np.flatnonzero(inner[:-1])  # each blank parts two fields
+    places += FRONT - 1
+    return places[:-1] + 1, places[1:]
+
+
 def fields(data: bytes, line: int, columns: int | Callable[[int], int]) -> Fields:
     """Find the fields of whole lines.
 
@@ -167,10 +194,7 @@ def fields(data: bytes, line: int, columns: int | Callable[[int], int]) -> Field
     """
     text = b"\n" * FRONT + data + b"\n" * _BACK
     symbols = np.frombuffer(text, np.uint8)
-    blank = _blank(symbols)
-    edges = np.flatnonzero(blank[1:] != blank[:-1])
-    edges += 1
-    starts, ends = edges[0::2], edges[1::2]
+    starts, ends = _edges(symbols)
     if not starts.size:
         return _no_fields(text)
     return _regular(text, symbols, starts, ends, line, columns) or _ragged(
@@ -195,7 +219,7 @@ def _regular(
     first_end = text.find(b"\n", int(starts[0]))
     count = int(np.searchsorted(starts, first_end))
     rows, rest = divmod(starts.size, count)
-    newlines = text.count(b"\n") - FRONT - _BACK
+    newlines = np.count_nonzero(symbols == _NEWLINE) - FRONT - _BACK
     if rest or newlines != rows:
         return None
     after = ends[count - 1 :: count]

@@ -1,7 +1,9 @@
 """Numerals: columns of numbers read out of tokens, all at once and exactly.
 
-A score becomes the float64 nearest to what is written, as Python's ``float`` gives it. Plain decimals of up
-to 15 digits are computed with integer arithmetic and one exact division; the others are read one by one.
+A score becomes the float64 nearest to what is written, as Python's ``float`` gives it. Three ways lead there:
+decimals of up to 16 characters whose point stands in the last eight are eight-byte words, read with a few
+operations on integers and one exact division; other decimals of up to 18 digits are divided with a remainder,
+and rounded with it; the rest (exponents, ``inf``) is read one by one.
 """
 
 import re
@@ -9,93 +11,159 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.formats.fields import FRONT, Places, Tokens, Words
+from prefjudge.formats.fields import FRONT, Places, Tokens, Words, loadable
 
 _FLOAT = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _INTEGER = re.compile(rb"[+-]?\d+")
-_POWERS = np.array([10**n for n in range(16)], dtype=np.int64)
-_FLOAT_POWERS = _POWERS.astype(np.float64)
-_ZEROS = np.uint64(0x3030303030303030)
+_POWERS = np.array([10**n for n in range(19)], dtype=np.int64)
+_FLOAT_POWERS = np.array([float(10**n) for n in range(23)])  # exact up to 10**22
+_EXACT = 2**53
+_DIGITS = 18
 _DROP = np.array([8 * (8 - n) for n in range(9)], dtype=np.uint64)
 
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
-def floats(tokens: Tokens) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+
+def _bytes(value: int) -> np.uint64:
+    """Return a word that holds ``value`` in each byte."""
+    return np.uint64(value * 0x0101010101010101)
+
+
+_ZEROS, _POINTS, _ONES, _HIGHS = _bytes(0x30), _bytes(0x2E), _bytes(0x01), _bytes(0x80)
+_ONE, _EIGHT = np.uint64(1), np.uint64(8)
+
+
+def floats(tokens: Tokens) -> tuple[Floats, Flags]:
     """Read decimals; the second array is False where a token is none (``nan`` is none, ``inf`` is one)."""
     starts, negative = _unsigned(tokens)
-    ends = tokens.ends
-    dots = _dots(tokens.text, starts, ends)
-    whole_size = dots - starts
-    decimals = np.maximum(ends - dots - 1, 0)
-    whole, fine = _digits(tokens.text, dots, whole_size)
-    fine &= (whole_size + decimals > 0) & (whole_size + decimals <= 15) & (whole_size <= 8) & (decimals <= 8)
-    part, good = _digits(tokens.text, ends, decimals)
-    fine &= good
-    power = np.minimum(decimals, 8)
-    values = (whole * _POWERS[power] + part) / _FLOAT_POWERS[power]
-    values = np.where(negative, -values, values)
-    return _mended(tokens, values, fine)
+    values, fine = _short_decimals(tokens.text, starts, tokens.ends)
+    rest = np.flatnonzero(~fine)
+    if rest.size:
+        values[rest], fine[rest] = _long_decimals(tokens.text, starts[rest], tokens.ends[rest])
+    if negative.any():
+        np.negative(values, out=values, where=negative)
+    rest = np.flatnonzero(~fine)
+    if rest.size:
+        raws = tokens.take(rest).to_bytes()
+        read = np.array([float(raw) if _FLOAT.fullmatch(raw) else np.nan for raw in raws])
+        values[rest], fine[rest] = read, ~np.isnan(read)
+    return values, fine
 
 
-def integers(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def integers(tokens: Tokens) -> tuple[NDArray[np.int64], Flags]:
     """Read whole numbers; the second array is False where a token is none or is beyond 18 digits."""
     starts, negative = _unsigned(tokens)
     size = tokens.ends - starts
-    values, fine = _digits(tokens.text, tokens.ends, size)
+    values, fine = _digits(_last_word(tokens.text, tokens.ends, size))
     fine &= (size > 0) & (size <= 8)
-    values = np.where(negative, -values, values)
+    if negative.any():
+        np.negative(values, out=values, where=negative)
     for row in np.flatnonzero(~fine).tolist():
         raw = tokens.raw(row)
-        if _INTEGER.fullmatch(raw) and len(raw) <= 18:
+        if _INTEGER.fullmatch(raw) and len(raw) <= _DIGITS:
             values[row], fine[row] = int(raw), True
     return values, fine
 
 
-def _unsigned(tokens: Tokens) -> tuple[Places, NDArray[np.bool_]]:
+def _unsigned(tokens: Tokens) -> tuple[Places, Flags]:
     first = np.frombuffer(tokens.text, np.uint8)[tokens.starts]
     negative = first == 45
     return tokens.starts + (negative | (first == 43)), negative
 
 
-def _dots(text: bytes, starts: Places, ends: Places) -> Places:
-    """Return where the decimal point of each token is, its end where it has none."""
-    marks = np.flatnonzero(np.frombuffer(text, np.uint8) == 46)
-    if not marks.size:
-        return ends
-    found = marks[np.minimum(np.searchsorted(marks, starts), marks.size - 1)]
-    return np.where((found >= starts) & (found < ends), found, ends)
-
-
-def _digits(text: bytes, ends: Places, sizes: Places) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Read the last ``sizes`` bytes before ``ends`` as digits; sizes beyond 8 are the caller's to reject."""
-    words: Words = np.ndarray((len(text) - 7,), "<u8", text, 0, (1,))[ends - 8]
+def _last_word(text: bytes, ends: Places, sizes: Places) -> Words:
+    """Return the last ``sizes`` bytes before ``ends``, at most 8 of them, with zeros ("0") before them."""
     drop = _DROP[np.clip(sizes, 0, 8)]
-    kept = np.uint64(64) - drop
-    # shifting the unwanted bytes out and zeros ("0") in keeps the digits in the high bytes
-    words = ((words >> drop) << drop) | _low(_ZEROS, drop)
-    words = np.where(kept == 0, _ZEROS, words)
-    words = words ^ _ZEROS
-    good = ((words + np.uint64(0x7676767676767676)) | words) & np.uint64(0x8080808080808080) == 0
-    words = (words * np.uint64(10) + (words >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
-    words = (words * np.uint64(100) + (words >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
-    words = (words * np.uint64(10000) + (words >> np.uint64(32))) & np.uint64(0x00000000FFFFFFFF)
-    return words.astype(np.int64), good
+    word = loadable(text)[ends - 8] >> drop
+    word <<= drop  # a shift by 64 leaves nothing
+    return word | (_ZEROS & ((_ONE << drop) - _ONE))
 
 
-def _low(word: np.uint64, bits: Words) -> Words:
-    return word & ((np.uint64(1) << bits) - np.uint64(1))
+def _digits(word: Words) -> tuple[NDArray[np.int64], Flags]:
+    """Read eight digits, the first in the lowest byte."""
+    word = word ^ _ZEROS
+    good = ((word + _bytes(0x76)) | word) & _HIGHS == 0
+    word = (word * np.uint64(10) + (word >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
+    word = (word * np.uint64(100) + (word >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
+    word = (word * np.uint64(10000) + (word >> np.uint64(32))) & np.uint64(0x00000000FFFFFFFF)
+    return word.view(np.int64), good
 
 
-def _mended(
-    tokens: Tokens, values: NDArray[np.float64], fine: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read the tokens that were not plain decimals with Python's own reader."""
-    rows = np.flatnonzero(~fine)
-    if rows.size:
-        raws = tokens.take(rows).to_bytes()
-        read = [float(raw) if _FLOAT.fullmatch(raw) else np.nan for raw in raws]
-        values[rows] = read
-        fine[rows] = ~np.isnan(read)
-    return values, fine
+def _short_decimals(text: bytes, starts: Places, ends: Places) -> tuple[Floats, Flags]:
+    """Read ``[digits][.digits]`` of up to 16 characters with at most 7 decimals."""
+    size = ends - starts
+    word = _last_word(text, ends, size)
+    point = word ^ _POINTS
+    mark = (point - _ONES) & ~point & _HIGHS
+    mark &= ~mark + _ONE  # the first point: its byte's high bit
+    pointed = mark != 0
+    below = mark - _ONE  # all bits up to the point's byte, or all bits where there is no point
+    before = np.where(pointed, below >> _EIGHT, word * 0)
+    # the digits before the point move up by one byte, over the point
+    joined = (word & ~(below | mark)) | ((word & before) << _EIGHT) | np.uint64(0x30)
+    tail, fine = _digits(np.where(pointed, joined, word))
+    decimals = np.where(pointed, 7 - (np.bitwise_count(below).astype(np.int64) >> 3), 0)
+    longer = size > 8
+    if longer.any():
+        lead, good = _digits(_last_word(text, ends - 8, size - 8))
+        tail += lead * np.where(pointed, _POWERS[7], _POWERS[8])
+        fine &= good
+    fine &= (size > pointed) & (size <= np.where(pointed, 16, 15))
+    return tail / _FLOAT_POWERS[decimals], fine
 
 
-assert FRONT >= 8
+def _long_decimals(text: bytes, starts: Places, ends: Places) -> tuple[Floats, Flags]:
+    """Read decimals of up to 18 digits wherever their point is."""
+    points = np.flatnonzero(np.frombuffer(text, np.uint8) == 46)
+    found = np.append(points, len(text))[np.searchsorted(points, starts)]
+    points = np.where(found < ends, found, ends)
+    whole, decimals = points - starts, np.maximum(ends - points - 1, 0)
+    fine = (whole + decimals > 0) & (whole + decimals <= _DIGITS)
+    mantissa = np.zeros(starts.size, np.int64)
+    for part_ends, sizes, shift in ((points, whole, decimals), (ends, decimals, np.zeros_like(decimals))):
+        for piece in range(3):
+            value, good = _digits(_last_word(text, part_ends - 8 * piece, sizes - 8 * piece))
+            power = _POWERS[np.minimum(shift + 8 * piece, _DIGITS)]
+            mantissa += np.where(sizes > 8 * piece, value * power, 0)
+            fine &= good | (sizes <= 8 * piece)
+    values, certain = _quotient(np.where(fine, mantissa, 0), np.minimum(decimals, _DIGITS))
+    return values, fine & certain
+
+
+def _quotient(mantissa: NDArray[np.int64], decimals: Places) -> tuple[Floats, Flags]:
+    """Return ``mantissa / 10**decimals`` rounded once; the second array is False where that is not sure.
+
+    The quotient is corrected by the remainder, which is computed exactly (Dekker's product), so the pair
+    carries about 100 bits. Only a pair this close to the middle between two floats could round wrongly.
+    """
+    high = mantissa.astype(np.float64)
+    low = (mantissa - high.astype(np.int64)).astype(np.float64)
+    divisor = _FLOAT_POWERS[decimals]
+    first = high / divisor
+    product, error = _product(first, divisor)
+    second = (((high - product) - error) + low) / divisor
+    value = first + second
+    left = second - (value - first)
+    half = np.spacing(np.maximum(value, np.finfo(np.float64).tiny)) / 2
+    certain = (np.abs(np.abs(left) - half) > half * 1e-6) | (mantissa < _EXACT)
+    return np.where(mantissa < _EXACT, first, value), certain
+
+
+def _product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return the product of two floats and its rounding error."""
+    product = a * b
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
+    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return product, error
+
+
+def _halves(a: Floats) -> tuple[Floats, Floats]:
+    """Split a float into two of 26 bits."""
+    scaled = a * 134217729.0
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+assert FRONT >= 24, "words are loaded that end before a block's first token"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words, fields, same_token
+from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words, fields
 from prefjudge.formats.numerals import floats, integers
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode, encode
 from prefjudge.formats.repeats import repeated_rows
@@ -143,12 +143,12 @@ def read_chunks(
                 continue
             data = b"".join(kept)
             rows = reader.rows(data, line)
-            start = _last_group(rows)
-            if start:
-                yield reader.chunk(rows.take(slice(0, start)))
-                cut = rows.text.rfind(b"\n", 0, int(rows.starts[start, 0])) + 1 - FRONT
-                line += data.count(b"\n", 0, cut)
-                data = data[cut:]
+            changes = rows.ids(0).changes()
+            if changes.size:
+                start = int(changes[-1])
+                yield reader.chunk(rows.take(slice(0, start)), changes[:-1])
+                line = int(rows.lines[start])
+                data = data[rows.text.rfind(b"\n", 0, int(rows.starts[start, 0])) + 1 - FRONT :]
             kept, held = [data], len(data)
             wanted = size + 2 * held  # a query that fills blocks is not tokenised anew for each
         rows = reader.rows(b"".join(kept), line)
@@ -185,22 +185,10 @@ def _grouped(rows: Fields) -> Fields:
     """Bring the rows of each query together, queries in the order in which they first come."""
     places: dict[bytes, int] = {}
     queries = rows.ids(0)
-    changes = np.flatnonzero(np.append(True, ~_same_query(queries)))
+    changes = np.concatenate([[0], queries.changes()])
     codes = [places.setdefault(raw, len(places)) for raw in queries.take(changes).to_bytes()]
     group = np.repeat(np.array(codes), np.diff(np.append(changes, len(rows))))
     return rows.take(np.argsort(group, kind="stable"))
-
-
-def _same_query(queries: Tokens) -> NDArray[np.bool_]:
-    return same_token(queries.take(slice(1, None)), queries.take(slice(None, -1)))
-
-
-def _last_group(rows: Fields) -> int:
-    """Return the row where the last query starts; 0 where there is one query or none."""
-    if len(rows) < 2:
-        return 0
-    changes = np.flatnonzero(~_same_query(rows.ids(0)))
-    return int(changes[-1]) + 1 if changes.size else 0
 
 
 class RunReader:
@@ -231,10 +219,14 @@ class RunReader:
             self.layout = _layout(self.path, count)
         return self.layout.columns
 
-    def chunk(self, rows: Fields) -> RunChunk:
-        """Check rows that are grouped by query and make a chunk of them."""
+    def chunk(self, rows: Fields, changes: Places | None = None) -> RunChunk:
+        """Check rows that are grouped by query and make a chunk of them.
+
+        ``changes`` are the rows where a query starts, the first aside, where they are known.
+        """
         assert self.layout is not None
         layout = self.layout
+        count = len(rows)
         rows = self._counted(rows, layout)
         score, fine = self._scores(rows, layout)
         rank = None
@@ -247,7 +239,8 @@ class RunReader:
             rows, score = rows.take(fine), score[fine]
             rank = rank[fine] if rank is not None else None
         queries = rows.ids(0)
-        changes = np.flatnonzero(~_same_query(queries)) + 1
+        if changes is None or len(rows) != count:
+            changes = queries.changes()
         bounds = np.concatenate([[0], changes, [len(rows)]]) if len(rows) else np.zeros(1, np.int64)
         names = queries.take(bounds[:-1]).to_bytes()
         for name in names:

@@ -11,11 +11,13 @@ from os import fspath
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+import numpy as np
+
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import Notice
 
-BLOCK = 4 << 20
-"""Bytes of text in a block."""
+BLOCK = 1 << 20
+"""Bytes of text in a block: columns of it stay in the cache of a processor core."""
 
 _PIECE = 1 << 20
 _INFLATED_PIECE = 128 << 10
@@ -158,6 +160,11 @@ def _check_text(path: str, head: bytes) -> None:
         )
 
 
+def count_lines(data: bytes) -> int:
+    """Return the number of newlines."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+
+
 def blocks(path: str | Path, *, size: int = BLOCK, notices: list[Notice] | None = None) -> Iterator[Block]:
     """Yield a text file as blocks of whole lines of about ``size`` bytes, at least one line each.
 
@@ -190,7 +197,7 @@ def blocks(path: str | Path, *, size: int = BLOCK, notices: list[Notice] | None 
         kept, held = [text[cut:]], len(text) - cut
         data = text[:cut]
         yield Block(data, line)
-        line += data.count(b"\n")
+        line += count_lines(data)
     rest = b"".join(kept)
     if rest:
         yield Block(rest if rest.endswith(b"\n") else rest + b"\n", line)
