@@ -3,7 +3,7 @@
 import math
 
 from prefjudge.evaluation.corrections import Correction
-from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.measures import lower_is_better
 from prefjudge.evaluation.outcomes import Harm, Outcomes
 from prefjudge.evaluation.significance import Significance
 
@@ -21,9 +21,9 @@ def describe_pair(result: Significance, pair: int) -> str:
     if result.identical[pair]:
         return f"{a} and {b} have the same {result.measure} on all {result.queries:,} queries."
     difference = float(result.difference[pair])
-    lower_is_better = Measure.parse(result.measure).lower_is_better
-    better, worse = (a, b) if (difference >= 0) != lower_is_better else (b, a)
-    side = "below" if lower_is_better else "above"
+    smaller = lower_is_better(result.measure)
+    better, worse = (b, a) if (difference >= 0) != smaller else (a, b)
+    side = "below" if smaller else "above"
     sign = math.copysign(1.0, difference)
     low, high = sorted(sign * float(end) for end in (result.low[pair], result.high[pair]))
     gap = (

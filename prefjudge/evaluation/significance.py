@@ -55,7 +55,7 @@ _RESAMPLED = (SignificanceTest.PERMUTATION, SignificanceTest.BOOTSTRAP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Significance:
-    """The verdicts of one test on pairs of runs: one element a pair, differences as ``a - b``.
+    """The verdicts of one test on pairs of runs: one element a pair, differences as ``b - a``.
 
     Attributes
     ----------
@@ -75,16 +75,17 @@ class Significance:
     resamples : int
         0 for the tests that need none.
     a, b : ndarray of int32, shape (pairs,)
+        The baseline and the contender.
     difference : ndarray of float64, shape (pairs,)
-        The mean of a minus the mean of b.
+        The mean of b minus the mean of a.
     low, high : ndarray of float64, shape (pairs,)
         The 1 - alpha interval of the difference, not adjusted for the number of pairs: Student's t, or the
         percentiles of the bootstrap where that is the test.
     effect : ndarray of float64, shape (pairs,)
         The standardised mean difference: difference / standard deviation of the differences (Cohen's d_z);
         0 for identical runs, infinite where all queries differ by the same amount.
-    wins, losses : ndarray of int64, shape (pairs,)
-        On how many queries a scores above and below b.
+    wins_a, wins_b : ndarray of int64, shape (pairs,)
+        On how many queries either scores above the other.
     p, p_adjusted : ndarray of float64, shape (pairs,)
     identical : ndarray of bool, shape (pairs,)
         Whether the two runs score the same on every query; p is 1 then.
@@ -106,8 +107,8 @@ class Significance:
     low: Column
     high: Column
     effect: Column
-    wins: NDArray[np.int64]
-    losses: NDArray[np.int64]
+    wins_a: NDArray[np.int64]
+    wins_b: NDArray[np.int64]
     p: Column
     p_adjusted: Column
     identical: NDArray[np.bool_]
@@ -128,9 +129,9 @@ def all_pairs(runs: int) -> tuple[Codes, Codes]:
 
 
 def baseline_pairs(runs: int, baseline: int) -> tuple[Codes, Codes]:
-    """Return each other column paired with the baseline, which is ``b``: a difference above 0 beats it."""
+    """Return the baseline, as ``a``, with each other column."""
     others = np.array([run for run in range(runs) if run != baseline], dtype=np.int32)
-    return others, np.full(others.size, baseline, dtype=np.int32)
+    return np.full(others.size, baseline, dtype=np.int32), others
 
 
 def default_test(queries: int) -> tuple[SignificanceTest, str]:
@@ -201,17 +202,17 @@ def compare_runs(
     resampled = chosen in _RESAMPLED or correction is Correction.TUKEY
     count = _resamples(resamples, a.size, alpha, correction) if resampled else 0
     grid = to_grid(scores.values)
-    sums = pair_sums(grid, a, b, block=block)
+    sums = pair_sums(grid, b, a, block=block)
     spread = np.sqrt(paired.spread_of(sums.total, sums.squares, n))
     margin = paired.t_quantile(n, 1 - alpha) * spread / math.sqrt(n)
     low, high = (sums.total / n - margin) * grid.unit, (sums.total / n + margin) * grid.unit
     if correction is Correction.TUKEY:
         p = _tukey(grid, sums, count, rng)
     elif chosen is SignificanceTest.BOOTSTRAP:
-        p, low, high = _bootstrap(grid, sums, a, b, count, alpha, rng, block)
+        p, low, high = _bootstrap(grid, sums, b, a, count, alpha, rng, block)
     elif chosen is SignificanceTest.PERMUTATION:
         flips = resampling.flipped_sums(grid, count, rng, block=block)
-        p = _share(resampling.count_reaching(flips, 0 * sums.total, sums.total, a, b, n * grid.slack), count)
+        p = _share(resampling.count_reaching(flips, 0 * sums.total, sums.total, b, a, n * grid.slack), count)
     else:
         p = classical_p(chosen, sums)
     identical = sums.plus + sums.minus == 0
@@ -233,8 +234,8 @@ def compare_runs(
         low=low,
         high=high,
         effect=_effect(sums.total / n, spread),
-        wins=sums.plus.astype(np.int64),
-        losses=sums.minus.astype(np.int64),
+        wins_a=sums.minus.astype(np.int64),
+        wins_b=sums.plus.astype(np.int64),
         p=p,
         p_adjusted=adjust(p, correction),
         identical=identical,

@@ -15,7 +15,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation import resampling
 from prefjudge.evaluation.correlation import kendall_tau
 from prefjudge.evaluation.grids import Matrix, to_grid
-from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.measures import lower_is_better
 from prefjudge.evaluation.pairsums import BLOCK
 
 Column = NDArray[np.float64]
@@ -218,7 +218,7 @@ class _Places:
     """Counts the ranks of runs over trials."""
 
     def __init__(self, scores: Scores) -> None:
-        self.sign = -1.0 if Measure.parse(scores.measure).lower_is_better else 1.0
+        self.sign = -1.0 if lower_is_better(scores.measure) else 1.0
         grid = to_grid(scores.values)
         self.mean = grid.values.sum(axis=0) * grid.unit / len(scores.queries)
         self.order = np.argsort(-self.sign * self.mean, kind="stable")

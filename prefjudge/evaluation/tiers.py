@@ -46,7 +46,7 @@ def standings(significance: Significance) -> tuple[Standing, ...]:
     count = len(significance.runs)
     sign = -1.0 if lower_is_better(significance.measure) else 1.0
     lead = np.zeros((count, count))
-    lead[significance.a, significance.b] = sign * significance.difference
+    lead[significance.b, significance.a] = sign * significance.difference
     lead -= lead.T
     told_apart = np.zeros((count, count), dtype=bool)
     told_apart[significance.a, significance.b] = significance.significant

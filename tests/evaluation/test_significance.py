@@ -112,7 +112,7 @@ def test_permutation_converges_to_the_exact_randomisation_test() -> None:
 
 def test_bootstrap_agrees_with_a_plain_loop() -> None:
     values = continuous(8, 40, 2)
-    difference = values[:, 0] - values[:, 1]
+    difference = values[:, 1] - values[:, 0]
     rng = np.random.default_rng(0)
     means = difference[rng.integers(0, 40, size=(20_000, 40))].mean(axis=1)
     result = run(values, "bootstrap", resamples=20_000)
@@ -138,8 +138,8 @@ def test_interval_and_effect_are_students() -> None:
     values = continuous(10, 60, 3)
     result = run(values, "t", alpha=0.1)
     for pair, (a, b) in enumerate(zip(result.a, result.b, strict=True)):
-        difference = values[:, a] - values[:, b]
-        ends = stats.ttest_rel(values[:, a], values[:, b]).confidence_interval(0.9)
+        difference = values[:, b] - values[:, a]
+        ends = stats.ttest_rel(values[:, b], values[:, a]).confidence_interval(0.9)
         np.testing.assert_allclose([result.low[pair], result.high[pair]], ends, atol=1e-9)
         assert result.effect[pair] == pytest.approx(difference.mean() / difference.std(ddof=1))
 
@@ -176,7 +176,7 @@ def test_a_seed_repeats_and_swapping_the_runs_mirrors(test: str) -> None:
     np.testing.assert_allclose(first.p, mirrored.p, rtol=1e-12)
     np.testing.assert_allclose(first.difference, -mirrored.difference)
     np.testing.assert_allclose([first.low, first.high], [-mirrored.high, -mirrored.low], atol=1e-12)
-    assert (first.wins, first.losses) == (mirrored.losses, mirrored.wins)
+    assert (first.wins_a, first.wins_b) == (mirrored.wins_b, mirrored.wins_a)
 
 
 SMALL = arrays(np.int64, st.tuples(st.integers(2, 25), st.integers(2, 4)), elements=st.integers(0, 10))
@@ -214,8 +214,8 @@ def test_counting_and_sorting_agree(ranks: np.ndarray, test: str) -> None:
 def test_a_baseline_is_compared_with_every_other_run() -> None:
     values = reciprocal(14, 80, 4)
     result = compare_runs(scores_of(values), baseline="r2", test="t", rng=np.random.default_rng(0))
-    assert [result.runs[a] for a in result.a] == ["r0", "r1", "r3"]
-    assert {result.runs[b] for b in result.b} == {"r2"}
+    assert [result.runs[b] for b in result.b] == ["r0", "r1", "r3"]
+    assert {result.runs[a] for a in result.a} == {"r2"}
     assert result.difference[0] == pytest.approx(values[:, 0].mean() - values[:, 2].mean())
 
 
