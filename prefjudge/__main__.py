@@ -1,0 +1,5 @@
+"""``python -m prefjudge``."""
+
+from prefjudge.cli.app import main
+
+main()

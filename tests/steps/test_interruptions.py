@@ -1,0 +1,141 @@
+"""What happens when a verb is killed, or a reply is lost, at any of its calls."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import botocore.httpsession
+import pytest
+from botocore.awsrequest import AWSResponse
+
+from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.errors import CrowdError
+from prefjudge.steps.collect import collect
+from prefjudge.steps.publish import publish
+from prefjudge.steps.serve import open_door
+from prefjudge.steps.status import status
+from prefjudge.steps.work import work
+from prefjudge.study.hits import load_hits
+from prefjudge.study.study import Study
+from tests.steps.test_road import kept_votes
+
+T = TypeVar("T")
+
+
+class Killed(BaseException):
+    """Ends a verb as SIGKILL would: nothing may catch it."""
+
+
+class Wire:
+    """Breaks every different call to the marketplace the first time that it is made, in one way."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kind = ""
+        self.broken: set[bytes] = set()
+        self._send = botocore.httpsession.URLLib3Session.send
+        monkeypatch.setattr(botocore.httpsession.URLLib3Session, "send", lambda session, r: self(session, r))
+
+    def __call__(self, session: Any, request: Any) -> Any:
+        call = request.headers["X-Amz-Target"] + request.body
+        if not self.kind or call in self.broken:
+            return self._send(session, request)
+        self.broken.add(call)
+        if self.kind == "kill before":
+            raise Killed
+        if self.kind == "time-out before":
+            raise botocore.httpsession.ConnectTimeoutError(endpoint_url=request.url)
+        if self.kind == "throttle":
+            raw = type("Raw", (), {"stream": lambda *_: iter([b'{"__type": "ThrottlingException"}'])})()
+            return AWSResponse(request.url, 400, {}, raw)
+        self._send(session, request)
+        if self.kind == "kill after":
+            raise Killed
+        raise botocore.httpsession.ReadTimeoutError(endpoint_url=request.url)
+
+    def until_done(self, verb: Callable[[], T]) -> T:
+        """Start the verb again each time that it is killed or fails."""
+        while True:
+            try:
+                return verb()
+            except (Killed, CrowdError):
+                continue
+
+
+@pytest.fixture
+def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
+    monkeypatch.setattr(time, "sleep", lambda _: None)  # the client waits before it repeats a call
+    return Wire(monkeypatch)
+
+
+KINDS = ["kill before", "kill after", "reply lost", "throttle", "time-out before"]
+
+
+def listed(study: Path) -> list[str]:
+    """The annotations of the HITs that the marketplace has."""
+    with open_door(Study(study)) as door:
+        hits = MTurkCrowd(door.endpoint)._pages("list_hits", "HITs")
+    return sorted(hit["RequesterAnnotation"] for hit in hits)
+
+
+def small_hits(study: Path, pairs: int) -> None:
+    config = study / "study.toml"
+    text = config.read_text().replace("pairs_per_hit = 10", f"pairs_per_hit = {pairs}")
+    config.write_text(text.replace("budget = 100.00", "budget = 500.00"))
+
+
+def recorded(study: Path) -> list[str]:
+    with Study(study).transaction(write=False) as db:
+        return sorted(hit.hit_key for hit in load_hits(db) if hit.hit_id)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_publish_broken_at_every_call_publishes_each_hit_once(served: Path, wire: Wire, kind: str) -> None:
+    small_hits(served, 1)
+    wire.kind = kind
+    wire.until_done(lambda: publish(served, yes=True))
+    wire.kind = ""
+    total = status(served).pairs
+    assert total >= 40
+    assert len(wire.broken) > total
+    assert len(recorded(served)) == total
+    assert listed(served) == recorded(served)
+    assert Decimal(status(served).committed) == total * Decimal("2.40")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_collect_broken_at_every_call_loses_and_doubles_nothing(
+    served: Path, wire: Wire, kind: str
+) -> None:
+    publish(served, yes=True)
+    state = None
+    while state is None or not state.finished:
+        wire.kind = ""
+        work(served, workers=6, error=0.1, careless=2)
+        wire.kind = kind
+        state = wire.until_done(lambda: collect(served))
+    wire.kind = ""
+    assert len(wire.broken) > 10
+    assert set(kept_votes(served).values()) == {1}
+    assert listed(served) == recorded(served)
+    answered = status(served).assignments
+    assert Decimal(status(served).committed) == answered * Decimal("2.40")
+
+
+def test_a_publish_killed_by_the_system_goes_on_where_it_stopped(served: Path) -> None:
+    small_hits(served, 1)
+    command = [sys.executable, "-m", "prefjudge", "publish", str(served), "--sandbox", "--yes"]
+    verb = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while len(recorded(served)) < 5 and verb.poll() is None:
+        time.sleep(0.02)
+    os.kill(verb.pid, signal.SIGKILL)
+    verb.wait()
+    assert 5 <= len(recorded(served)) < status(served).pairs, "the verb was not killed in the middle"
+    publish(served, yes=True)
+    assert len(recorded(served)) == status(served).pairs
+    assert listed(served) == recorded(served)
