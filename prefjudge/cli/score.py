@@ -1,5 +1,6 @@
 """``prefjudge score``."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,57 +19,95 @@ def score(
     measure: Annotated[
         list[str], typer.Option(help="RR@10, nDCG@10, AP(rel=2)@100 …; may be repeated.")
     ] = [],  # noqa: B006
+    judgments: Annotated[
+        Path | None, typer.Option(help="Adds win ratios, pair agreement, and measures such as ppref@10.")
+    ] = None,
     order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    statistic: Annotated[str, typer.Option(help="mean or median: what orders the runs.")] = "mean",
+    per_query: Annotated[bool, typer.Option("--per-query", help="Give the score of each query too.")] = False,
+    health: Annotated[bool, typer.Option("--health", help="Report each run's health.")] = False,
+    leave_one_out: Annotated[
+        bool, typer.Option("--leave-one-out", help="Re-score each run without its own pooled passages.")
+    ] = False,
     out: Out = None,
+    format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
     json: Json = False,
 ) -> None:
     """Score runs under one or more qrels, with intervals, and compare the leaderboards."""
     from prefjudge.core.runs import Order
+    from prefjudge.evaluation.intervals import named_statistic
     from prefjudge.steps.score import score as run
 
     result = run(
-        study, runs=runs, qrels=qrels, measure=measure, order=one_of(Order, order, "--order"), out=out
+        study,
+        runs=runs,
+        qrels=qrels,
+        measure=measure,
+        judgments=judgments,
+        order=one_of(Order, order, "--order"),
+        statistic=named_statistic(statistic),
+        per_query=per_query,
+        health=health,
+        leave_one_out=leave_one_out,
+        out=out,
     )
     notice(result.notices)
     if json:
-        print_json(to_json(result))
+        print_json(to_json(result, per_query=per_query))
     else:
-        show(result)
+        show(result, format, per_query=per_query)
 
 
-def show(result: "ScoreResult") -> None:
-    """Print the boards of each measure side by side, their correlation and the win ratios."""
-    from prefjudge.render.leaderboard_tables import side_by_side_table
-    from prefjudge.render.tables import render_terminal
-    from prefjudge.render.winratio_tables import winratio_matrix
+def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = False) -> None:
+    """Print the boards, their correlation and whatever else was asked for."""
+    from prefjudge.render.leaderboard_tables import per_query_table
+    from prefjudge.render.score_tables import score_tables
+    from prefjudge.render.tables import render_table
 
-    for measure in dict.fromkeys(board.measure for board in result.leaderboards):
-        boards = [board for board in result.leaderboards if board.measure == measure]
-        typer.echo(render_terminal(side_by_side_table(boards)))
-    for pair in result.tau:
-        typer.echo(f"Kendall's τ between {pair.reference} and {pair.other}: {pair.tau:.2f}")
-    if result.winratio:
-        typer.echo(render_terminal(winratio_matrix(result.winratio)))
-    if result.out:
-        say(f"wrote {result.out}")
+    tables = score_tables(
+        result.boards,
+        tau=result.tau,
+        winratio=result.winratio,
+        pair_agreement=result.pair_agreement,
+        left_out=result.left_out,
+        long=form == "csv",
+        provenance=result.provenance,
+    )
+    if per_query and not result.out:
+        tables = [per_query_table([board.scores for board in result.boards])]
+    typer.echo("\n".join(render_table(table, form) for table in tables), nl=False)
+    for path in result.out:
+        say(f"wrote {path}")
 
 
-def to_json(result: "ScoreResult") -> dict[str, Any]:
+def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]:
     """Return the documented JSON of ``score``."""
-    return {
+    from prefjudge.render.leaderboard_tables import leaderboard_table, per_query_table
+    from prefjudge.render.tables import to_records
+
+    plain: dict[str, Any] = {
         "leaderboards": [
             {
-                "qrels": board.qrels,
-                "measure": board.measure,
-                "queries": board.queries,
-                "statistic": board.statistic,
-                "order": board.order,
-                "rows": [to_plain(row) for row in board.rows],
+                "qrels": board.leaderboard.qrels,
+                "measure": board.leaderboard.measure,
+                "queries": board.leaderboard.queries,
+                "statistic": board.leaderboard.statistic,
+                "interval": board.leaderboard.interval,
+                "confidence": board.leaderboard.confidence,
+                "order": board.leaderboard.order,
+                "rows": to_records(leaderboard_table(board.leaderboard, board.standings, board.ties)),
             }
-            for board in result.leaderboards
+            for board in result.boards
         ],
-        "tau": [to_plain(pair) for pair in result.tau],
+        "tau": to_plain(result.tau),
         "winratio": to_plain(result.winratio),
+        "pair_agreement": to_plain(result.pair_agreement),
+        "leave_one_out": to_plain(result.left_out),
+        "health": to_plain(result.health),
         "provenance": result.provenance,
-        "out": result.out,
+        "inputs": to_plain(result.inputs),
+        "out": list(result.out),
     }
+    if per_query:
+        plain["per_query"] = to_records(per_query_table([board.scores for board in result.boards]))
+    return plain

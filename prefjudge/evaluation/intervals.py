@@ -4,10 +4,25 @@ from typing import Literal
 
 import numpy as np
 
+from prefjudge.errors import InputError
 from prefjudge.evaluation.placings import Floats
 
 Statistic = Literal["mean", "median"]
 Bounds = tuple[Floats, Floats, Floats]
+
+
+def named_statistic(text: str) -> Statistic:
+    """Return the statistic of this name.
+
+    Raises
+    ------
+    InputError
+        Where there is none.
+    """
+    choices: dict[str, Statistic] = {"mean": "mean", "median": "median"}
+    if text not in choices:
+        raise InputError(f"there is no statistic {text!r}", "Choose mean or median.")
+    return choices[text]
 
 
 def mean_interval(values: Floats, confidence: float = 0.95) -> Bounds:

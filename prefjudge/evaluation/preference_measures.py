@@ -193,6 +193,11 @@ class PreferenceMeasure:
         return _BY_PAIRS[self.family](placed, self.cutoff if self.cutoff is not None else NOWHERE - 1)
 
 
+def is_preference_measure(text: str) -> bool:
+    """Return whether a measure's name, in any spelling, is that of a preference measure."""
+    return re.split(r"[@(]", text.strip().lower())[0].strip() in _NAMES
+
+
 def preference_matrix(
     ranks: Sequence[JudgedRanks], pairs: ComparedPairs, measure: PreferenceMeasure
 ) -> Scores:

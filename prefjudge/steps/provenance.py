@@ -17,7 +17,7 @@ class InputDigest:
 
 @contextmanager
 def digesting(files: Iterable[tuple[str, Path]]) -> Iterator[Callable[[], tuple[InputDigest, ...]]]:
-    """Digest files on a thread of their own, beside the reading of them; call what is yielded for the result."""
+    """Digest files on a thread of their own, beside other work; call what is yielded for the result."""
     from concurrent.futures import ThreadPoolExecutor
 
     from prefjudge.formats.digests import digest

@@ -12,8 +12,9 @@ from prefjudge.errors import InputError
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.pools import Pools
-    from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
+    from prefjudge.core.qrels import JudgedRanks, Qrels
     from prefjudge.engines.health import RunHealth
+    from prefjudge.evaluation.boards import Board
     from prefjudge.evaluation.correlation import RankCorrelation
     from prefjudge.evaluation.intervals import Statistic
     from prefjudge.evaluation.leave_one_out import LeftOut
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.preference_measures import PreferenceMeasure
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
-    from prefjudge.render.boards import Board
     from prefjudge.steps.labels import Sources
     from prefjudge.steps.provenance import InputDigest
 
@@ -159,44 +159,18 @@ def _label_boards(
     statistic: "Statistic",
     notices: list["Notice"],
 ) -> list["Board"]:
-    """Return a board for each label set and measure; under later labels with the perfect ranking of the first."""
+    """Return a board for each label set and measure; later sets show the perfect ranking of the first."""
     from prefjudge.engines.files import judged
-    from prefjudge.evaluation.leaderboard import perfect_ranks
-    from prefjudge.evaluation.measures import score_matrix
-    from prefjudge.evaluation.tie_sensitivity import tie_sensitivity
+    from prefjudge.evaluation.boards import label_board
 
     boards = []
-    for labels in found.qrels:
+    for labels in found.qrels if measures else ():
         ranks = judged(found.runs, labels, order=order, notices=notices)
-        bars = [] if labels is found.qrels[0] else [perfect_ranks(found.qrels[0], labels, order=order)]
-        for measure in measures:
-            scores = score_matrix([*ranks, *bars], labels, measure)
-            ties = tie_sensitivity(ranks, labels, measure)
-            boards.append(_board(scores, statistic, [bar.run for bar in bars], ties))
+        tops = () if labels is found.qrels[0] else found.qrels[:1]
+        boards += [
+            label_board(ranks, labels, measure, tops=tops, statistic=statistic) for measure in measures
+        ]
     return boards
-
-
-def _board(
-    scores: "Scores", statistic: "Statistic", perfect: Sequence[str] = (), ties: Sequence[object] = ()
-) -> "Board":
-    import numpy as np
-
-    from prefjudge.evaluation.leaderboard import leaderboard
-    from prefjudge.evaluation.measures import only_runs
-    from prefjudge.evaluation.significance import compare_runs
-    from prefjudge.evaluation.tiers import standings
-    from prefjudge.render.boards import Board
-
-    ranked = only_runs(scores, [run for run in scores.runs if run not in perfect])
-    several = len(ranked.runs) > 1 and len(ranked.queries) > 1
-    # the t test draws nothing, so that tiers need no seed
-    firm = standings(compare_runs(ranked, test="t", rng=np.random.default_rng(0))) if several else ()
-    return Board(
-        leaderboard=leaderboard(scores, statistic=statistic, perfect=perfect),
-        standings=firm,
-        ties=tuple(ties),  # type: ignore[arg-type]
-        scores=scores,
-    )
 
 
 def _pair_boards(
@@ -208,6 +182,7 @@ def _pair_boards(
 ) -> tuple[list["Board"], tuple["PairAgreement", ...]]:
     """Return a board for each preference measure, and how each run agrees with the preferences."""
     from prefjudge.engines.files import judged
+    from prefjudge.evaluation.boards import make_board
     from prefjudge.evaluation.compared import compared_pairs
     from prefjudge.evaluation.pair_agreement import pair_agreement
     from prefjudge.evaluation.preference_measures import preference_matrix
@@ -216,7 +191,9 @@ def _pair_boards(
         return [], ()
     pairs = compared_pairs(found.judgments)
     ranks = judged(found.runs, pairs.documents, order=order, notices=notices)
-    boards = [_board(preference_matrix(ranks, pairs, measure), statistic) for measure in measures]
+    boards = [
+        make_board(preference_matrix(ranks, pairs, measure), statistic=statistic) for measure in measures
+    ]
     return boards, pair_agreement(ranks, pairs)
 
 
@@ -242,7 +219,7 @@ def _left_out(
     from prefjudge.evaluation.leave_one_out import leave_one_out, pooled_documents
 
     if found.judgments is None:
-        raise InputError("leaving runs out rebuilds the preference qrels from judgments", "Add --judgments FILE.")
+        raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
     rule = found.study.config.rule if found.study else "shallow-pooling"
 
     def rebuild(votes: "Judgments", pools: "Pools") -> "Qrels":
@@ -290,11 +267,22 @@ def _write(result: ScoreResult, found: "Sources") -> None:
     from prefjudge.render.tables import render_table, to_csv
     from prefjudge.render.winratio_tables import winratio_matrix
 
-    tables = (
-        lambda: scores_table([board.leaderboard for board in result.boards], provenance=result.provenance),
-        lambda: per_query_table([board.scores for board in result.boards], provenance=result.provenance),
-    )
-    for path, table in zip(result.out, tables, strict=False):
-        write_text(path, render_table(table(), Path(path).suffix))
+    if result.out:
+        boards = scores_table([board.leaderboard for board in result.boards], provenance=result.provenance)
+        write_text(result.out[0], render_table(boards, Path(result.out[0]).suffix))
+    if len(result.out) > 1:
+        queries = per_query_table([board.scores for board in result.boards], provenance=result.provenance)
+        write_text(result.out[1], render_table(queries, Path(result.out[1]).suffix))
+    if result.out:
+        write_text(Path(result.out[0]).with_suffix(".provenance.json"), _sidecar(result))
     if found.study and result.winratio:
         write_text(found.study.folder / WIN_RATIO_FILE, to_csv(winratio_matrix(result.winratio)))
+
+
+def _sidecar(result: ScoreResult) -> str:
+    """Return what the written tables were made from: a CSV file has no room for it."""
+    import json
+    from dataclasses import asdict
+
+    whole = {"provenance": result.provenance, "inputs": [asdict(found) for found in result.inputs]}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,134 @@
+"""All the tables of a scoring, and those that are neither leaderboards nor win ratios."""
+
+from collections.abc import Mapping, Sequence
+
+from prefjudge.evaluation.boards import Board
+from prefjudge.evaluation.correlation import RankCorrelation
+from prefjudge.evaluation.leave_one_out import LeftOut
+from prefjudge.evaluation.pair_agreement import PairAgreement
+from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
+from prefjudge.evaluation.winratio import WinRatios
+from prefjudge.render.cells import Column, Table
+from prefjudge.render.leaderboard_tables import (
+    correlation_table,
+    leaderboard_table,
+    scores_table,
+    side_by_side_table,
+)
+from prefjudge.render.winratio_tables import winratio_matrix
+
+
+def score_tables(
+    boards: Sequence[Board],
+    *,
+    tau: Sequence[RankCorrelation] = (),
+    winratio: WinRatios | None = None,
+    pair_agreement: Sequence[PairAgreement] = (),
+    left_out: Sequence[LeftOut] = (),
+    long: bool = False,
+    provenance: Mapping[str, str] | None = None,
+) -> list[Table]:
+    """Return what a reader wants of a scoring: the boards of each measure, how they agree, and the rest.
+
+    A measure under one label set gives a full leaderboard; under several, the boards side by side. ``long``
+    gives one table with every row of every board instead.
+    """
+    if long:
+        return [scores_table([board.leaderboard for board in boards], provenance=provenance)]
+    tables = []
+    for measure in dict.fromkeys(board.leaderboard.measure for board in boards):
+        same = [board for board in boards if board.leaderboard.measure == measure]
+        if len(same) == 1:
+            only = same[0]
+            tables.append(
+                leaderboard_table(only.leaderboard, only.standings, only.ties, provenance=provenance)
+            )
+        else:
+            tables.append(side_by_side_table([board.leaderboard for board in same], provenance=provenance))
+    if tau:
+        tables.append(correlation_table(tau))
+    if winratio:
+        tables.append(winratio_matrix(winratio))
+    if pair_agreement:
+        tables.append(pair_agreement_table(pair_agreement))
+    if left_out:
+        tables.append(left_out_table(left_out))
+    return tables
+
+
+def pair_agreement_table(
+    rows: Sequence[PairAgreement], *, provenance: Mapping[str, str] | None = None
+) -> Table:
+    """Return how often each run orders a judged pair near its top as people do, the best first."""
+    ordered = sorted(rows, key=lambda row: (-row.ratio if row.agree + row.disagree else 1.0, row.run))
+    return Table(
+        title="Agreement with the preferences",
+        columns=(
+            Column(name="run"),
+            Column(name="agree", kind="integer"),
+            Column(name="disagree", kind="integer"),
+            Column(name="ratio", head="agreement", kind="percent", digits=2),
+        ),
+        rows=tuple((row.run, row.agree, row.disagree, row.ratio) for row in ordered),
+        notes=("Decided pairs with both passages in the run's top 10.",),
+        provenance=provenance or {},
+    )
+
+
+def left_out_table(rows: Sequence[LeftOut], *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return each run's score and rank with and without the passages that only it contributed."""
+    return Table(
+        title="Leaving out the passages that only one run contributed",
+        columns=(
+            Column(name="run"),
+            Column(name="passages", kind="integer"),
+            Column(name="changed", head="queries changed", kind="integer"),
+            Column(name="score", kind="number"),
+            Column(name="rank", kind="integer"),
+            Column(name="score_without", head="without", kind="number"),
+            Column(name="rank_without", head="rank", kind="integer"),
+        ),
+        rows=tuple(
+            (row.run, row.passages, row.changed, row.score, row.rank, row.score_without, row.rank_without)
+            for row in rows
+        ),
+        provenance=provenance or {},
+    )
+
+
+def top_against_qrel_table(result: TopAgainstQrel, *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return the counts of the paper's Tables 1 and 2: which passage people preferred, by category."""
+    total = result.a.queries + result.b.queries
+    return Table(
+        title=f"The qrel against the top result of {result.run}",
+        columns=(
+            Column(name="category"),
+            Column(name="queries", kind="integer"),
+            Column(name="share", head="% queries", kind="percent", digits=2),
+            Column(name="qrel", head="qrel preferred", kind="integer"),
+            Column(name="rival", head="other preferred", kind="integer"),
+            Column(name="tied", kind="integer"),
+            Column(name="unjudged", kind="integer"),
+            Column(name="rival_ratio", head="other wins", kind="percent", digits=1),
+            Column(name="p", kind="p"),
+        ),
+        rows=tuple(
+            (
+                name,
+                part.queries,
+                part.queries / total if total else None,
+                part.qrel,
+                part.rival,
+                part.tied,
+                part.unjudged,
+                part.rival_ratio,
+                part.p,
+            )
+            for name, part in (("A: qrel at first rank", result.a), ("B: another at first rank", result.b))
+        ),
+        notes=(
+            "Category A compares the qrel with the run's second passage, category B with its first.",
+            "Above 50 % in category B the run is better than the labels that it is scored by.",
+        ),
+        provenance=provenance or {},
+    )
