@@ -28,6 +28,10 @@ class Desk:
         """Carry out ``act`` in a turn; a turn that the database broke off in a deadlock is tried again."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self.run_now, act, write)
 
+    def call(self, act: Callable[[Turn], T], *, write: bool = True) -> T:
+        """Carry out ``act`` in a turn, for a caller that is no coroutine."""
+        return self._pool.submit(self.run_now, act, write).result()
+
     def run_now(self, act: Callable[[Turn], T], write: bool = True) -> T:
         """Carry out ``act`` in a turn on this thread."""
         for _ in range(_TRIES - 1):

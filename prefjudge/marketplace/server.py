@@ -1,7 +1,6 @@
 """Starts the marketplace: in a thread of a program, or as a program of its own."""
 
 import contextlib
-import logging
 import os
 import secrets
 import socket
@@ -13,15 +12,15 @@ from pathlib import Path
 import uvicorn
 
 from prefjudge.errors import PrefjudgeError
+from prefjudge.marketplace.courier import Courier
 from prefjudge.marketplace.desk import Desk
+from prefjudge.marketplace.logs import log_to_stderr
 from prefjudge.marketplace.market import Clock, Market, Rules
 from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.sweep import sweep
 from prefjudge.marketplace.web.app import build_app
 from prefjudge.marketplace.web.dropping import DroppableProtocol
 from prefjudge.marketplace.web.front import Front
-
-_LOG = logging.getLogger("prefjudge.marketplace")
 
 
 class Server:
@@ -50,6 +49,7 @@ class Server:
         self.front = Front(
             market=self.market, desk=Desk(self.market), settings=settings, admin_token=self.admin_token
         )
+        self._courier = Courier(self.front.desk)
         self._uvicorn = uvicorn.Server(
             uvicorn.Config(
                 build_app(self.front),
@@ -68,6 +68,7 @@ class Server:
     def run(self, ready: Callable[["Server"], None] | None = None) -> None:
         """Serve until SIGINT or SIGTERM; call ``ready`` once requests are answered."""
         self._socket.listen(2048)  # from here on a request waits rather than fails
+        self._courier.start()
         if ready is not None:
             ready(self)
         try:
@@ -79,6 +80,7 @@ class Server:
         """Serve from a thread, and return once requests are answered."""
         self._thread = threading.Thread(target=self._uvicorn.run, args=([self._socket],), daemon=True)
         self._thread.start()
+        self._courier.start()
         for _ in range(2000):
             if self._uvicorn.started:
                 return
@@ -96,6 +98,7 @@ class Server:
         self._close()
 
     def _close(self) -> None:
+        self._courier.stop()
         self.front.desk.close()
         self.market.close()
         self._socket.close()
@@ -155,13 +158,15 @@ def serve(
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
     refused unless ``plain_http`` allows clear text.
     """
+    log_to_stderr()
     settings = Settings(host=host, port=port, public_url=public_url, plain_http=plain_http)
     Server(store_url, settings, Rules(sandbox=sandbox), time.time).run(ready)
 
 
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once only on sockets that say that they are TCP
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))

@@ -1,0 +1,62 @@
+"""Several processes, one marketplace: nothing is handed out twice."""
+
+import threading
+from collections import Counter
+
+import pytest
+
+from prefjudge.marketplace.server import start
+from tests.marketplace.crowd import Swarm
+from tests.marketplace.people import Admin, new_requester, offer
+from tests.marketplace.processes import serving
+
+
+@pytest.mark.parametrize("processes", [4])
+def test_four_processes_hand_out_every_assignment_once(postgres_url, processes):
+    """200 workers take 400 assignments of 250 HITs from four servers, and leave none."""
+    with start(postgres_url) as first, serving(postgres_url, processes - 1) as others:
+        endpoints = [first.endpoint, *others]
+        idents = {
+            Admin(first).http.request("GET", f"{one}/healthz").json()["marketplace"] for one in endpoints
+        }
+        assert len(idents) == 1
+        requester = new_requester(first.endpoint)
+        hits = [offer(requester, MaxAssignments=1) for _ in range(100)]
+        hits += [offer(requester, MaxAssignments=2) for _ in range(150)]
+        group = hits[0]["HITTypeId"]
+        admin = Admin(first)
+        swarm = Swarm(
+            endpoints, [admin.call("POST", "/admin/workers", {}, status=201)["invite"] for _ in range(200)]
+        )
+        done = swarm.work(group)
+        assert len(done) == len(set(done)) == 400
+        listed = []
+        for hit in hits:
+            found = requester.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
+            assert len(found) == hit["MaxAssignments"]
+            assert len({one["WorkerId"] for one in found}) == len(found)
+            listed += [one["AssignmentId"] for one in found]
+        assert Counter(listed) == Counter(done)
+        assert admin.call("GET", "/admin/overview")["ledger_imbalance"] == []
+
+
+def test_servers_share_time_money_and_tokens(postgres_url):
+    with start(postgres_url) as one, start(postgres_url) as other:
+        left, right = new_requester(one.endpoint), new_requester(other.endpoint)
+        outcomes = []
+
+        def race(requester):
+            try:
+                outcomes.append(offer(requester, UniqueRequestToken="race")["HITId"])
+            except requester.exceptions.RequestError as error:
+                outcomes.append(error.response["TurkErrorCode"])
+
+        threads = [threading.Thread(target=race, args=(who,)) for who in (left, right) * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert outcomes.count("AWS.MechanicalTurk.HitAlreadyExists") == 7
+        assert left.list_hits()["NumResults"] == right.list_hits()["NumResults"] == 1
+        assert left.get_account_balance()["OnHoldBalance"] == "2.40"
+        assert one.admin_token == other.admin_token
