@@ -12,13 +12,15 @@ import numpy as np
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Codes, Heads, Order
+from prefjudge.engines.anchored import anchored, is_sparse
+from prefjudge.engines.gallop import NotGalloping
 from prefjudge.engines.heads import RunHead, head_of
 from prefjudge.engines.judged import Judged, JudgedRows, found
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError
-from prefjudge.formats.problems import Notice, decode, encode, paths_of
-from prefjudge.formats.runs import OnDuplicate, stem
+from prefjudge.formats.problems import Notice, Stop, decode, encode, paths_of
+from prefjudge.formats.runs import OnDuplicate, Scattered, stem
 
 T = TypeVar("T")
 
@@ -70,14 +72,30 @@ def judged(
     qrels: Qrels,
     *,
     order: Order | str = Order.SCORE,
+    trust: bool = False,
     on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
     executor: Executor | None = None,
     notices: list[Notice] | None = None,
 ) -> list[JudgedRanks]:
-    """Return where each run placed the judged documents: one record a run, in the order of ``paths``."""
+    """Return where each run placed the judged documents: one record a run, in the order of ``paths``.
+
+    With ``trust`` and sparse qrels, lines without a judged document are counted and not checked. The other
+    parameters are those of `top`.
+
+    Raises
+    ------
+    InputError
+        Where a run cannot be read, or has nothing to do with the qrels.
+    """
     names = _distinct(paths)
     index = Judged.of(qrels)
-    work = partial(_judged_of, index=index, order=Order(order), on_duplicate=OnDuplicate(on_duplicate))
+    work = partial(
+        _judged_of,
+        index=index,
+        order=Order(order),
+        trust=trust and is_sparse(index),
+        on_duplicate=OnDuplicate(on_duplicate),
+    )
     results = list(_each(work, names, executor))
     for result in results:
         check_overlap(
@@ -90,8 +108,15 @@ def judged(
     return [result.ranks(tag, qrels, Order(order)) for tag, result in zip(tags, results, strict=True)]
 
 
-def _judged_of(path: str, *, index: Judged, order: Order, on_duplicate: OnDuplicate) -> JudgedRows:
+def _judged_of(
+    path: str, *, index: Judged, order: Order, trust: bool, on_duplicate: OnDuplicate
+) -> JudgedRows:
     notices: list[Notice] = []
+    if trust and path != "-":
+        try:
+            return JudgedRows.joined(path, anchored(path, index=index, order=order), ())
+        except (NotGalloping, Scattered, Stop):
+            pass
     parts = per_chunk(path, partial(found, index=index, order=order), order, on_duplicate, notices)
     return JudgedRows.joined(path, parts, notices)
 

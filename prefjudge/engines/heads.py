@@ -108,7 +108,7 @@ def _trusted(path: str, k: int, order: Order) -> Iterator[RunChunk]:
 
 def _certain(reader: RunReader, text: Text, heads: HeadLines, k: int, order: Order) -> RunChunk:
     """Return the chunk of some heads, with whole queries where a head leaves the top open."""
-    chunk = _sound(reader, heads.data, len(heads.spans))
+    chunk = sound_chunk(reader, heads.data, len(heads.spans))
     open_ = _open(chunk, np.array(heads.complete), k, order)
     if not open_.size:
         return chunk
@@ -121,7 +121,7 @@ def _certain(reader: RunReader, text: Text, heads: HeadLines, k: int, order: Ord
         parts[group] = text.read(end - start, start)
         if not parts[group].endswith(b"\n"):
             parts[group] += b"\n"
-    return _sound(reader, b"".join(parts), len(heads.spans))
+    return sound_chunk(reader, b"".join(parts), len(heads.spans))
 
 
 def _row_starts(chunk: RunChunk) -> list[int]:
@@ -129,7 +129,8 @@ def _row_starts(chunk: RunChunk) -> list[int]:
     return places
 
 
-def _sound(reader: RunReader, data: bytes, queries: int) -> RunChunk:
+def sound_chunk(reader: RunReader, data: bytes, queries: int) -> RunChunk:
+    """Return a chunk of lines with nothing wrong and all queries in it; or raise `NotGalloping`."""
     chunk = reader.chunk(reader.rows(data, 1))
     if reader.problems.found or len(chunk.queries) != queries:
         raise NotGalloping  # a full reading will say what is wrong, and on which line

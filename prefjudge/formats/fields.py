@@ -102,11 +102,13 @@ class Tokens:
         left = self.ends - self.starts
         if index == 0:
             np.minimum(left, 8, out=left)
-            return loadable(self.text)[self.starts] & _KEEP[left]
+            first: Words = loadable(self.text)[self.starts] & _KEEP[left]
+            return first
         left -= 8 * index
         np.clip(left, 0, 8, out=left)
         places = np.minimum(self.starts + 8 * index, len(self.text) - 8)  # a token may end long before
-        return loadable(self.text)[places] & _KEEP[left]
+        word: Words = loadable(self.text)[places] & _KEEP[left]
+        return word
 
     def changes(self) -> Places:
         """Return the rows that differ from the row before them."""

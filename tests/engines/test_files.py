@@ -123,8 +123,13 @@ def test_top_is_what_sorting_gives(tmp_path_factory, data, k, order, trust):
 
 
 @quick
-@given(data=run_files(), order=st.sampled_from(list(Order)), pick=st.randoms(use_true_random=False))
-def test_judged_positions_are_what_sorting_gives(tmp_path_factory, data, order, pick):
+@given(
+    data=run_files(),
+    order=st.sampled_from(list(Order)),
+    trust=st.booleans(),
+    pick=st.randoms(use_true_random=False),
+)
+def test_judged_positions_are_what_sorting_gives(tmp_path_factory, data, order, trust, pick):
     folder = tmp_path_factory.mktemp("run")
     (folder / "run").write_bytes(data)
     ranked = naive(data, order)
@@ -135,7 +140,7 @@ def test_judged_positions_are_what_sorting_gives(tmp_path_factory, data, order, 
         b"".join(b"%b\tQ0\t%b\t%d\n" % (q, d, n % 3) for n, (q, d) in enumerate(chosen))
     )
     qrels = read_qrels(folder / "qrels")
-    (ranks,) = judged(folder / "run", qrels, order=order)
+    (ranks,) = judged(folder / "run", qrels, order=order, trust=trust)
     got = {
         (qrels.queries[q], qrels.docs[qrels.doc[row]]): (int(p), float(g))
         for q, row, p, g in zip(ranks.query, ranks.judged, ranks.position, ranks.grade, strict=True)
