@@ -16,6 +16,7 @@ from prefjudge.cli import (
     score,
     serve,
     status,
+    winratio,
     work,
 )
 from prefjudge.errors import PrefjudgeError
@@ -40,6 +41,7 @@ for verb, panel in (
     (collect.collect, _ROAD),
     (resolve.resolve, _ROAD),
     (score.score, _ROAD),
+    (winratio.winratio, _ROAD),
     (status.status, _ROAD),
     (serve.serve, _CROWD),
     (work.work, _CROWD),

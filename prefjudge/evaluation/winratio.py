@@ -83,6 +83,20 @@ class WinRatios:
     queries: int
 
 
+def named_count(text: str) -> Count:
+    """Return the way of counting of this name.
+
+    Raises
+    ------
+    InputError
+        Where there is none.
+    """
+    choices: dict[str, Count] = {"majority": "majority", "votes": "votes"}
+    if text not in choices:
+        raise InputError(f"there is no way to count {text!r}", "Choose majority or votes.")
+    return choices[text]
+
+
 def binomial_p(wins: Integers, losses: Integers) -> NDArray[np.float64]:
     """Return the two-sided binomial test of wins against losses at one half.
 

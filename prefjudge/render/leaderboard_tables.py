@@ -72,7 +72,7 @@ def _notes(board: Leaderboard, tiers: bool, ties: bool) -> tuple[str, ...]:
     beaten = sorted({name for row in board.rows for name in row.beats})
     if beaten:
         winners = sum(bool(row.beats) for row in board.rows)
-        notes.append(f"Bold: better than perfect; {winners} run(s) score above {', '.join(beaten)}.")
+        notes.append(f"Marked: better than perfect; {winners} run(s) score above {', '.join(beaten)}.")
     if tiers:
         notes.append("Runs of a tier are not significantly worse than its leader.")
     if ties:
@@ -108,7 +108,15 @@ def side_by_side_table(
                 [None] * 3 if row is None else [_mark(row, row.score), (row.high - row.low) / 2, row.rank]
             )
         rows.append(tuple(cells))
-    return Table(title="Leaderboards", columns=tuple(columns), rows=tuple(rows), provenance=provenance or {})
+    beaten = sorted({name for board in boards for row in board.rows for name in row.beats})
+    notes = (f"Marked scores are better than perfect: above {', '.join(beaten)}.",) if beaten else ()
+    return Table(
+        title="Leaderboards",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=notes,
+        provenance=provenance or {},
+    )
 
 
 def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str] | None = None) -> Table:

@@ -35,7 +35,10 @@ def _printable(text: str) -> str:
 
 
 def render_terminal(table: Table, *, width: int | None = None, color: bool = False) -> str:
-    """Return the table as text for a terminal; at its natural width unless ``width`` is given."""
+    """Return the table as text for a terminal; at its natural width unless ``width`` is given.
+
+    A cell that stands out is bold in colour, and has a star without.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console, Group
     from rich.table import Table as RichTable
@@ -54,13 +57,15 @@ def render_terminal(table: Table, *, width: int | None = None, color: bool = Fal
             justify="right" if column.right_aligned else "left",
             overflow="fold",
         )
+    # without colour a star stands for bold; the other cells of its column keep the place free
+    marked = {number for row in table.rows for number, cell in enumerate(row) if isinstance(cell, Bold)}
     for row in table.rows:
-        body.add_row(
-            *(
-                Text(_printable(write_cell(cell, column)), style="bold" if isinstance(cell, Bold) else "")
-                for cell, column in zip(row, table.columns, strict=True)
-            )
-        )
+        cells = []
+        for number, (cell, column) in enumerate(zip(row, table.columns, strict=True)):
+            mark = "" if color or number not in marked else "*" if isinstance(cell, Bold) else " "
+            style = "bold" if isinstance(cell, Bold) else ""
+            cells.append(Text(_printable(write_cell(cell, column)) + mark, style=style))
+        body.add_row(*cells)
     words = [Text(_printable(note)) for note in table.notes]
     if table.provenance:
         words.append(

@@ -34,7 +34,7 @@ def winratio_matrix(
         rows=(*rows, wins),
         notes=(
             f"How often the top passage of the column was preferred to that of the row, over {unit}.",
-            f"Bold: significant under a two-sided binomial test at {alpha:g}, "
+            f"Marked: significant under a two-sided binomial test at {alpha:g}, "
             f"after a Bonferroni correction for {len(result.pairs)} pairs.",
             "The last row counts the runs that each column beats.",
         ),

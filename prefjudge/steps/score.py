@@ -200,9 +200,9 @@ def _pair_boards(
 def _win_ratios(found: "Sources", order: Order, notices: list["Notice"]) -> "WinRatios | None":
     from prefjudge.engines.files import top
     from prefjudge.evaluation.winratio import win_ratios
-    from prefjudge.steps.resolve import PREFERENCE_NAME
+    from prefjudge.steps.winratio import official_qrels
 
-    official = next((labels for labels in found.qrels if labels.name != PREFERENCE_NAME), None)
+    official = official_qrels(found)
     if found.judgments is None or len(found.runs) + (official is not None) < 2:
         return None
     heads = top(found.runs, k=1, order=order, notices=notices)
@@ -213,7 +213,7 @@ def _win_ratios(found: "Sources", order: Order, notices: list["Notice"]) -> "Win
 def _left_out(
     found: "Sources", measure: "Measure", order: Order, notices: list["Notice"]
 ) -> tuple["LeftOut", ...]:
-    from prefjudge.core.pools import build_pools
+    from prefjudge.core.pools import build_pools, select_queries
     from prefjudge.core.preferences import resolve, to_qrels
     from prefjudge.engines.files import judged, top
     from prefjudge.evaluation.leave_one_out import leave_one_out, pooled_documents
@@ -228,7 +228,8 @@ def _left_out(
     pools = found.pools
     if pools is None:
         first = found.qrels[0] if found.qrels else None
-        pools = build_pools(top(found.runs, k=1, order=order, notices=notices), first)
+        everything = build_pools(top(found.runs, k=1, order=order, notices=notices), first)
+        pools = select_queries(everything, found.judgments.queries)
     ranks: list[JudgedRanks] = judged(found.runs, pooled_documents(pools), order=order, notices=notices)
     return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
 

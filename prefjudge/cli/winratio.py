@@ -1,0 +1,68 @@
+"""``prefjudge winratio``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prefjudge.cli.options import Json, MaybeStudy, Out
+from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+
+
+def winratio(
+    study: MaybeStudy = None,
+    runs: Annotated[list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'.")] = [],  # noqa: B006
+    judgments: Annotated[Path | None, typer.Option(help="Query, document, document, preferred.")] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(help="Adds the perfect ranking as a row and a column.")
+    ] = None,
+    queries: Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")] = None,
+    count: Annotated[
+        str, typer.Option(help="majority: one outcome a query; votes: every vote.")
+    ] = "majority",
+    against_qrel: Annotated[
+        str | None, typer.Option(help="A run whose top passages are compared with the qrels.")
+    ] = None,
+    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    out: Out = None,
+    format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
+    json: Json = False,
+) -> None:
+    """Compare runs directly: whose top passage do people prefer?"""
+    from prefjudge.core.runs import Order
+    from prefjudge.evaluation.winratio import named_count
+    from prefjudge.steps.winratio import winratio as run
+
+    result = run(
+        study,
+        runs=runs,
+        judgments=judgments,
+        qrels=qrels,
+        queries=queries,
+        count=named_count(count),
+        against_qrel=against_qrel,
+        order=one_of(Order, order, "--order"),
+        out=out,
+    )
+    notice(result.notices)
+    if json:
+        print_json(
+            {
+                **to_plain(result.winratio),
+                "against_qrel": to_plain(result.against_qrel),
+                "provenance": result.provenance,
+                "inputs": to_plain(result.inputs),
+                "out": result.out,
+            }
+        )
+        return
+    from prefjudge.render.score_tables import top_against_qrel_table
+    from prefjudge.render.tables import render_table
+    from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
+
+    table = winratio_list if format == "csv" else winratio_matrix
+    typer.echo(render_table(table(result.winratio, provenance=result.provenance), format), nl=False)
+    if result.against_qrel:
+        typer.echo(render_table(top_against_qrel_table(result.against_qrel), format), nl=False)
+    if result.out:
+        say(f"wrote {result.out}")

@@ -1,0 +1,138 @@
+"""Compares runs directly by which top passage people prefer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+
+if TYPE_CHECKING:
+    from prefjudge.core.qrels import Qrels
+    from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
+    from prefjudge.evaluation.winratio import Count, WinRatios
+    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.labels import Sources
+    from prefjudge.steps.provenance import InputDigest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WinRatioResult:
+    """The win ratios of all pairs of runs, and the experiment on one run against the qrels where asked."""
+
+    winratio: "WinRatios"
+    against_qrel: "TopAgainstQrel | None"
+    provenance: dict[str, str]
+    inputs: tuple["InputDigest", ...]
+    out: str | None
+    notices: tuple[str, ...]
+
+
+def winratio(
+    study: Path | None = None,
+    *,
+    runs: Sequence[str | Path] = (),
+    judgments: Path | None = None,
+    qrels: Path | None = None,
+    queries: Path | None = None,
+    count: "Count" = "majority",
+    against_qrel: str | None = None,
+    order: Order | None = None,
+    out: Path | None = None,
+) -> WinRatioResult:
+    """Compare all pairs of runs by their top passages: which one do people prefer?
+
+    Parameters
+    ----------
+    study : Path, optional
+        The study: its runs, judgments, qrels and queries.
+    runs : sequence of paths or patterns
+        The run files; with a study, further ones.
+    judgments : Path, optional
+        Side-by-side judgments: query, document, document, preferred.
+    qrels : Path, optional
+        Adds the perfect ranking, which has the qrel on top.
+    queries : Path, optional
+        Look at the queries of this file only; by default at those with a judgment.
+    count : {'majority', 'votes'}
+        One outcome a query, the majority of all votes on the two passages; or every vote.
+    against_qrel : str, optional
+        The tag of a run whose top passages are compared with the qrels, by category.
+    order : Order, optional
+        What ranks a document higher.
+    out : Path, optional
+        Write the matrix: CSV, JSON, Markdown or LaTeX by the suffix.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or something that is needed is missing.
+    StudyError
+        The study is not resolved yet.
+    """
+    from prefjudge.engines.files import top
+    from prefjudge.evaluation.top_against_qrel import top_against_qrel
+    from prefjudge.evaluation.winratio import win_ratios
+    from prefjudge.formats.queries import read_queries
+    from prefjudge.steps.labels import gather
+    from prefjudge.steps.provenance import digesting
+
+    if study is None and not (runs and judgments):
+        raise InputError(
+            "winratio takes a study, or --runs and --judgments",
+            "For instance: prefjudge winratio --runs 'runs/*' --judgments FILE --qrels FILE",
+        )
+    notices: list[Notice] = []
+    found = gather(
+        study, runs=runs, qrels=[str(qrels)] if qrels else [], judgments=judgments, notices=notices
+    )
+    labels = official_qrels(found)
+    if against_qrel and labels is None:
+        raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")
+    asked = found.pools.queries if found.pools else None
+    if queries is not None:
+        asked = tuple(read_queries(queries, notices=notices))
+    order = order or (found.study.config.pool.order if found.study else Order.SCORE)
+    assert found.judgments is not None
+    with digesting(found.files) as digests:
+        heads = top(found.runs, k=2 if against_qrel else 1, order=order, notices=notices)
+        result = WinRatioResult(
+            winratio=win_ratios(found.judgments, heads, labels, queries=asked, count=count),
+            against_qrel=top_against_qrel(found.judgments, heads, labels, against_qrel, queries=asked)
+            if against_qrel and labels
+            else None,
+            provenance=_provenance(found, order),
+            inputs=digests(),
+            out=str(out) if out else None,
+            notices=tuple(dict.fromkeys(map(str, notices))),
+        )
+    if out is not None:
+        _write(result, out)
+    return result
+
+
+def official_qrels(found: "Sources") -> "Qrels | None":
+    """Return the labels that the perfect ranking follows: the first that are no preference qrels."""
+    from prefjudge.steps.resolve import PREFERENCE_NAME
+
+    return next((labels for labels in found.qrels if labels.name != PREFERENCE_NAME or not found.study), None)
+
+
+def _provenance(found: "Sources", order: Order) -> dict[str, str]:
+    from prefjudge import __version__
+
+    return {
+        "prefjudge": __version__,
+        "order": str(order),
+        "runs": str(len(found.runs)),
+        "judgments": str(len(found.judgments or ())),
+    }
+
+
+def _write(result: WinRatioResult, out: Path) -> None:
+    from prefjudge.formats.atomic import write_text
+    from prefjudge.render.tables import render_table
+    from prefjudge.render.winratio_tables import winratio_matrix
+
+    write_text(out, render_table(winratio_matrix(result.winratio, provenance=result.provenance), out.suffix))
