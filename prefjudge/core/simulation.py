@@ -1,0 +1,120 @@
+"""Simulation: what a strategy costs, and how often it finds the best, on pools of one size."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prefjudge.core.noise import Noise
+from prefjudge.core.strategies import Counts, Floats, Strategy
+
+_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What to expect of a strategy on a pool of one size.
+
+    Attributes
+    ----------
+    strategy : str
+        The strategy's name.
+    size : int
+        The number of candidates.
+    chance : float
+        The probability that the winner is the best; a random pick where several win.
+    error : float
+        The standard error of ``chance`` by the number of trials.
+    single : float
+        The share of pools that end with a single winner. It says nothing about its being the best.
+    pairs, judgments : float
+        Different pairs and votes per pool, on average.
+    rounds : tuple of dict of int to float
+        For each round, how many pairs per pool get how many votes, on average: HITs are packed by these.
+    """
+
+    strategy: str
+    size: int
+    chance: float
+    error: float
+    single: float
+    pairs: float
+    judgments: float
+    rounds: tuple[dict[int, float], ...]
+
+
+def simulate(
+    strategy: Strategy, size: int, noise: Noise, *, trials: int = 2000, rng: np.random.Generator
+) -> Outlook:
+    """Play a strategy on simulated pools.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        What to play.
+    size : int
+        The number of candidates.
+    noise : Noise
+        How votes err.
+    trials : int
+        The number of pools; the standard error of the chance is at most ``0.5 / sqrt(trials)``.
+    rng : numpy.random.Generator
+        The source of randomness.
+    """
+    if size == 1:
+        return Outlook(
+            strategy=strategy.name,
+            size=1,
+            chance=1.0,
+            error=0.0,
+            single=1.0,
+            pairs=0.0,
+            judgments=0.0,
+            rounds=(),
+        )
+    found = single = 0.0
+    pairs = 0
+    rounds: list[Counts] = []
+    step = max(1, _CELLS // size**2)
+    for low in range(0, trials, step):
+        n = min(step, trials - low)
+        chances, best = noise.draw_chances(n, size, rng)
+        votes = _play(strategy, chances, rounds, rng)
+        leaders = strategy.leaders(votes)
+        number = leaders.sum(axis=1)
+        found += float((leaders[np.arange(n), best] / number).sum())
+        single += float((number == 1).sum())
+        pairs += int(np.triu(votes + votes.transpose(0, 2, 1) > 0).sum())
+    chance = found / trials
+    per_round = tuple(
+        {votes: float(count) / trials for votes, count in enumerate(counts.tolist()) if votes and count}
+        for counts in rounds
+    )
+    return Outlook(
+        strategy=strategy.name,
+        size=size,
+        chance=chance,
+        error=float(np.sqrt(max(chance * (1.0 - chance), 1e-9) / trials)),
+        single=single / trials,
+        pairs=pairs / trials,
+        judgments=sum(votes * count for counts in per_round for votes, count in counts.items()),
+        rounds=per_round,
+    )
+
+
+def _play(strategy: Strategy, chances: Floats, rounds: list[Counts], rng: np.random.Generator) -> Floats:
+    """Ask and vote until nothing is asked; add to each round how many pairs got how many votes."""
+    votes = np.zeros_like(chances)
+    number = 0
+    while (asked := strategy.ask(votes)).any():
+        left = rng.binomial(asked, chances)
+        votes += left + (asked - left).transpose(0, 2, 1)
+        counts = np.bincount(asked.ravel())
+        if number == len(rounds):
+            rounds.append(counts)
+        else:
+            longest = max(counts.size, rounds[number].size)
+            rounds[number] = np.pad(counts, (0, longest - counts.size)) + np.pad(
+                rounds[number], (0, longest - rounds[number].size)
+            )
+        number += 1
+    return votes

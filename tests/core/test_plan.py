@@ -1,0 +1,148 @@
+"""Plan: strategies against the published simulations, and the sums that become HITs and money."""
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from prefjudge.core.noise import BradleyTerryNoise, ConstantNoise, error_of_scale, scale_of_error
+from prefjudge.core.plan import Packing, choose_plan, compare_plans
+from prefjudge.core.simulation import simulate
+from prefjudge.core.strategies import BySize, Halving, Knockout, LeadStop, RoundRobin, parse_strategy
+
+PACKING = Packing(price=lambda assignments: Decimal("2.40"))
+
+
+@pytest.mark.parametrize(
+    ("error", "votes", "size", "constant", "bradley_terry"),
+    [
+        (0.10, 1, 4, 83, 82), (0.10, 3, 12, 87, 85), (0.10, 5, 2, 99, 95),
+        (0.20, 1, 6, 62, 64), (0.20, 3, 8, 74, 75), (0.20, 5, 4, 90, 83),
+        (0.33, 1, 6, 39, 43), (0.33, 3, 6, 53, 60), (0.33, 5, 12, 50, 66),
+    ],
+)  # fmt: skip
+def test_round_robin_finds_the_best_as_often_as_tabled(
+    error: float, votes: int, size: int, constant: int, bradley_terry: int
+) -> None:
+    rng = np.random.default_rng(1)
+    for noise, expected in (
+        (ConstantNoise(error=error), constant),
+        (BradleyTerryNoise(scale=scale_of_error(error)), bradley_terry),
+    ):
+        outlook = simulate(RoundRobin(votes), size, noise, trials=1500, rng=rng)
+        assert 100 * abs(outlook.chance - expected / 100) < 1.5 + 300 * outlook.error
+        assert outlook.judgments == votes * size * (size - 1) / 2
+
+
+@pytest.mark.parametrize(
+    ("strategy", "size", "judgments", "constant", "bradley_terry"),
+    [
+        ("halving", 6, 25, 53, 58), ("halving", 10, 85, 66, 62), ("halving", 20, 360, 82, 66),
+        ("halving:1x3", 6, 33, 63, 60), ("halving:1x3", 10, 129, 76, 70), ("halving:2x2", 10, 170, 85, 72),
+        ("knockout:5", 6, 25, 53, 54), ("knockout:5", 10, 45, 46, 46), ("knockout:5", 20, 95, 36, 43),
+    ],
+)  # fmt: skip
+def test_strategies_cost_and_find_as_much_as_tabled(
+    strategy: str, size: int, judgments: int, constant: int, bradley_terry: int
+) -> None:
+    rng = np.random.default_rng(2)
+    for noise, expected in (
+        (ConstantNoise(error=0.33), constant),
+        (BradleyTerryNoise(scale=scale_of_error(0.33)), bradley_terry),
+    ):
+        outlook = simulate(parse_strategy(strategy), size, noise, trials=800, rng=rng)
+        assert outlook.judgments == judgments
+        # The table itself carries up to 2.5 points of error.
+        assert 100 * abs(outlook.chance - expected / 100) < 2.5 + 300 * outlook.error
+
+
+@pytest.mark.parametrize(("lead", "wrong", "votes"), [(2, 0.195, 3.6), (3, 0.107, 6.9), (4, 0.056, 10.5)])
+def test_a_lead_decides_a_duel_as_computed(lead: int, wrong: float, votes: float) -> None:
+    rng = np.random.default_rng(3)
+    outlook = simulate(LeadStop(lead, 999), 2, ConstantNoise(error=0.33), trials=8000, rng=rng)
+    assert 1 - outlook.chance == pytest.approx(wrong, abs=0.015)
+    assert outlook.judgments == pytest.approx(votes, rel=0.05)
+
+
+def test_a_single_winner_says_nothing_about_its_being_the_best() -> None:
+    noise = ConstantNoise(error=0.33)
+    outlook = simulate(RoundRobin(1), 6, noise, trials=1500, rng=np.random.default_rng(4))
+    assert outlook.single > 0.93
+    assert outlook.chance < 0.45
+
+
+def test_error_and_scale_are_inverse() -> None:
+    for error in (0.05, 0.2, 0.33, 0.45):
+        assert error_of_scale(scale_of_error(error)) == pytest.approx(error, abs=1e-6)
+    assert 0.33 < error_of_scale(0.6) < 0.37
+    with pytest.raises(ValueError, match="between 0 and"):
+        scale_of_error(0.5)
+
+
+def test_a_plan_packs_each_round_into_hits() -> None:
+    (plan,) = compare_plans(
+        {1: 50, 3: 7},
+        ConstantNoise(error=0.2),
+        packing=Packing(price=lambda votes: Decimal(1) + Decimal(votes) / 10, reissued=0.5),
+        strategies=(RoundRobin(2),),
+        trials=50,
+        rng=np.random.default_rng(5),
+    )
+    # 7 pools of 3 pairs, two votes each: 21 pairs in 3 HITs of 2 assignments, half of them twice.
+    assert (plan.pairs, plan.judgments, plan.hits, plan.assignments, plan.rounds) == (21, 42, 3, 9, 1)
+    assert plan.money == Decimal("1.2") * 9
+    assert plan.hours == pytest.approx(9 * 13 * 30 / 3600)
+    assert plan.chance > 50 / 57
+
+
+def test_the_budget_chooses_the_best_that_it_pays() -> None:
+    sizes = {2: 120, 4: 200, 6: 180}
+    noise = BradleyTerryNoise(scale=scale_of_error(0.33))
+    plans = compare_plans(sizes, noise, packing=PACKING, trials=200, rng=np.random.default_rng(6))
+    chances = []
+    for budget in (Decimal(1000), Decimal(1500), Decimal(3000), Decimal(6000)):
+        chosen = choose_plan(plans, sizes, budget, PACKING)
+        assert chosen is not None
+        assert chosen.money <= budget
+        assert chosen.rounds <= 10
+        chances.append(chosen.chance)
+        assert chosen.chance >= max(
+            plan.chance for plan in plans if plan.money <= budget and plan.rounds <= 10
+        )
+    assert chances == sorted(chances)
+    assert choose_plan(plans, sizes, Decimal(100), PACKING) is None
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [RoundRobin(2), Halving(), Halving(2, 3), Knockout(3), LeadStop(2), BySize(RoundRobin(3), Halving())],
+)
+@pytest.mark.parametrize("size", [2, 3, 5, 6, 9])
+def test_a_strategy_goes_on_where_it_stopped(strategy: Halving, size: int) -> None:
+    # Votes that trickle in one at a time lead to the same asking: nothing is forgotten or asked twice.
+    rng = np.random.default_rng(size)
+    chances, _ = ConstantNoise(error=0.3).draw_chances(20, size, rng)
+    votes = np.zeros_like(chances)
+    total, asked = 0, strategy.ask(votes)
+    while asked.any():
+        before = asked
+        some = rng.binomial(asked, 0.5)
+        left = rng.binomial(some, chances)
+        votes += left + (some - left).transpose(0, 2, 1)
+        total += int(some.sum())
+        asked = strategy.ask(votes)
+        # What was asked and not answered is asked still, unless the answers settled it.
+        waiting = ((before - some) > 0).any(axis=(1, 2))
+        if not isinstance(strategy, LeadStop):
+            assert (asked[waiting] >= (before - some)[waiting]).all()
+    assert total == votes.sum()
+    assert (strategy.leaders(votes).sum(axis=1) >= 1).all()
+
+
+def test_names_are_read_back() -> None:
+    for name in ("round-robin:3", "halving:2x3", "knockout:7", "lead:2"):
+        assert parse_strategy(name).name == name
+    assert parse_strategy("halving") == Halving(1, 2)
+    for wrong in ("best", "halving:0", "lead:x", "knockout:1x2x3"):
+        with pytest.raises(ValueError, match="no strategy"):
+            parse_strategy(wrong)

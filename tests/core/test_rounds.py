@@ -1,0 +1,99 @@
+"""Rounds and challenges: what is asked next of a study's own judgments, and what newcomers change."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from prefjudge.core.challenge import conclude_challenge, gather_challenge, next_challenge_round
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
+from prefjudge.core.preferences import resolve, to_qrels
+from prefjudge.core.rounds import Round, next_round
+from prefjudge.core.strategies import Halving, LeadStop, RoundRobin
+from tests.core.tables import judgments_of, pools_of
+
+
+def asked(found: Round) -> set[tuple[str, str, str, int]]:
+    pairs = found.pairs
+    columns = (pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), found.votes.tolist())
+    return {
+        (pairs.queries[q], pairs.docs[a], pairs.docs[b], votes)
+        for q, a, b, votes in zip(*columns, strict=True)
+    }
+
+
+def leaders(found: Round, pools: Pools) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for row in np.flatnonzero(found.leaders):
+        query = pools.queries[pools.query[row]]
+        names[query] = names.get(query, "") + pools.docs[pools.doc[row]]
+    return names
+
+
+def test_the_first_round_asks_for_all_pairs_and_the_next_for_what_they_lack() -> None:
+    pools = pools_of({"q": "abc", "alone": "a", "p": "bd"})
+    first = next_round(judgments_of(), pools, RoundRobin(2))
+    assert asked(first) == {("q", "a", "b", 2), ("q", "a", "c", 2), ("q", "b", "c", 2), ("p", "b", "d", 2)}
+    assert first.open.tolist() == [True, False, True]
+    judgments = judgments_of("p d b d", "p b d d", "q c a c", "q a b tie", "x a b a")
+    second = next_round(judgments, pools, RoundRobin(2))
+    assert asked(second) == {("q", "a", "b", 1), ("q", "a", "c", 1), ("q", "b", "c", 2)}
+    assert leaders(second, pools)["p"] == "d"
+
+
+def test_settled_queries_get_no_more_votes() -> None:
+    pools = pools_of({"q": "ab", "p": "ab"})
+    found = next_round(judgments_of(), pools, RoundRobin(1), settled=np.array([True, False]))
+    assert asked(found) == {("p", "a", "b", 1)}
+
+
+def play(pools: Pools, strategy: Halving) -> tuple[Judgments, int]:
+    """Vote as the alphabet has it until nothing is asked."""
+    lines: list[str] = []
+    rounds = 0
+    while rows := asked(next_round(judgments_of(*lines), pools, strategy)):
+        lines += [f"{q} {b} {a} {a}" for q, a, b, votes in sorted(rows) for _ in range(votes)]
+        rounds += 1
+    return judgments_of(*lines), rounds
+
+
+def test_halving_drives_a_study_to_its_end() -> None:
+    pools = pools_of({"q": "abcdef", "p": "cdefgh"})
+    judgments, rounds = play(pools, Halving())
+    assert (len(judgments), rounds) == (50, 3)
+    assert leaders(next_round(judgments, pools, Halving()), pools) == {"q": "a", "p": "c"}
+    assert [one.winners for one in resolve(judgments, pools=pools)] == [("a",), ("c",)]
+
+
+def arrivals() -> Pools:
+    pools = pools_of({"q": "abxy", "p": "ax", "new": "ab"})
+    rows = np.arange(8, dtype=np.int32)
+    return replace(pools, sources=("night", "day"), source_row=rows, source=(rows % 2).astype(np.int32))
+
+
+def test_newcomers_meet_the_best_known_answer_and_dethrone_it_by_a_lead() -> None:
+    judged = ["q a b a", "p a b b"]
+    known = pools_of({"q": "ab", "p": "ab"})
+    best = to_qrels(resolve(judgments_of(*judged), pools=known))
+    challenge = gather_challenge(best, known, arrivals())
+    assert challenge.newcomers == {"q": ("x", "y"), "p": ("x",)}
+    assert challenge.incumbents == {"q": "a", "p": "b"}
+    assert challenge.unknown == ("new",)
+    strategy = LeadStop(2)
+    assert asked(next_challenge_round(challenge, judgments_of(*judged), strategy)) == {
+        ("q", "a", "x", 2), ("p", "b", "x", 2),
+    }  # fmt: skip
+    judged += ["q a x x", "q x a x", "p b x b", "p x b x"]
+    # q: x leads by two, so it is x whom y meets; p: even, so two more votes.
+    assert asked(next_challenge_round(challenge, judgments_of(*judged), strategy)) == {
+        ("q", "x", "y", 2), ("p", "b", "x", 2),
+    }  # fmt: skip
+    judged += ["q x y x", "q y x x"]
+    after, duels = conclude_challenge(challenge, judgments_of(*judged), strategy)
+    assert {(after.queries[q], after.docs[d]) for q, d in zip(after.query, after.doc, strict=True)} == {
+        ("q", "x"), ("p", "b"),
+    }  # fmt: skip
+    assert [(duel.incumbent, duel.newcomer, duel.dethroned) for duel in duels] == [
+        ("a", "x", True), ("x", "y", False),
+    ]  # fmt: skip
+    assert (duels[0].votes_for, duels[0].votes_against, duels[0].brought_by) == (2, 0, ("night",))
