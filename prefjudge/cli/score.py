@@ -99,14 +99,25 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
             }
             for board in result.boards
         ],
-        "tau": to_plain(result.tau),
+        "tau": [
+            {
+                "a": pair.qrels[0],
+                "b": pair.qrels[1],
+                "measure": pair.measures[0],
+                "runs": pair.runs,
+                "tau": to_plain(pair.tau),
+                "tau_ap": to_plain(pair.tau_ap),
+                "shifts": to_plain(pair.shifts),
+            }
+            for pair in result.tau
+        ],
         "winratio": to_plain(result.winratio),
         "pair_agreement": to_plain(result.pair_agreement),
         "leave_one_out": to_plain(result.left_out),
         "health": to_plain(result.health),
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),
-        "out": list(result.out),
+        "out": result.out[0] if result.out else None,
     }
     if per_query:
         plain["per_query"] = to_records(per_query_table([board.scores for board in result.boards]))

@@ -34,7 +34,9 @@ class RankCorrelation:
     Attributes
     ----------
     reference, other : str
-        The leaderboards: measure and qrels.
+        The leaderboards: measure and qrels in a phrase.
+    measures, qrels : tuple of (str, str)
+        The same apart, the reference first.
     runs : int
         How many runs both hold; perfect rankings do not count.
     tau : float
@@ -47,6 +49,8 @@ class RankCorrelation:
 
     reference: str
     other: str
+    measures: tuple[str, str]
+    qrels: tuple[str, str]
     runs: int
     tau: float
     tau_ap: float
@@ -124,6 +128,8 @@ def correlate(reference: Leaderboard, other: Leaderboard) -> RankCorrelation:
     return RankCorrelation(
         reference=_name(reference),
         other=_name(other),
+        measures=(reference.measure, other.measure),
+        qrels=(reference.qrels, other.qrels),
         runs=len(runs),
         tau=kendall_tau(x, y),
         tau_ap=tau_ap(x, y),

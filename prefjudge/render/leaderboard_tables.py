@@ -186,7 +186,7 @@ def correlation_table(
         words = f"{moved.run} {moved.reference} to {moved.other}" if moved.shift else None
         rows.append((result.reference, result.other, result.runs, result.tau, result.tau_ap, words))
     return Table(
-        title="Agreement of the leaderboards",
+        title="Kendall's τ and τ_AP between the leaderboards",
         columns=(
             Column(name="reference"),
             Column(name="other"),

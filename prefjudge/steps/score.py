@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.boards import Board
     from prefjudge.evaluation.correlation import RankCorrelation
     from prefjudge.evaluation.intervals import Statistic
+    from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.evaluation.leave_one_out import LeftOut
     from prefjudge.evaluation.measures import Measure
     from prefjudge.evaluation.pair_agreement import PairAgreement
@@ -49,6 +50,11 @@ class ScoreResult:
     inputs: tuple["InputDigest", ...]
     out: tuple[str, ...]
     notices: tuple[str, ...]
+
+    @property
+    def leaderboards(self) -> tuple["Leaderboard", ...]:
+        """The leaderboards alone."""
+        return tuple(board.leaderboard for board in self.boards)
 
 
 def score(
@@ -269,7 +275,7 @@ def _write(result: ScoreResult, found: "Sources") -> None:
     from prefjudge.render.winratio_tables import winratio_matrix
 
     if result.out:
-        boards = scores_table([board.leaderboard for board in result.boards], provenance=result.provenance)
+        boards = scores_table(result.leaderboards, provenance=result.provenance)
         write_text(result.out[0], render_table(boards, Path(result.out[0]).suffix))
     if len(result.out) > 1:
         queries = per_query_table([board.scores for board in result.boards], provenance=result.provenance)
