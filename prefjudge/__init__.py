@@ -1,3 +1,58 @@
-"""prefjudge: from runs and sparse qrels to trusted preference qrels and re-scored leaderboards."""
+"""prefjudge: from runs and sparse qrels to trusted preference qrels and re-scored leaderboards.
+
+Every verb of the command line is a function here, with the same words for the same options::
+
+    import prefjudge
+
+    prefjudge.pool(runs=["runs/*.gz"], qrels="qrels.txt", depth=1).sizes
+    prefjudge.resolve(judgments="judgments.txt", rule=["most-wins"], out="preference.qrels")
+
+Nothing is imported before it is used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from prefjudge.steps.collect import collect as collect
+    from prefjudge.steps.gold import gold as gold
+    from prefjudge.steps.init import init as init
+    from prefjudge.steps.pool import pool as pool
+    from prefjudge.steps.publish import publish as publish
+    from prefjudge.steps.resolve import resolve as resolve
+    from prefjudge.steps.score import score as score
+    from prefjudge.steps.serve import serve as serve
+    from prefjudge.steps.status import status as status
+    from prefjudge.steps.winratio import winratio as winratio
+    from prefjudge.steps.work import work as work
+    from prefjudge.study.study import Study as Study
+
+_VERBS = (
+    "collect",
+    "gold",
+    "init",
+    "pool",
+    "publish",
+    "resolve",
+    "score",
+    "serve",
+    "status",
+    "winratio",
+    "work",
+)
+
+__all__ = ["Study", "__version__", *_VERBS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _VERBS:
+        return getattr(import_module(f"prefjudge.steps.{name}"), name)
+    if name == "Study":
+        return import_module("prefjudge.study.study").Study
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

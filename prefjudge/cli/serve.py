@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy
-from prefjudge.cli.output import say
+from prefjudge.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.serve import Door
@@ -16,10 +16,16 @@ def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free port.")] = 7266,
     store: Annotated[str | None, typer.Option(help="sqlite:///PATH or postgresql://HOST/NAME.")] = None,
-    public: Annotated[
-        bool,
-        typer.Option("--public", help="Allow an address that other machines reach, without TLS in front."),
+    live: Annotated[
+        bool, typer.Option("--live", help="Rewards are real and prepaid, not play money.")
     ] = False,
+    public_url: Annotated[
+        str | None, typer.Option(help="The address of the web server in front that adds TLS.")
+    ] = None,
+    plain_http: Annotated[
+        bool, typer.Option("--plain-http", help="Allow an address that other machines reach, without TLS.")
+    ] = False,
+    new_key: Annotated[str | None, typer.Option(help="Issue a key to this requester, and stop.")] = None,
     json: Json = False,
 ) -> None:
     """Run the marketplace: requester API, worker site and admin page."""
@@ -37,4 +43,19 @@ def serve(
             say(f"admin page     {door.admin}")
             say("stop with Ctrl-C")
 
-    run(study, host=host, port=port, store=store, public=public, ready=ready)
+    key = run(
+        study,
+        host=host,
+        port=port,
+        store=store,
+        live=live,
+        public_url=public_url,
+        plain_http=plain_http,
+        new_key=new_key,
+        ready=ready,
+    )
+    if key is not None and json:
+        print_json(key)
+    elif key is not None:
+        typer.echo(f"AWS_ACCESS_KEY_ID={key.access_key}\nAWS_SECRET_ACCESS_KEY={key.secret_key}")
+        say(f"{key.requester}: keep these; the secret is not shown again")

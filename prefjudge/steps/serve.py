@@ -1,7 +1,6 @@
 """Starts the marketplace, or finds the one that is already running for a study."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,16 +26,28 @@ class Door:
     admin_token: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedKey:
+    """A requester's key pair, as AWS clients take it; the secret is not shown again."""
+
+    requester: str
+    access_key: str
+    secret_key: str
+
+
 def serve(
     study: Path | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 7266,
     store: str | None = None,
-    public: bool = False,
+    live: bool = False,
+    public_url: str | None = None,
+    plain_http: bool = False,
+    new_key: str | None = None,
     ready: Callable[[Door], None] | None = None,
-) -> None:
-    """Run a marketplace until it is interrupted.
+) -> IssuedKey | None:
+    """Run a marketplace until it is interrupted, or issue a requester's key.
 
     Parameters
     ----------
@@ -46,30 +57,47 @@ def serve(
         Where to listen; port 0 takes a free one.
     store : str, optional
         The marketplace's store by URL; ``marketplace.db`` in the study or the current folder by default.
-    public : bool
-        Allow an address that other machines reach, without TLS in front.
+    live : bool
+        Rewards are real: requesters spend what the admin has credited to them, not play money.
+    public_url : str, optional
+        The address of the web server in front that adds TLS.
+    plain_http : bool
+        Allow an address that other machines reach without TLS in front.
+    new_key : str, optional
+        Issue a key to the requester of this name, and return it instead of serving.
     ready : callable, optional
         Called once it answers.
     """
+    from prefjudge.marketplace.server import issue_key
     from prefjudge.marketplace.server import serve as run
 
     folder = Study(study).folder if study else Path()
     url = store or _store_url(folder)
+    if new_key is not None:
+        key = issue_key(url, new_key, sandbox=not live)
+        return IssuedKey(requester=new_key, access_key=key.access_key, secret_key=key.secret_key)
 
     def announce(market: Any) -> None:
         door = _door(market)
         if study:
-            _write_private(
-                folder / _RUNNING_FILE, json.dumps({"endpoint": door.endpoint, "process": os.getpid()})
-            )
+            _announce(folder, door)
         if ready:
             ready(door)
 
     try:
-        run(url, host=host, port=port, public=public, ready=announce)
+        run(
+            url,
+            host=host,
+            port=port,
+            sandbox=not live,
+            public_url=public_url,
+            plain_http=plain_http,
+            ready=announce,
+        )
     finally:
         if study:
             (folder / _RUNNING_FILE).unlink(missing_ok=True)
+    return None
 
 
 @contextmanager
@@ -120,12 +148,11 @@ def keep_open(study: Path) -> Iterator[None]:
     """Keep a study's embedded marketplace answering, so that the verbs in the block share it."""
     opened = Study(study)
     with open_door(opened) as door:
-        path = opened.folder / _RUNNING_FILE
-        _write_private(path, json.dumps({"endpoint": door.endpoint, "process": os.getpid()}))
+        _announce(opened.folder, door)
         try:
             yield
         finally:
-            path.unlink(missing_ok=True)
+            (opened.folder / _RUNNING_FILE).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -192,7 +219,8 @@ def _pin(study: Study, target: str, identity: str) -> None:
         )
 
 
-def _write_private(path: Path, text: str) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
+def _announce(folder: Path, door: Door) -> None:
+    """Leave the address where the study's other verbs find it."""
+    from prefjudge.formats.atomic import write_text
+
+    write_text(folder / _RUNNING_FILE, json.dumps({"endpoint": door.endpoint}))

@@ -1,0 +1,137 @@
+"""The command lines and JSON that others rely on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import prefjudge
+from tests.steps.conftest import COLLECTION
+
+RUNS = str(COLLECTION / "runs" / "*.txt")
+
+
+def test_pool_on_files_prints_its_numbers_and_writes_the_pool(tmp_path: Path) -> None:
+    out = tmp_path / "pool.tsv"
+    done = prefjudge(
+        "pool", "--runs", RUNS, "--qrels", COLLECTION / "qrels.txt", "--depth", 1, "--out", out, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    sizes = {int(size): count for size, count in found["sizes"].items()}
+    assert found["queries"] == 15 == sum(sizes.values())
+    assert found["documents"] == sum(size * count for size, count in sizes.items())
+    assert found["pairs"] == sum(count * size * (size - 1) // 2 for size, count in sizes.items())
+    lines = [line.split("\t") for line in out.read_text().splitlines() if not line.startswith("#")]
+    assert len(lines) == found["documents"]
+    assert all(len(line) == 3 for line in lines)
+
+
+def test_pool_keeps_only_the_queries_of_the_queries_file(tmp_path: Path) -> None:
+    (tmp_path / "some.tsv").write_text("q03\tx\nq07\ty\nunknown\tz\n")
+    done = prefjudge("pool", "--runs", RUNS, "--queries", tmp_path / "some.tsv", "--json")
+    assert json.loads(done.stdout)["queries"] == 2
+
+
+@pytest.mark.parametrize("name", ["Set-I", "Set-II", "Set-III", "Combined-I+II", "Combined-I+II+III"])
+def test_most_wins_gives_exactly_the_published_lists(data_dir: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "preference.qrels"
+    judgments = data_dir / "dl21" / "phases" / f"{name}.txt"
+    done = prefjudge("resolve", "--judgments", judgments, "--rule", "most-wins", "--out", out, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["queries"] == 25
+    published = (data_dir / "dl21" / f"{name}.qrels").read_text().split("\n")
+    assert sorted(out.read_text().split("\n")) == sorted(published)
+
+
+def test_score_on_files_has_the_documented_keys(tmp_path: Path) -> None:
+    other = tmp_path / "other.qrels"
+    other.write_text((COLLECTION / "qrels.txt").read_text().replace(" 1\n", " 1\n"))
+    out = tmp_path / "leaderboard.csv"
+    done = prefjudge(
+        "score", "--runs", RUNS, "--qrels", f"one={COLLECTION / 'qrels.txt'}", "--qrels", f"two={other}",
+        "--measure", "RR@10", "--out", out, "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [board["qrels"] for board in found["leaderboards"]] == ["one", "two"]
+    for board in found["leaderboards"]:
+        assert board["measure"] == "RR@10"
+        assert board["queries"] == 15
+        assert {"run", "score", "low", "high", "rank"} <= set(board["rows"][0])
+    assert [(t["a"], t["b"], t["measure"]) for t in found["tau"]] == [("one", "two", "RR@10")]
+    assert found["tau"][0]["tau"] == pytest.approx(1.0)
+    assert len(out.read_text().splitlines()) > 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["pool", "--runs", "nowhere/*.gz"], "no file matches nowhere/*.gz"),
+        (["pool"], "no run files"),
+        (["pool", "--runs", RUNS, "--order", "best"], "--order best: there is no such choice"),
+        (["pool", "nowhere", "--runs", RUNS], "nowhere is not a study"),
+        (["score", "--runs", RUNS, "--qrels", "nowhere.txt"], "nowhere.txt"),
+        (
+            ["score", "--runs", RUNS, "--qrels", str(COLLECTION / "qrels.txt"), "--measure", "RRR@10"],
+            "RRR@10",
+        ),
+        (["score"], "score takes a study"),
+        (["resolve"], "resolve takes either a study or a file"),
+        (
+            ["resolve", "--judgments", str(COLLECTION / "qrels.txt"), "--rule", "best"],
+            "there is no rule 'best'",
+        ),
+        (["resolve", "--judgments", "nowhere.txt"], "nowhere.txt"),
+        (["publish", "nowhere"], "say where to publish"),
+        (["status", "nowhere"], "nowhere is not a study"),
+        (["init", str(COLLECTION)], "exists and is not a study"),
+        (["init", "new", "--config", "mine"], "there is no config 'mine'"),
+    ],
+)
+def test_a_mistake_ends_in_a_message_with_a_hint_and_never_in_a_traceback(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = prefjudge(*arguments, cwd=tmp_path)
+    assert done.returncode in (1, 2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) >= 2
+
+
+def test_the_demo_walks_the_road_and_its_commands_can_be_typed(tmp_path: Path) -> None:
+    done = prefjudge("demo", "trial", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for shown in ("pool size", "RR@10 original", "RR@10 preference", "Kendall", "Win ratios"):
+        assert shown in done.stdout
+    for step in ("Pooled", "Published", "simulated workers", "Every pair is judged", "Resolved"):
+        assert step in done.stderr
+    for left in (
+        "study/preference.qrels",
+        "study/leaderboard.csv",
+        "study/study.toml",
+        "collection/gold.tsv",
+    ):
+        assert (tmp_path / "trial" / left).is_file()
+    typed = [
+        line.split("prefjudge ", 1)[1] for line in done.stderr.splitlines() if line.startswith("  prefjudge")
+    ]
+    verbs = [line.split()[0] for line in typed]
+    assert verbs == ["init", "pool", "gold", "publish", "work", "collect", "resolve", "score"]
+    again = prefjudge("demo", "trial", cwd=tmp_path)
+    assert again.returncode == 1
+    assert "exists and is not empty" in again.stderr
+
+
+def test_collect_exits_with_3_while_hits_are_open_and_0_at_the_end(pooled: Path) -> None:
+    assert prefjudge("publish", pooled, "--sandbox").returncode == 1
+    assert prefjudge("publish", pooled, "--sandbox", "--yes", "--json").returncode == 0
+    early = prefjudge("collect", pooled, "--json")
+    assert early.returncode == 3
+    assert json.loads(early.stdout)["open"] == 7
+    assert prefjudge("work", pooled, "--workers", 6, "--error", 0).returncode == 0
+    late = prefjudge("collect", pooled)
+    assert late.returncode == 0, late.stderr
+    assert "next: prefjudge resolve" in late.stderr
+    assert json.loads(prefjudge("status", pooled, "--json").stdout)["waiting"] == 0
