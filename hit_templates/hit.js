@@ -112,7 +112,7 @@ const leave = () => {
 let warned = false, sent = false;
 const send = stopped => {
   if (sent) return;
-  save();
+  tick();
   if (!navigator.onLine && !warned) { warned = true; $("alert").textContent = words.offline; return; }
   sent = true;
   const fields = { assignmentId: assignment, consent: "yes", layout };

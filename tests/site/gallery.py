@@ -87,6 +87,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "admin_signin": ("/admin/signin", {"error": ""} | NOBODY),
     "account": ("/account", {"locale": "US-NY", "has_password": False, "error": ""}),
     "hits": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 3, "open": [ASSIGNMENT]}),
+    "hits-fresh": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 1, "open": []}),
     "hits-none": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": []}),
     "preview": ("/groups/3GROUP", {"group": GROUP, "hit": {"hit_id": "3HIT"}, "frame": FRAME, "can_accept": True, "reason": ""}),
     "preview-barred": ("/groups/3BARRED", {"group": BARRED, "hit": {"hit_id": "3HIT"}, "frame": None, "can_accept": False, "reason": "You do not hold a qualification that this HIT needs."}),

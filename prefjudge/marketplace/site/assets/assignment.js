@@ -33,6 +33,7 @@
       waiting = null;
       letGo();
     }
+    document.getElementById("kept").classList.toggle("late", !kept);
     said("kept", kept ? "Saved" : refused ? "This HIT can no longer be saved" : "No connection. Your answers are kept on this device.");
     if (waiting !== null && !refused) setTimeout(store, kept ? 0 : 5000);
   };

@@ -1,0 +1,280 @@
+"""The whole road of a worker in a real browser, on a real marketplace that boto3 fills."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from prefjudge.core.hits import layout_index
+from prefjudge.marketplace.server import start
+from prefjudge.render.hit_page import render_hit_page, render_html_question
+from tests.site.conftest import inspect, soon
+from tests.site.test_judging_page import page_of
+
+
+class Marketplace:
+    """A running marketplace, a requester at its API, and workers invited to it."""
+
+    def __init__(self, folder: Any) -> None:
+        import boto3
+        from botocore import UNSIGNED
+        from botocore.config import Config
+
+        self.posted: list[str] = []
+        self.server = start(f"sqlite:///{folder}/store.db")
+        config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
+        self.requester = boto3.client(
+            "mturk", endpoint_url=self.server.endpoint, region_name="us-east-1", config=config
+        )
+
+    def post(self, question: str, **changes: Any) -> str:
+        fields = {
+            "Title": "Choose the better passage", "Description": "Four comparisons.", "Reward": "2.00",
+            "AssignmentDurationInSeconds": 3600, "LifetimeInSeconds": 86400, "MaxAssignments": 2,
+        }  # fmt: skip
+        hit = self.requester.create_hit(Question=question, **{**fields, **changes})["HIT"]
+        self.posted.append(hit["HITId"])
+        return self.posted[-1]
+
+    def close(self) -> None:
+        while self.posted:
+            self.requester.update_expiration_for_hit(HITId=self.posted.pop(), ExpireAt=0)
+
+    def invitation(self, name: str) -> str:
+        import json
+        from urllib.request import Request, urlopen
+
+        request = Request(
+            f"{self.server.endpoint}/admin/workers",
+            json.dumps({"name": name}).encode(),
+            {"Authorization": f"Bearer {self.server.admin_token}", "Content-Type": "application/json",
+             "Accept": "application/json"},
+        )  # fmt: skip
+        with urlopen(request) as answer:
+            return str(json.load(answer)["invite_url"])
+
+    def submitted(self, hit_id: str) -> list[dict[str, Any]]:
+        return list(self.requester.list_assignments_for_hit(HITId=hit_id)["Assignments"])
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
+    started = Marketplace(tmp_path_factory.mktemp("marketplace"))
+    yield started
+    started.server.stop()
+
+
+@pytest.fixture
+def marketplace(running: Marketplace) -> Iterator[Marketplace]:
+    yield running
+    running.close()
+
+
+def answers_of(assignment: dict[str, Any]) -> dict[str, str]:
+    from defusedxml.ElementTree import fromstring
+
+    root = fromstring(assignment["Answer"])
+    return {answer[0].text: answer[1].text or "" for answer in root}
+
+
+def thanked(page: Any) -> None:
+    """Wait for the end; a draft that was still on its way may have come too late, which does no harm."""
+    page.forgiven.append("409 (Conflict)")
+    page.wait_for_url("**/done")
+
+
+def signed_in(open_page: Any, marketplace: Marketplace, name: str, **options: Any) -> Any:
+    page = open_page(**options)
+    page.goto(marketplace.invitation(name))
+    page.click("button:has-text('Come in')")
+    page.wait_for_url("**/hits")
+    return page
+
+
+def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
+    spec = page_of()
+    hit_id = marketplace.post(render_html_question(render_hit_page(spec)))
+    page = signed_in(open_page, marketplace, "Ada")
+    inspect(page)
+    page.click("text=Preview")
+    page.wait_for_url("**/groups/*")
+    assert "This is a preview" in page.frame_locator("iframe").locator("main").inner_text()
+    inspect(page)
+
+    page.click("text=Accept and work")
+    page.wait_for_url("**/assignments/*")
+    inside = page.frame_locator("iframe")
+    inside.locator("#begin").focus()
+    for key in ("Enter", "1", "Enter", "2"):
+        page.keyboard.press(key)
+    soon(page, lambda: page.inner_text("#kept") == "Saved")
+    page.reload()
+    soon(page, lambda: inside.locator("#place").inner_text() == "Comparison 2 of 4")
+    assert inside.locator("[name=choice][value='1']").is_checked()
+    inspect(page)
+    page.keyboard.press("Enter")
+    for key in ("ArrowLeft", "Enter", "ArrowRight", "Enter", "Enter"):
+        page.keyboard.press(key)
+    thanked(page)
+    assert page.inner_text("h1") == "Thank you"
+    inspect(page)
+
+    (assignment,) = marketplace.submitted(hit_id)
+    answers = answers_of(assignment)
+    layout = spec.layouts[layout_index(assignment["AssignmentId"], 4)]
+    for shown, side in zip(layout.order, (0, 1, 0, 1), strict=True):
+        slot = spec.slots[shown]
+        assert answers[slot.name] == slot.tokens[side ^ layout.swapped[shown]]
+    marketplace.requester.approve_assignment(
+        AssignmentId=assignment["AssignmentId"], RequesterFeedback="Thank you."
+    )
+    page.click("text=Your work")
+    assert "Approved" in page.inner_text("main")
+    assert "$2.00" in page.inner_text("main")
+    inspect(page)
+    marketplace.requester.notify_workers(
+        Subject="More on Monday", MessageText="<b>400</b>", WorkerIds=[assignment["WorkerId"]]
+    )
+    page.click("text=Inbox")
+    assert "<b>400</b>" in page.inner_text("main")
+
+
+def test_a_worker_on_a_phone_stops_early_and_returns_another(marketplace, open_page):
+    hit_id = marketplace.post(
+        render_html_question(render_hit_page(page_of(title="On a phone"))), Title="Phone"
+    )
+    page = signed_in(
+        open_page,
+        marketplace,
+        "Grace",
+        viewport={"width": 360, "height": 640},
+        has_touch=True,
+        is_mobile=True,
+    )
+    page.tap("text=Accept and work")
+    page.wait_for_url("**/assignments/*")
+    page.tap("summary:has-text('Return')")
+    page.tap("text=Return the HIT")
+    page.wait_for_url("**/hits")
+    page.tap("text=Accept and work")
+    page.wait_for_url("**/assignments/*")
+    inside = page.frame_locator("iframe")
+    inside.locator("#begin").tap()
+    inside.locator("#text0").tap()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    inside.locator("#next").tap()
+    inside.locator("#stop").tap()
+    assert "$0.15" in inside.locator("#due").inner_text()
+    inside.locator("#quit").tap()
+    thanked(page)
+    (assignment,) = marketplace.submitted(hit_id)
+    assert answers_of(assignment)["stopped"] == "1"
+
+
+PRYING = """<!doctype html><html><title>Prying</title><body><p id=said></p><script>
+const said = [];
+const attempt = (what, act) => { try { act(); said.push(what); } catch {} };
+attempt("parent", () => parent.document.title);
+attempt("cookie", () => document.cookie);
+attempt("storage", () => localStorage.length);
+fetch("/hits", {credentials: "include"}).then(() => said.push("fetch"), () => {}).finally(() => {
+  document.getElementById("said").textContent = "reached: " + said.join(" "); });
+</script></body></html>"""
+
+
+def test_the_page_of_a_hit_reaches_nothing_of_the_site(marketplace, open_page):
+    marketplace.post(render_html_question(PRYING), Title="Prying")
+    page = signed_in(open_page, marketplace, "Mary")
+    page.click("text=Accept and work")
+    inside = page.frame_locator("iframe")
+    soon(page, lambda: inside.locator("#said").inner_text().startswith("reached:"))
+    assert inside.locator("#said").inner_text() == "reached:"
+    page.forgiven += ["CORS policy", "ERR_FAILED", "401"]
+
+
+FORM = """<?xml version="1.0"?>
+<QuestionForm xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2017-11-06/QuestionForm.xsd">
+<Overview><Title>About passages</Title></Overview>
+<Question><QuestionIdentifier>long</QuestionIdentifier><DisplayName>Length</DisplayName><IsRequired>true</IsRequired>
+<QuestionContent><Text>How long?</Text></QuestionContent><AnswerSpecification><SelectionAnswer>
+<StyleSuggestion>radiobutton</StyleSuggestion><Selections>
+<Selection><SelectionIdentifier>s</SelectionIdentifier><Text>Short</Text></Selection>
+<Selection><SelectionIdentifier>l</SelectionIdentifier><Text>Long</Text></Selection>
+</Selections></SelectionAnswer></AnswerSpecification></Question>
+<Question><QuestionIdentifier>why</QuestionIdentifier><QuestionContent><Text>Why?</Text></QuestionContent>
+<AnswerSpecification><FreeTextAnswer/></AnswerSpecification></Question>
+</QuestionForm>"""
+
+
+def test_a_question_form_is_answered(marketplace, open_page):
+    hit_id = marketplace.post(FORM, Title="A form")
+    page = signed_in(open_page, marketplace, "Hedy")
+    page.click("text=Accept and work")
+    inside = page.frame_locator("iframe")
+    inside.locator("label:has-text('Long')").click()
+    inside.locator("[name=why]").fill("because <it> is")
+    inside.locator("button").click()
+    thanked(page)
+    (assignment,) = marketplace.submitted(hit_id)
+    assert answers_of(assignment) == {"long": "l", "why": "because <it> is"}
+
+
+def test_a_qualification_test_opens_the_way(marketplace, open_page):
+    key = """<AnswerKey xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/AnswerKey.xsd">
+    <Question><QuestionIdentifier>long</QuestionIdentifier><AnswerOption><SelectionIdentifier>l</SelectionIdentifier>
+    <AnswerScore>90</AnswerScore></AnswerOption></Question></AnswerKey>"""
+    kind = marketplace.requester.create_qualification_type(
+        Name="Length test", Description="Do you know?", QualificationTypeStatus="Active", Test=FORM,
+        AnswerKey=key, TestDurationInSeconds=600,
+    )["QualificationType"]["QualificationTypeId"]  # fmt: skip
+    need = {"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [80]}
+    marketplace.post(FORM, Title="For the qualified", QualificationRequirements=[need])
+    page = signed_in(open_page, marketplace, "Lise")
+    assert "Accept and work" not in page.inner_text("main")
+    page.click("text=Length test")
+    page.click("text=Begin the test")
+    page.click("label:has-text('Long')")
+    inspect(page)
+    page.click("text=Hand in the test")
+    soon(page, lambda: "Granted" in page.inner_text("main"))
+    page.click("nav >> text=HITs")
+    page.click("text=Accept and work")
+    page.wait_for_url("**/assignments/*")
+
+
+def test_the_admin_sees_the_work_and_invites(marketplace, open_page):
+    page = open_page()
+    page.goto(marketplace.server.admin)
+    page.fill("#token", "wrong")
+    page.keyboard.press("Enter")
+    assert "wrong" in page.inner_text("[role=alert]")
+    page.forgiven.append("401 (Unauthorized)")
+    page.fill("#token", marketplace.server.admin_token)
+    page.keyboard.press("Enter")
+    soon(page, lambda: page.url.endswith("/admin"))
+    assert int(page.inner_text("[data-key='counts.workers']")) >= 1
+    inspect(page)
+    page.click("text=Invite a worker")
+    page.fill("#newcomer", "Émilie")
+    page.click("button:has-text('Invite')")
+    link = page.inner_text("code.key")
+    assert "/signin?invite=" in link
+    inspect(page)
+    page.click("text=Back")
+    page.click("text=Sign out")
+    page.goto(marketplace.server.admin)
+    assert page.query_selector("#token") is not None
+
+
+def test_a_password_opens_the_door_that_an_invitation_opened(marketplace, open_page):
+    page = signed_in(open_page, marketplace, "Emmy")
+    page.goto(f"{marketplace.server.worker_site}/account")
+    page.fill("#name", "emmy")
+    page.fill("#password", "correct horse")
+    page.click("text=Save")
+    page.click("text=Sign out")
+    page.wait_for_url("**/signin")
+    page.fill("#name", "emmy")
+    page.fill("#password", "correct horse")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/hits")
