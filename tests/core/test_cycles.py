@@ -1,0 +1,35 @@
+"""Cycles: the named circle is one, and goes through all winners of a tournament."""
+
+import numpy as np
+
+from prefjudge.core.cycles import name_cycles
+from prefjudge.core.preferences import resolve
+from tests.core.tables import judgments_of
+
+
+def test_each_of_a_circle_is_preferred_to_the_next() -> None:
+    rng = np.random.default_rng(3)
+    lines = []
+    for query in range(400):
+        size = int(rng.integers(3, 8))
+        for x in range(size):
+            for y in range(x):
+                winner, loser = (x, y) if rng.random() < 0.5 else (y, x)
+                lines.append(f"q{query} d{loser} d{winner} d{winner}")
+    judgments = judgments_of(*lines)
+    beats = {tuple(line.split()[i] for i in (0, 3, 1)) for line in lines}
+    for rule in ("shallow-pooling", "smith"):
+        resolutions = resolve(judgments, rule=rule)
+        circles = name_cycles(judgments, resolutions)
+        assert set(circles) == {one.query_id for one in resolutions if one.status.value == "cycle"}
+        assert max(map(len, circles.values())) > 4
+        for query, circle in circles.items():
+            assert set(circle) == set(resolutions.of(query).cycle)
+            assert circle[0] == min(circle)
+            for place, doc in enumerate(circle):
+                assert (query, doc, circle[(place + 1) % len(circle)]) in beats
+
+
+def test_without_a_circle_there_is_nothing_to_name() -> None:
+    judgments = judgments_of("q a b a", "q a c tie", "p a b tie")
+    assert name_cycles(judgments, resolve(judgments)) == {}
