@@ -50,15 +50,7 @@ def accept(
     Refusal
         ``none_left``, ``done_before``, ``not_qualified``, ``blocked``, ``too_many`` or ``no_hit``.
     """
-    column, ident = ("h.hit_id", hit_id) if hit_id else ("h.hit_type_id", hit_type_id)
-    hit = turn.record(
-        hits.COLUMNS,
-        f"{hits.JOINED} WHERE {column} = :id AND {hits.OPEN} AND NOT EXISTS ({_DONE_BEFORE})"
-        f" ORDER BY h.seq LIMIT 1{' FOR UPDATE OF h SKIP LOCKED' if turn.skip_locked else ''}",
-        id=ident,
-        now=turn.now,
-        worker=worker_id,
-    )
+    hit = _open_hit(turn, worker_id, hit_id, hit_type_id)
     if hit is None:
         raise _why_none(turn, worker_id, hit_id, hit_type_id)
     _refuse_unfit(turn, worker_id, hit)
@@ -76,6 +68,28 @@ def accept(
     _note(turn, "AssignmentAccepted", hit, record)
     hits.shift(turn, hit, available=-1, pending=1)
     return record
+
+
+def _open_hit(turn: Turn, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Record | None:
+    """Find and hold a HIT that the worker may take.
+
+    HITs that other processes are handing out are passed over at first; only where there is no other does the
+    worker wait for them.
+    """
+    column, ident = ("h.hit_id", hit_id) if hit_id else ("h.hit_type_id", hit_type_id)
+    locks = ["FOR UPDATE OF h SKIP LOCKED", "FOR UPDATE OF h"] if turn.skip_locked else [""]
+    for lock in locks:
+        hit = turn.record(
+            hits.COLUMNS,
+            f"{hits.JOINED} WHERE {column} = :id AND {hits.OPEN} AND NOT EXISTS ({_DONE_BEFORE})"
+            f" ORDER BY h.seq LIMIT 1 {lock}",
+            id=ident,
+            now=turn.now,
+            worker=worker_id,
+        )
+        if hit is not None:
+            return hit
+    return None
 
 
 def _why_none(turn: Turn, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Refusal:

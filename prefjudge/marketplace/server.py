@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import signal
 import socket
 import threading
 import time
@@ -72,10 +73,14 @@ class Server:
         self._courier.start()
         if ready is not None:
             ready(self)
+        # uvicorn stops in order and then sends itself the signal again, for whoever listened before
+        before = {one: signal.signal(one, _heard) for one in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._uvicorn.run(sockets=[self._socket])
         finally:
             self._close()
+            for one, handler in before.items():
+                signal.signal(one, handler)
 
     def run_in_thread(self) -> None:
         """Serve from a thread, and return once requests are answered."""
@@ -172,6 +177,10 @@ def issue_key(store_url: str, name: str, *, sandbox: bool = True) -> requesters.
             return requesters.new_key(turn, name)
     finally:
         market.close()
+
+
+def _heard(*_: object) -> None:
+    """Do nothing: the signal has done its work."""
 
 
 def _listen(settings: Settings) -> socket.socket:

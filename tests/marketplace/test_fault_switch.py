@@ -1,0 +1,57 @@
+"""Failures on demand, and what boto3 makes of them."""
+
+import pytest
+from botocore.exceptions import ClientError, ConnectionClosedError
+
+from tests.marketplace.people import new_requester, offer
+
+
+def hits(requester):
+    return requester.list_hits(MaxResults=100)["NumResults"]
+
+
+def test_a_dropped_reply_without_a_token_makes_two_hits(market, admin):
+    admin.call("POST", "/admin/faults", {"operation": "CreateHIT", "kind": "drop"}, status=201)
+    retrying = new_requester(market.endpoint, attempts=3)
+    offer(retrying)
+    assert hits(retrying) == 2
+
+
+def test_a_dropped_reply_with_a_token_makes_one(market, admin):
+    admin.call("POST", "/admin/faults", {"operation": "CreateHIT", "kind": "drop"}, status=201)
+    retrying = new_requester(market.endpoint, attempts=3)
+    with pytest.raises(retrying.exceptions.RequestError, match="UniqueRequestToken"):
+        offer(retrying, UniqueRequestToken="t")
+    assert hits(retrying) == 1
+
+
+def test_a_dropped_reply_reaches_a_client_that_does_not_retry(requester, admin):
+    admin.call("POST", "/admin/faults", {"kind": "drop", "after": 1}, status=201)
+    requester.get_account_balance()
+    with pytest.raises(ConnectionClosedError):
+        requester.get_account_balance()
+    requester.get_account_balance()
+
+
+@pytest.mark.parametrize(("kind", "code"), [("throttle", "ThrottlingException"), ("error", "ServiceFault")])
+def test_refusals_do_not_act_and_are_retried(market, requester, admin, kind, code):
+    admin.call("POST", "/admin/faults", {"operation": "CreateHIT", "kind": kind, "times": 2}, status=201)
+    with pytest.raises(ClientError) as caught:
+        offer(requester)
+    assert caught.value.response["Error"]["Code"] == code
+    assert hits(requester) == 0
+    offer(new_requester(market.endpoint, attempts=2))
+    assert hits(requester) == 1
+
+
+def test_faults_are_cleared(requester, admin):
+    admin.call("POST", "/admin/faults", {"kind": "error", "times": 5}, status=201)
+    admin.call("DELETE", "/admin/faults")
+    requester.get_account_balance()
+    admin.call("POST", "/admin/faults", {"kind": "explode"}, status=400)
+    admin.call("POST", "/admin/faults", {"kind": "drop", "colour": 1}, status=400)
+
+
+def test_a_delayed_call_is_answered(requester, admin):
+    admin.call("POST", "/admin/faults", {"kind": "delay", "seconds": 0.05}, status=201)
+    requester.get_account_balance()

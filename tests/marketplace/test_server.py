@@ -1,0 +1,172 @@
+"""Starting, stopping, refusing, logging, measuring."""
+
+import json
+import logging
+import re
+import stat
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from prefjudge.errors import ConfigError, PrefjudgeError
+from prefjudge.marketplace.logs import JsonLines
+from prefjudge.marketplace.server import Server, serve, start
+from prefjudge.marketplace.settings import Settings
+from tests.marketplace.people import Admin, new_requester, offer
+from tests.marketplace.processes import launch
+
+HTTP = urllib3.PoolManager(retries=False)
+
+
+def test_a_public_address_needs_tls_or_a_word(tmp_path):
+    url = f"sqlite:///{tmp_path}/m.db"
+    with pytest.raises(ConfigError, match="without TLS"):
+        serve(url, host="0.0.0.0")
+    assert not (tmp_path / "m.db").exists()
+    Settings(host="0.0.0.0", public_url="https://judge.example.org").check()
+    Settings(host="0.0.0.0", plain_http=True).check()
+    with pytest.raises(ConfigError):
+        Settings(host="0.0.0.0", public_url="http://judge.example.org").check()
+
+
+def test_a_taken_port_is_said(tmp_path, market):
+    port = int(market.endpoint.rpartition(":")[2])
+    with pytest.raises(PrefjudgeError, match=f"cannot listen on 127.0.0.1:{port}"):
+        start(f"sqlite:///{tmp_path}/other.db", port=port)
+
+
+def test_behind_a_web_server(tmp_path):
+    settings = Settings(public_url="https://judge.example.org")
+    with start(f"sqlite:///{tmp_path}/m.db", settings=settings) as server:
+        assert server.worker_site == "https://judge.example.org"
+        own = "http://{}:{}".format(*server._socket.getsockname())
+        front = {"Host": "judge.example.org", "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.9"}
+        assert HTTP.request("GET", f"{own}/healthz", headers=front).status == 200
+        assert HTTP.request("GET", f"{own}/healthz", headers={"Host": "other.example.org"}).status == 403
+        bearer = {"Authorization": f"Bearer {server.admin_token}"}
+        made = HTTP.request("POST", f"{own}/admin/workers", headers={**front, **bearer}, json={})
+        invite = made.json()["invite"] if "json" in made.headers["content-type"] else None
+        assert invite is None  # a browser's answer: the page that shows the invitation
+        made = HTTP.request(
+            "POST", f"{own}/admin/workers", headers={**front, **bearer, "Accept": "application/json"}, json={}
+        ).json()
+        assert made["invite_url"].startswith("https://judge.example.org/signin?invite=")
+        signed_in = HTTP.request(
+            "POST",
+            f"{own}/signin",
+            headers={**front, "Origin": "https://judge.example.org"},
+            fields={"invite": made["invite"]},
+            encode_multipart=False,
+            redirect=False,
+        )
+        assert signed_in.status == 303
+        assert "Secure" in signed_in.headers["set-cookie"]
+
+
+def test_the_store_and_the_token_are_their_owners(market, tmp_path):
+    for name in ("market.db", "market.db.admin-token"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    assert (tmp_path / "market.db.admin-token").read_text() == market.admin_token
+
+
+@pytest.mark.parametrize("path", ["/admin", "/admin/overview", "/admin/workers", "/admin/events", "/metrics"])
+def test_the_admins_pages_need_the_token(market, path):
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": market.admin_token}):
+        json_too = {**headers, "Accept": "application/json"}
+        assert HTTP.request("GET", market.endpoint + path, headers=json_too).status == 401
+        assert HTTP.request("GET", market.endpoint + path, headers=headers, redirect=False).status == 303
+
+
+def test_the_admin_signs_in_with_the_token(market, clock):
+    def post(path, headers=None, **fields):
+        return HTTP.request(
+            "POST",
+            market.endpoint + path,
+            fields=fields,
+            encode_multipart=False,
+            headers=headers,
+            redirect=False,
+        )
+
+    assert post("/admin/signin", token="wrong").status == 401
+    signed_in = post("/admin/signin", token=market.admin_token)
+    cookie = {"Cookie": signed_in.headers["set-cookie"].split(";")[0]}
+    page = HTTP.request("GET", f"{market.endpoint}/admin", headers=cookie)
+    assert page.status == 200
+    csrf = re.search(r'name="csrf" value="([^"]+)"', page.data.decode())[1]
+    assert post("/admin/workers", cookie, name="x").status == 403
+    assert post("/admin/workers", cookie, name="x", csrf=csrf).status == 201
+    forged = {"Cookie": cookie["Cookie"].replace("=1", "=2", 1)}
+    assert HTTP.request("GET", f"{market.endpoint}/admin", headers=forged, redirect=False).status == 303
+    clock.advance(13 * 3600)
+    assert HTTP.request("GET", f"{market.endpoint}/admin", headers=cookie, redirect=False).status == 303
+
+
+def test_logs_and_metrics_hold_no_secrets(market, admin, requester, worker, caplog):
+    with caplog.at_level(logging.INFO, logger="prefjudge.marketplace"):
+        held = worker.accept(offer(requester))
+        HTTP.request("GET", held["frame_url"])
+        worker.submit(held["assignment_id"])
+        invite = admin.call("POST", "/admin/workers", {}, status=201)["invite"]
+        HTTP.request("GET", f"{market.endpoint}/signin?invite={invite}")
+        HTTP.request("GET", f"{market.endpoint}/nothing/{invite}")
+        metrics = HTTP.request("GET", f"{market.endpoint}/metrics", headers=admin.headers).data.decode()
+    lines = [JsonLines().format(record) for record in caplog.records]
+    said = [json.loads(line) for line in lines]
+    create = next(line for line in said if line.get("operation") == "CreateHIT")
+    assert (create["method"], create["route"], create["status"]) == ("POST", "/", 200)
+    assert create["invocation"]
+    assert {"/frames/{hit_id}", "/mturk/externalSubmit"} <= {
+        line["route"] for line in said if "route" in line
+    }
+    everything = "\n".join([*lines, metrics])
+    secrets = [market.admin_token, invite, held["assignment_id"], worker.headers["Cookie"].partition("=")[2]]
+    assert not [secret for secret in secrets if secret in everything]
+    assert 'prefjudge_requests_total{route="/ CreateHIT",status="200"} 1' in metrics
+    assert 'prefjudge_assignments{status="Submitted"} 1' in metrics
+    assert 'prefjudge_hits{status="Reviewable"} 1' in metrics
+
+
+def test_a_failure_inside_is_a_service_fault(market, requester, monkeypatch, caplog):
+    import prefjudge.marketplace.web.api as api
+
+    def broken(*_):
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setitem(api.OPERATIONS, "GetAccountBalance", broken)
+    with pytest.raises(requester.exceptions.ServiceFault) as caught:
+        requester.get_account_balance()
+    assert "secret" not in str(caught.value)
+    assert "secret detail" in caplog.text
+
+
+def test_events_are_told_in_order(requester, worker, admin):
+    hit = offer(requester)
+    requester.approve_assignment(AssignmentId=worker.do(hit))
+    requester.delete_hit(HITId=hit["HITId"])
+    events = [one["event"] for one in admin.call("GET", "/admin/events")["events"]][::-1]
+    assert events == [
+        "HITCreated",
+        "AssignmentAccepted",
+        "AssignmentSubmitted",
+        "HITReviewable",
+        "AssignmentApproved",
+        "HITDisposed",
+    ]
+
+
+def test_a_served_marketplace_stops_when_told(tmp_path):
+    process, about = launch(f"sqlite:///{tmp_path}/m.db")
+    with process.stdout:
+        offer(new_requester(about["endpoint"]))
+        process.terminate()
+        assert process.wait(timeout=20) == 0
+    assert Path(f"{tmp_path}/m.db").exists()
+
+
+def test_a_second_marketplace_on_the_store_agrees(market, tmp_path):
+    with start(f"sqlite:///{tmp_path}/market.db") as other:
+        assert isinstance(other, Server)
+        assert other.admin_token == market.admin_token
+        assert Admin(other).call("GET", "/admin/workers") == {"workers": []}

@@ -1,0 +1,99 @@
+"""Who may call: keys, signatures, and unsigned calls from this machine."""
+
+import json
+
+import pytest
+import urllib3
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from prefjudge.marketplace.keys import issue_key
+from tests.marketplace.people import new_requester, offer, turk_error
+
+
+@pytest.fixture
+def key(admin):
+    return admin.call("POST", "/admin/requesters", {"name": "team"}, status=201)
+
+
+def test_a_signed_call_is_the_key_owners(market, key):
+    client = new_requester(market.endpoint, (key["access_key"], key["secret_key"]))
+    hit = offer(client, Title="Größe")
+    assert client.list_hits()["HITs"][0]["HITId"] == hit["HITId"]
+
+
+def test_temporary_credentials_sign_too(market, key):
+    client = new_requester(market.endpoint, (key["access_key"], key["secret_key"]), aws_session_token="token")
+    assert client.get_account_balance()["AvailableBalance"] == "10000.00"
+
+
+def test_a_wrong_secret_is_refused(market, key):
+    client = new_requester(market.endpoint, (key["access_key"], "wrong"))
+    assert turk_error(client.get_account_balance) == "InvalidSignatureException"
+
+
+def test_an_unknown_key_is_refused_once_there_are_keys(market, requester, admin):
+    stranger = new_requester(market.endpoint, ("AKIASTRANGER", "secret"))
+    hit = offer(stranger)  # nothing to check against yet: on loopback that is the local requester
+    assert requester.get_hit(HITId=hit["HITId"])
+    admin.call("POST", "/admin/requesters", {"name": "team"}, status=201)
+    assert turk_error(stranger.get_account_balance) == "UnrecognizedClientException"
+    requester.get_account_balance()
+
+
+def signed(market, key, *, body=b"{}", send=None, service="mturk-requester", **headers):
+    request = AWSRequest(
+        "POST",
+        market.endpoint + "/",
+        data=body,
+        headers={"X-Amz-Target": "MTurkRequesterServiceV20170117.GetAccountBalance", **headers},
+    )
+    credentials = Credentials(key["access_key"], key["secret_key"])
+    SigV4Auth(credentials, service, "us-east-1").add_auth(request)
+    sent = dict(request.headers.items())
+    return sent, urllib3.request(
+        "POST", market.endpoint + "/", body=send or body, headers=sent, retries=False
+    )
+
+
+def test_a_signature_covers_body_service_and_target(market, key):
+    assert signed(market, key)[1].status == 200
+    assert signed(market, key, send=b'{"a":1}')[1].json()["__type"] == "InvalidSignatureException"
+    assert signed(market, key, service="s3")[1].status == 403
+    sent, _ = signed(market, key)
+    for change in (
+        {"X-Amz-Target": "MTurkRequesterServiceV20170117.ListHITs"},
+        {"X-Amz-Date": "20200101T000000Z"},
+        {"Authorization": sent["Authorization"].replace("x-amz-target", "x-amz-other")},
+        {"Authorization": "Basic abc"},
+        {"X-Amz-Date": ""},
+    ):
+        answer = urllib3.request(
+            "POST", market.endpoint + "/", body=b"{}", headers={**sent, **change}, retries=False
+        )
+        assert answer.status == 403, change
+
+
+def test_an_old_signature_is_refused(market, key, monkeypatch):
+    import prefjudge.marketplace.web.api as api
+
+    sent, answer = signed(market, key)
+    assert answer.status == 200
+    real = api.time.time()
+    monkeypatch.setattr(api.time, "time", lambda: real + 16 * 60)
+    again = urllib3.request("POST", market.endpoint + "/", body=b"{}", headers=sent, retries=False)
+    assert "expired" in again.json()["Message"]
+
+
+@pytest.mark.parametrize("headers", [{"X-Forwarded-For": "203.0.113.9"}, {"Forwarded": "for=203.0.113.9"}])
+def test_an_unsigned_call_through_a_web_server_is_refused(market, headers):
+    headers = {**headers, "X-Amz-Target": "MTurkRequesterServiceV20170117.ListHITs"}
+    answer = urllib3.request("POST", market.endpoint, body=json.dumps({}), headers=headers, retries=False)
+    assert (answer.status, answer.json()["__type"]) == (403, "MissingAuthenticationTokenException")
+
+
+def test_keys_are_issued_beside_a_running_marketplace(market, tmp_path):
+    key = issue_key(f"sqlite:///{tmp_path}/market.db", "from the command line")
+    client = new_requester(market.endpoint, (key.access_key, key.secret_key))
+    assert client.get_account_balance()["AvailableBalance"] == "10000.00"

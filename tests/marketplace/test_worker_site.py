@@ -1,0 +1,290 @@
+"""The worker's road in JSON, and what keeps strangers off it."""
+
+import json
+import re
+
+import pytest
+import urllib3
+
+from prefjudge.marketplace.server import start
+from tests.marketplace.people import external_question, html_question, offer, question_form
+
+HTTP = urllib3.PoolManager(retries=False)
+JSON = {"Accept": "application/json"}
+
+
+def test_what_is_offered(requester, worker):
+    low, high = (
+        offer(requester, Reward="0.50"),
+        offer(requester, Title="high", Keywords="k", MaxAssignments=2),
+    )
+    groups = worker.groups()
+    assert [group["group_id"] for group in groups] == [high["HITTypeId"], low["HITTypeId"]]
+    assert groups[0]["hit_id"] == high["HITId"]
+    assert (groups[0]["reward"], groups[0]["requester"], groups[0]["duration"]) == ("2.00", "local", 600)
+    assert groups[0]["expires"].endswith("Z")
+
+
+def test_groups_count_the_hits_that_are_left(requester, worker):
+    hits = [offer(requester) for _ in range(3)]
+    group = f"/groups/{hits[0]['HITTypeId']}/accept"
+    taken = [worker.post(group, status=201) for _ in range(2)]
+    assert [one["hit_id"] for one in taken] == [hit["HITId"] for hit in hits[:2]]
+    (left,) = worker.groups()
+    assert left["available"] == 1
+    assert len(worker.get("/hits")["open"]) == 2
+    worker.post(group, status=201)
+    assert worker.post(group, status=409)["code"] == "none_left"
+    assert worker.post("/groups/3NOSUCH/accept", status=404)["code"] == "no_hit"
+
+
+def test_a_frame_needs_its_ticket(requester, worker):
+    hit = offer(requester, Question=html_question("<!DOCTYPE html><p>😀 Frage</p>"))
+    shown = worker.get(f"/hits/{hit['HITId']}")
+    preview = HTTP.request("GET", shown["frame"]["url"])
+    assert preview.data.decode() == "<!DOCTYPE html><p>😀 Frage</p>"
+    assert "ASSIGNMENT_ID_NOT_AVAILABLE" in shown["frame"]["url"]
+    held = worker.accept(hit)
+    assert f"assignmentId={held['assignment_id']}" in held["frame_url"]
+    frame = HTTP.request("GET", held["frame_url"])
+    policy = frame.headers["content-security-policy"]
+    assert policy.startswith("sandbox allow-scripts allow-forms")
+    assert "allow-same-origin" not in policy
+    assert frame.headers["cache-control"] == "no-store"
+    forged = re.sub(r"workerId=\w+", "workerId=AOTHER", held["frame_url"])
+    assert HTTP.request("GET", forged, headers=JSON).json()["code"] == "bad_ticket"
+
+
+def test_pages_find_amazons_script_here(requester, worker):
+    script = "https://s3.amazonaws.com/mturk-public/externalHIT_v1.js"
+    hit = offer(requester, Question=html_question(f'<script src="{script}"></script>'))
+    page = HTTP.request("GET", worker.accept(hit)["frame_url"]).data.decode()
+    assert script not in page
+    address = re.search(r'src="([^"]+)"', page)[1]
+    assert b"turkSetAssignmentID" in HTTP.request("GET", address).data
+
+
+def test_external_and_form_frames(requester, worker):
+    external = offer(requester, Question=external_question())
+    shown = worker.accept(external)
+    assert shown["frame_url"].startswith("https://example.org/study?a=1&assignmentId=3")
+    form = offer(requester, Title="form", Question=question_form())
+    frame = HTTP.request("GET", worker.accept(form)["frame_url"])
+    assert frame.status == 200
+    assert b'name="colour"' in frame.data
+    assert frame.headers["content-security-policy"].startswith("sandbox")
+
+
+def test_signing_in(market, admin, clock):
+    joined = admin.call("POST", "/admin/workers", {"name": "ann", "password": "correct horse"}, status=201)
+
+    def sign_in(**fields):
+        return HTTP.request(
+            "POST", f"{market.worker_site}/signin", fields=fields, encode_multipart=False, headers=JSON
+        )
+
+    good = sign_in(name="ann", password="correct horse")
+    assert good.json()["worker_id"] == joined["worker_id"]
+    cookie = good.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert sign_in(name="ann", password="wrong").status == 401
+    assert sign_in(name="nobody", password="x").status == 401
+    assert sign_in(invite=joined["invite"][:-1] + "0").status == 401
+    assert sign_in(invite="nonsense").status == 401
+    assert sign_in(invite=joined["invite"]).status == 200
+    clock.advance(91 * 86400)
+    assert sign_in(invite=joined["invite"]).status == 401
+    for _ in range(10):
+        sign_in(name="ann", password="wrong")
+    assert sign_in(name="ann", password="correct horse").status == 429
+    clock.advance(61)
+    assert sign_in(name="ann", password="correct horse").status == 200
+
+
+def test_a_session_ends(worker, clock):
+    worker.get("/hits")
+    worker.post("/signout")
+    worker.get("/hits", status=401)
+
+
+def test_a_session_lasts_thirty_days(worker, clock):
+    clock.advance(30 * 86400 - 1)
+    worker.get("/hits")
+    clock.advance(1)
+    worker.get("/hits", status=401)
+
+
+def test_changes_need_the_sessions_token(requester, worker):
+    hit = offer(requester)
+    del worker.headers["X-CSRF-Token"]
+    assert worker.post(f"/hits/{hit['HITId']}/accept", status=403)["code"] == "csrf"
+    assert worker.post(f"/hits/{hit['HITId']}/accept", {"csrf": "x"}, status=403)["code"] == "csrf"
+
+
+def test_a_browser_is_sent_on(requester, worker):
+    hit = offer(requester)
+    csrf = worker.headers.pop("X-CSRF-Token")
+    worker.headers["Accept"] = "text/html"
+    answer = worker.request("POST", f"/hits/{hit['HITId']}/accept", {"csrf": csrf})
+    assert answer.status == 303
+    assert answer.headers["location"].startswith("/assignments/3")
+    page = worker.request("GET", answer.headers["location"])
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    nonce = re.search(r"script-src 'nonce-([^']+)'", policy)[1]
+    assert f'nonce="{nonce}"'.encode() in page.data
+    assert b"<iframe" in page.data
+    del worker.headers["Cookie"]
+    assert worker.request("GET", "/history").headers["location"] == "/signin?next=/history"
+
+
+@pytest.mark.parametrize("next_page", ["https://evil.example", "//evil.example", "/\\evil.example", "evil"])
+def test_signing_in_leads_nowhere_else(market, admin, next_page):
+    invite = admin.call("POST", "/admin/workers", {}, status=201)["invite"]
+    answer = HTTP.request(
+        "POST",
+        f"{market.endpoint}/signin",
+        fields={"invite": invite, "next": next_page},
+        encode_multipart=False,
+        redirect=False,
+    )
+    assert (answer.status, answer.headers["location"]) == (303, "/hits")
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/healthz", {"Host": "evil.example"}),
+        ("/signin", {"Host": "127.0.0.1.evil.example"}),
+    ],
+)
+def test_other_host_names_are_refused(market, path, headers):
+    assert HTTP.request("GET", market.endpoint + path, headers=headers).status == 403
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/signin", {"Origin": "https://evil.example"}, 403),
+        ("/signin", {"Origin": "null"}, 403),
+        (
+            "/",
+            {"Origin": "https://evil.example", "X-Amz-Target": "MTurkRequesterServiceV20170117.ListHITs"},
+            403,
+        ),
+        ("/mturk/externalSubmit", {"Origin": "https://evil.example"}, 403),
+        ("/mturk/externalSubmit", {"Origin": "null"}, 400),
+    ],
+)
+def test_posts_from_other_sites_are_refused(market, path, headers, status):
+    headers = {**JSON, **headers}
+    assert HTTP.request("POST", market.endpoint + path, body=b"", headers=headers).status == status
+
+
+def test_multipart_forms_are_read(requester, worker):
+    ident = worker.accept(offer(requester))["assignment_id"]
+    HTTP.request("POST", f"{worker.endpoint}/mturk/externalSubmit", fields={"assignmentId": ident, "q": "ü"})
+    answer = requester.get_assignment(AssignmentId=ident)["Assignment"]["Answer"]
+    assert "<QuestionIdentifier>q</QuestionIdentifier><FreeText>&#252;</FreeText>" in answer
+
+
+def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
+    panel = {
+        "name": "prolific",
+        "completion": {
+            "submitted": {"code": "C1", "url": "https://panel.example/done?cc=C1"},
+            "returned": {"code": "C2", "url": ""},
+        },
+    }
+    made = admin.call("POST", "/admin/panels", panel, status=201)
+    admin.call("POST", "/admin/panels", panel, status=400)
+
+    def arrive(url, **query):
+        return HTTP.request("GET", url, fields=query, headers=JSON, redirect=False)
+
+    visit = {"PROLIFIC_PID": "5f00", "STUDY_ID": "s", "SESSION_ID": "x"}
+    first, again = arrive(made["url"], **visit), arrive(made["url"], **visit)
+    assert first.json()["worker_id"] == again.json()["worker_id"]
+    assert first.json()["worker_id"].startswith("A")
+    assert arrive(made["url"]).status == 404
+    assert arrive(made["url"][:-3] + "abc", **visit).status == 404
+    headers = {
+        **JSON,
+        "Cookie": first.headers["set-cookie"].split(";")[0],
+        "X-CSRF-Token": first.json()["csrf"],
+    }
+    hits = [offer(requester), offer(requester)]
+    taken = [
+        HTTP.request("POST", f"{market.endpoint}/hits/{hit['HITId']}/accept", headers=headers).json()
+        for hit in hits
+    ]
+    done = HTTP.request(
+        "POST",
+        f"{market.endpoint}/mturk/externalSubmit",
+        fields={"assignmentId": taken[0]["assignment_id"]},
+        encode_multipart=False,
+        headers=JSON,
+    )
+    assert done.json()["completion"] == {"code": "C1", "url": "https://panel.example/done?cc=C1"}
+    back = HTTP.request(
+        "POST", f"{market.endpoint}/assignments/{taken[1]['assignment_id']}/return", headers=headers
+    )
+    assert back.json()["completion"] == {"code": "C2", "url": ""}
+    shown = json.dumps(admin.call("GET", "/admin/overview")) + json.dumps(
+        requester.list_assignments_for_hit(HITId=hits[0]["HITId"]), default=str
+    )
+    assert "5f00" not in shown
+
+
+def test_blocks_and_messages(requester, worker):
+    hit = offer(requester)
+    tell = {"Subject": "s", "MessageText": "Thank you.", "WorkerIds": [worker.worker_id]}
+    (refused,) = requester.notify_workers(**tell)["NotifyWorkersFailureStatuses"]
+    assert refused["NotifyWorkersFailureCode"] == "HardFailure"
+    ident = worker.do(hit)
+    requester.approve_assignment(AssignmentId=ident)
+    assert requester.notify_workers(**tell)["NotifyWorkersFailureStatuses"] == []
+    assert worker.get("/inbox")["messages"][0]["text"] == "Thank you."
+    requester.create_worker_block(WorkerId=worker.worker_id, Reason="spam")
+    assert requester.list_worker_blocks()["WorkerBlocks"] == [
+        {"WorkerId": worker.worker_id, "Reason": "spam"}
+    ]
+    more = offer(requester)
+    assert worker.groups() == []
+    assert worker.refused(more) == "blocked"
+    requester.delete_worker_block(WorkerId=worker.worker_id)
+    worker.do(more)
+
+
+def test_a_name_and_password_of_ones_own(worker, market):
+    answer = worker.request("POST", "/account/password", {"name": "bea", "password": "short"})
+    assert answer.status == 400
+    worker.post("/account/password", {"name": "bea", "password": "long enough"})
+    assert worker.get("/account")["name"] == "bea"
+    signed_in = HTTP.request(
+        "POST",
+        f"{market.endpoint}/signin",
+        fields={"name": "bea", "password": "long enough"},
+        encode_multipart=False,
+        headers=JSON,
+    )
+    assert signed_in.json()["worker_id"] == worker.worker_id
+
+
+def test_the_old_preview_address_leads_to_the_group(requester, worker, market):
+    hit = offer(requester)
+    answer = HTTP.request(
+        "GET", f"{market.worker_site}/mturk/preview?groupId={hit['HITGroupId']}", redirect=False
+    )
+    assert answer.headers["location"] == f"/groups/{hit['HITGroupId']}"
+    assert worker.get(f"/groups/{hit['HITGroupId']}")["can_accept"] is True
+
+
+def test_the_same_store_is_the_same_marketplace(tmp_path):
+    url = f"sqlite:///{tmp_path}/m.db"
+    idents = []
+    for _ in range(2):
+        with start(url) as server:
+            idents.append(HTTP.request("GET", f"{server.endpoint}/healthz").json()["marketplace"])
+    assert idents[0] == idents[1]
