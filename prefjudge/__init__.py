@@ -16,28 +16,40 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from prefjudge.steps.agreement import agreement as agreement
+    from prefjudge.steps.audit import audit as audit
     from prefjudge.steps.collect import collect as collect
+    from prefjudge.steps.compare import compare as compare
     from prefjudge.steps.gold import gold as gold
     from prefjudge.steps.init import init as init
+    from prefjudge.steps.pay import pay as pay
     from prefjudge.steps.pool import pool as pool
     from prefjudge.steps.publish import publish as publish
+    from prefjudge.steps.reject import reject as reject
     from prefjudge.steps.resolve import resolve as resolve
     from prefjudge.steps.score import score as score
     from prefjudge.steps.serve import serve as serve
+    from prefjudge.steps.stability import stability as stability
     from prefjudge.steps.status import status as status
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
     from prefjudge.study.study import Study as Study
 
 _VERBS = (
+    "agreement",
+    "audit",
     "collect",
+    "compare",
     "gold",
     "init",
+    "pay",
     "pool",
     "publish",
+    "reject",
     "resolve",
     "score",
     "serve",
+    "stability",
     "status",
     "winratio",
     "work",

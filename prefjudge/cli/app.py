@@ -6,15 +6,21 @@ from typing import Annotated
 import typer
 
 from prefjudge.cli import (
+    agreement,
+    audit,
     collect,
+    compare,
     demo,
     gold,
     init,
+    pay,
     pool,
     publish,
+    reject,
     resolve,
     score,
     serve,
+    stability,
     status,
     winratio,
     work,
@@ -31,6 +37,7 @@ app = typer.Typer(
 )
 
 _ROAD = "The road, in order"
+_SURE = "How sure"
 _CROWD = "The crowd"
 
 for verb, panel in (
@@ -43,7 +50,13 @@ for verb, panel in (
     (score.score, _ROAD),
     (winratio.winratio, _ROAD),
     (status.status, _ROAD),
+    (compare.compare, _SURE),
+    (stability.stability, _SURE),
+    (agreement.agreement, _SURE),
+    (audit.audit, _SURE),
     (serve.serve, _CROWD),
+    (pay.pay, _CROWD),
+    (reject.reject, _CROWD),
     (work.work, _CROWD),
     (demo.demo, "Start here"),
 ):

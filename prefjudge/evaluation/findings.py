@@ -9,7 +9,7 @@ import numpy as np
 
 from prefjudge.evaluation.likeness import RunLikeness, description_likeness
 from prefjudge.evaluation.submissions import TYPES, Standing, Submission
-from prefjudge.evaluation.teams import Team, is_anonymous
+from prefjudge.evaluation.teams import Team, is_anonymous, short_name
 
 
 class Rule(StrEnum):
@@ -102,8 +102,8 @@ def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> I
                 team=team,
                 submissions=tuple(entry.name for entry in part),
                 value=float(worst),
-                words=f"{team} made {worst} submissions within {rules.days} days, {rules.limit} are allowed "
-                f"({part[0].date} to {part[-1].date})",
+                words=f"{short_name(team)} made {worst} submissions within {rules.days} days, "
+                f"{rules.limit} are allowed ({part[0].date} to {part[-1].date})",
             )
 
 
@@ -121,8 +121,8 @@ def siblings(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Itera
                         team=team,
                         submissions=(one.name, other.name),
                         value=likeness,
-                        words=f"{team} described two submissions within {rules.days} days nearly alike: "
-                        f"{one.description!r} and {other.description!r}",
+                        words=f"{short_name(team)} described two submissions within {rules.days} days "
+                        f"nearly alike: {one.description!r} and {other.description!r}",
                     )
 
 
@@ -198,7 +198,7 @@ def names(teams: Iterable[Team]) -> Iterable[Finding]:
                 team=team.name,
                 submissions=team.submissions,
                 value=float(len(team.names)),
-                words=f"{team.name} appears under {len(team.names)} names, because of "
+                words=f"{short_name(team.name)} appears under {len(team.names)} names, because of "
                 f"{', '.join(team.evidence)}: {'; '.join(team.names)}",
             )
 

@@ -48,6 +48,11 @@ def is_anonymous(name: str) -> bool:
     return _plain(name) in ("", "anonymous", "anon")
 
 
+def short_name(name: str, width: int = 48) -> str:
+    """Return a name for a sentence: cut at a word where it is long."""
+    return name if len(name) <= width else name[: width + 1].rsplit(" ", 1)[0].rstrip(" ,;") + " …"
+
+
 def resolve_teams(
     entries: Sequence[tuple[str, str]], *, aliases: Mapping[str, str] | None = None, merge: bool = True
 ) -> tuple[Team, ...]:

@@ -113,3 +113,29 @@ def _date(text: str) -> date | None:
 
 def _number(text: str) -> float | None:
     return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text) else None
+
+
+def read_aliases(path: str | Path) -> dict[str, str]:
+    """Read what is known about teams: on each line a name on the leaderboard, a tab, and its team.
+
+    Raises
+    ------
+    InputError
+        The file is missing, or a line has no two parts.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise InputError(f"there is no {path}") from None
+    found, problems = {}, []
+    for number, line in enumerate(lines, 1):
+        name, _, team = (part.strip() for part in line.partition("\t"))
+        if name and team:
+            found[name] = team
+        elif line.strip():
+            problems.append(f"{path}:{number}: no tab between name and team: {line!r}")
+    if problems:
+        raise InputError(
+            f"{path} has lines that are no aliases", "Write: name, tab, team.", problems[:_LIMIT]
+        )
+    return found

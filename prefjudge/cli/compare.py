@@ -1,0 +1,122 @@
+"""``prefjudge compare``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prefjudge.cli.options import Json, Out
+from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+
+if TYPE_CHECKING:
+    from prefjudge.steps.compare import CompareResult, Comparison
+
+
+def compare(
+    a: Annotated[Path | None, typer.Argument(metavar="[A]", help="The run to compare with.")] = None,
+    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="The contender.")] = None,
+    study: Annotated[Path | None, typer.Option(help="Compare a study's runs under its label sets.")] = None,
+    runs: Annotated[list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'.")] = [],  # noqa: B006
+    baseline: Annotated[
+        str | None, typer.Option(help="Compare with this run (a file or a name); without it, all pairs.")
+    ] = None,
+    qrels: Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")] = [],  # noqa: B006
+    measure: Annotated[list[str], typer.Option(help="RR@100, nDCG@10 …; may be repeated.")] = [],  # noqa: B006
+    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    test: Annotated[
+        str | None, typer.Option(help="t, wilcoxon, rank-sum, sign, permutation or bootstrap.")
+    ] = None,
+    correction: Annotated[str, typer.Option(help="none, bonferroni, holm, bh or tukey.")] = "holm",
+    alpha: Annotated[float, typer.Option(help="The level of the verdicts.")] = 0.05,
+    resamples: Annotated[int | None, typer.Option(help="For the tests that draw.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of what they draw.")] = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Test whether runs differ, in words and numbers; for RR, whether they answer more or rank better."""
+    from prefjudge.core.runs import Order
+    from prefjudge.steps.compare import compare as run
+
+    result = run(
+        a,
+        b,
+        study=study,
+        runs=runs,
+        baseline=baseline,
+        qrels=qrels,
+        measure=measure,
+        order=one_of(Order, order, "--order"),
+        test=test,
+        correction=correction,
+        alpha=alpha,
+        resamples=resamples,
+        seed=seed,
+        out=out,
+    )
+    notice(result.notices)
+    if json:
+        print_json(to_json(result))
+    else:
+        show(result)
+
+
+def show(result: "CompareResult") -> None:
+    """Print the tests and the outcomes, each with its sentences."""
+    from prefjudge.render.comparison_tables import outcomes_table, pairs_table
+    from prefjudge.render.tables import render_terminal
+
+    for one in result.comparisons:
+        typer.echo(render_terminal(pairs_table([one.significance])))
+        for words in one.words[:_SENTENCES]:
+            typer.echo(words)
+        typer.echo()
+        if one.outcomes:
+            typer.echo(render_terminal(outcomes_table([(one.significance, row) for row in one.outcomes])))
+            for words in one.outcome_words[:_SENTENCES]:
+                typer.echo(words)
+            typer.echo()
+    for path in result.out:
+        say(f"wrote {path}")
+
+
+_SENTENCES = 12
+
+
+def to_json(result: "CompareResult") -> dict[str, Any]:
+    """Return the documented JSON of ``compare``."""
+    return {
+        "comparisons": [_comparison(one) for one in result.comparisons],
+        "provenance": result.provenance,
+        "inputs": to_plain(result.inputs),
+        "out": result.out,
+    }
+
+
+def _comparison(one: "Comparison") -> dict[str, Any]:
+    tested = one.significance
+    columns = ("difference", "low", "high", "effect", "wins_a", "wins_b", "p", "p_adjusted", "identical")
+    return {
+        "measure": tested.measure,
+        "qrels": tested.qrels,
+        "queries": tested.queries,
+        "test": tested.test,
+        "variant": tested.variant,
+        "reason": tested.reason,
+        "correction": tested.correction,
+        "alpha": tested.alpha,
+        "resamples": tested.resamples,
+        "pairs": [
+            {
+                "a": tested.runs[tested.a[pair]],
+                "b": tested.runs[tested.b[pair]],
+                **{name: getattr(tested, name)[pair].item() for name in columns},
+                "significant": tested.significant[pair].item(),
+                "words": words,
+            }
+            for pair, words in enumerate(one.words)
+        ],
+        "outcomes": [
+            {**to_plain(row), "words": words}
+            for row, words in zip(one.outcomes, one.outcome_words, strict=True)
+        ],
+    }

@@ -1,0 +1,110 @@
+"""``prefjudge stability``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prefjudge.cli.options import Json, MaybeStudy, Out
+from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+
+if TYPE_CHECKING:
+    from prefjudge.steps.stability import Condition, StabilityResult
+
+
+def stability(
+    study: MaybeStudy = None,
+    runs: Annotated[list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'.")] = [],  # noqa: B006
+    qrels: Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")] = [],  # noqa: B006
+    measure: Annotated[list[str], typer.Option(help="RR@10, nDCG@10 …; may be repeated.")] = [],  # noqa: B006
+    judgments: Annotated[
+        list[Path], typer.Option(help="Draw the votes too; several independent sets are compared.")
+    ] = [],  # noqa: B006
+    held_out: Annotated[
+        Path | None, typer.Option(help="Query ids, one a line, to rank apart from the public ones.")
+    ] = None,
+    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    trials: Annotated[int, typer.Option(help="How many query sets to draw.")] = 1000,
+    confidence: Annotated[float, typer.Option(help="The level of the rank intervals.")] = 0.95,
+    seed: Annotated[int | None, typer.Option(help="Of what is drawn.")] = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Rank the runs on query sets drawn with replacement: would the leaderboard stand with other queries?"""
+    from prefjudge.core.runs import Order
+    from prefjudge.steps.stability import stability as run
+
+    result = run(
+        study,
+        runs=runs,
+        qrels=qrels,
+        measure=measure,
+        judgments=judgments,
+        held_out=held_out,
+        order=one_of(Order, order, "--order"),
+        trials=trials,
+        confidence=confidence,
+        seed=seed,
+        out=out,
+    )
+    notice(result.notices)
+    if json:
+        print_json(to_json(result))
+    else:
+        show(result)
+
+
+def show(result: "StabilityResult") -> None:
+    """Print the ranks under each condition, all side by side, and the noise ceilings."""
+    from prefjudge.render.stability_tables import conditions_table, describe_ceiling, rank_table
+    from prefjudge.render.tables import render_terminal
+
+    for one in result.conditions:
+        typer.echo(render_terminal(rank_table(one.part, one.stability)))
+        if one.ceiling:
+            source = f"votes drawn like those of {one.stability.qrels}"
+            typer.echo(f"{describe_ceiling(one.ceiling, source)}\n")
+    if len(result.conditions) > 1:
+        named = [(one.part, one.stability) for one in result.conditions]
+        typer.echo(render_terminal(conditions_table(named)))
+    if result.ceiling:
+        typer.echo(describe_ceiling(result.ceiling, "the sets of judgments given"))
+    if result.out:
+        say(f"wrote {result.out}")
+
+
+def to_json(result: "StabilityResult") -> dict[str, Any]:
+    """Return the documented JSON of ``stability``."""
+    return {
+        "conditions": [_condition(one) for one in result.conditions],
+        "ceiling": to_plain(result.ceiling),
+        "provenance": result.provenance,
+        "inputs": to_plain(result.inputs),
+        "out": result.out,
+    }
+
+
+def _condition(one: "Condition") -> dict[str, Any]:
+    ranks = one.stability
+    return {
+        "measure": ranks.measure,
+        "qrels": ranks.qrels,
+        "part": one.part,
+        "queries": ranks.queries,
+        "trials": ranks.trials,
+        "confidence": ranks.confidence,
+        "votes": ranks.votes,
+        "runs": [
+            {
+                "run": run,
+                "rank": place + 1,
+                "mean": ranks.mean[place].item(),
+                "expected": ranks.expected[place].item(),
+                "low": ranks.low[place].item(),
+                "high": ranks.high[place].item(),
+                "share": ranks.share[place].tolist(),
+            }
+            for place, run in enumerate(ranks.runs)
+        ],
+        "ceiling": to_plain(one.ceiling),
+    }

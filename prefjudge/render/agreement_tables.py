@@ -1,0 +1,48 @@
+"""Split-half agreement as a table (Craswell et al., SIGIR 2021, Table 4)."""
+
+from collections.abc import Mapping, Sequence
+
+from prefjudge.evaluation.agreement import Agreement
+from prefjudge.render.tables import Column, Table
+
+
+def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return one row for each test and way to say which run is better."""
+    sizes = {
+        f"{one.measure}, {one.qrels} qrels: {one.splits:,} splits of {one.queries:,} queries, "
+        f"{one.pairs:,} pairs of {one.runs:,} runs, level {one.alpha:g}."
+        for one in agreements
+    }
+    return Table(
+        title="Agreement of random halves of the queries",
+        columns=(
+            Column(name="qrels"),
+            Column(name="measure"),
+            Column(name="test"),
+            Column(name="aggregate", head="better by"),
+            Column(name="agree", kind="percent", digits=1),
+            Column(name="partly", kind="percent", digits=1),
+            Column(name="disagree", kind="percent", digits=1),
+            Column(name="significant", kind="percent", digits=1),
+        ),
+        rows=tuple(
+            (
+                one.qrels,
+                one.measure,
+                str(row.test),
+                row.aggregate,
+                row.agree,
+                row.partly,
+                row.disagree,
+                row.significant,
+            )
+            for one in agreements
+            for row in one.rows
+        ),
+        notes=(
+            *sorted(sizes),
+            "Agree: the halves agree which run is better, and whether significantly. Disagree: they disagree "
+            "and at least one is significant. Partly: the rest. Significant: in at least one half.",
+        ),
+        provenance=provenance or {},
+    )

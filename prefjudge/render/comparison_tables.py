@@ -1,0 +1,153 @@
+"""Comparisons of runs as tables: significance tests, and the outcome breakdown of Lin et al. (SIGIR 2021)."""
+
+from collections.abc import Mapping, Sequence
+
+from prefjudge.evaluation.outcomes import Harm, Outcomes
+from prefjudge.evaluation.significance import Significance
+from prefjudge.render.tables import Bold, Cell, Column, Table
+
+
+def pairs_table(results: Sequence[Significance], *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return one row for each pair of runs; the adjusted p-value is bold where it is significant."""
+    rows: list[tuple[Cell, ...]] = []
+    for result in results:
+        significant = result.significant
+        for pair in range(len(result)):
+            p = float(result.p_adjusted[pair])
+            rows.append(
+                (
+                    result.qrels,
+                    result.measure,
+                    result.runs[result.a[pair]],
+                    result.runs[result.b[pair]],
+                    float(result.difference[pair]),
+                    float(result.low[pair]),
+                    float(result.high[pair]),
+                    float(result.effect[pair]),
+                    int(result.wins_a[pair]),
+                    int(result.wins_b[pair]),
+                    float(result.p[pair]),
+                    Bold(p) if significant[pair] else p,
+                    bool(significant[pair]),
+                )
+            )
+    return Table(
+        title="Differences between runs",
+        columns=(
+            Column(name="qrels"),
+            Column(name="measure"),
+            Column(name="a"),
+            Column(name="b"),
+            Column(name="difference", head="b - a", kind="number"),
+            Column(name="low", head="from", kind="number"),
+            Column(name="high", head="to", kind="number"),
+            Column(name="effect", kind="number", digits=2),
+            Column(name="wins_a", head="a wins", kind="integer"),
+            Column(name="wins_b", head="b wins", kind="integer"),
+            Column(name="p", kind="p"),
+            Column(name="p_adjusted", head="adjusted p", kind="p"),
+            Column(name="significant", kind="flag"),
+        ),
+        rows=tuple(rows),
+        notes=_notes(results),
+        provenance=provenance or {},
+    )
+
+
+def _notes(results: Sequence[Significance]) -> tuple[str, ...]:
+    notes: dict[str, None] = {}
+    for result in results:
+        drawn = f", {result.resamples:,} resamples" if result.resamples else ""
+        notes[f"{result.variant}{drawn}; correction: {result.correction}, level {result.alpha:g}."] = None
+        if result.reason:
+            notes[f"Why this test: {result.reason}."] = None
+    level = {f"{100 * (1 - result.alpha):g} %" for result in results}
+    notes[
+        f"Intervals of the difference are at {', '.join(sorted(level))}, for one pair at a time; "
+        "effect is the difference over the standard deviation of the differences."
+    ] = None
+    return tuple(notes)
+
+
+def outcomes_table(
+    rows: Sequence[tuple[Significance, Outcomes]], *, provenance: Mapping[str, str] | None = None
+) -> Table:
+    """Return the outcome breakdown, one row a contender, with every p-value raw (Table 2 of the paper)."""
+    return Table(
+        title="Outcomes: who answers more queries, and who ranks the answers better",
+        columns=(
+            Column(name="qrels"),
+            Column(name="measure"),
+            Column(name="a"),
+            Column(name="b"),
+            Column(name="difference", head="Δ", kind="number"),
+            Column(name="neither", kind="percent", digits=0),
+            Column(name="only_a", head="only a", kind="percent", digits=0),
+            Column(name="only_b", head="only b", kind="percent", digits=0),
+            Column(name="p_binomial", head="p", kind="p"),
+            Column(name="both", kind="percent", digits=0),
+            Column(name="esl_a", head="ESL a", kind="number", digits=2),
+            Column(name="esl_b", head="ESL b", kind="number", digits=2),
+            Column(name="p_esl_signed_rank", head="WSR p", kind="p"),
+            Column(name="p_esl_t", head="t p", kind="p"),
+            Column(name="rr_a", head="RR a", kind="number"),
+            Column(name="rr_b", head="RR b", kind="number"),
+            Column(name="p_rr_signed_rank", head="WSR p", kind="p"),
+            Column(name="p_rr_t", head="t p", kind="p"),
+            Column(name="verdict"),
+        ),
+        rows=tuple((tested.qrels, tested.measure, *_outcome_cells(row)) for tested, row in rows),
+        notes=(
+            "Neither, only one, or both answer within the cut-off; ESL (the position of the answer) and RR "
+            "are means over the queries that both answer.",
+            "p-values are raw; the verdict divides its level by the number of comparisons. Bold: significant "
+            "then.",
+        ),
+        provenance=provenance or {},
+    )
+
+
+def _outcome_cells(row: Outcomes) -> tuple[Cell, ...]:
+    def mark(p: float) -> Cell:
+        return Bold(p) if p <= row.alpha else p
+
+    told_apart = row.verdict is not Harm.NOT_TOLD_APART
+    return (
+        row.a,
+        row.b,
+        row.difference,
+        row.neither / row.queries,
+        row.only_a / row.queries,
+        row.only_b / row.queries,
+        mark(row.p_binomial),
+        row.both / row.queries,
+        row.esl_a,
+        row.esl_b,
+        row.p_esl_signed_rank,
+        mark(row.p_esl_t),
+        row.rr_a,
+        row.rr_b,
+        row.p_rr_signed_rank,
+        row.p_rr_t,
+        Bold(row.verdict.value) if told_apart else row.verdict.value,
+    )
+
+
+def naive_table(rows: Sequence[Outcomes], *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return the tests of reciprocal ranks over all queries, raw p-values (Table 1 of the paper)."""
+    return Table(
+        title="Reciprocal ranks over all queries",
+        columns=(
+            Column(name="a"),
+            Column(name="b"),
+            Column(name="difference", head="Δ", kind="number"),
+            Column(name="p_rank_sum", head="WRS p", kind="p", digits=6),
+            Column(name="p_signed_rank", head="WSR p", kind="p", digits=6),
+            Column(name="p_t", head="t p", kind="p", digits=6),
+        ),
+        rows=tuple(
+            (row.a, row.b, row.difference, row.p_rank_sum, row.p_signed_rank, row.p_t) for row in rows
+        ),
+        notes=("Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw.",),
+        provenance=provenance or {},
+    )

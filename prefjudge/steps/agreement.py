@@ -1,0 +1,99 @@
+"""Asks how far two halves of the queries agree about which run is better."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.runs import Order
+
+if TYPE_CHECKING:
+    from prefjudge.evaluation.agreement import Agreement
+    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.provenance import InputDigest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementResult:
+    """The agreement rates under each label set and measure."""
+
+    agreements: tuple["Agreement", ...]
+    provenance: dict[str, str]
+    inputs: tuple["InputDigest", ...]
+    out: str | None
+    notices: tuple[str, ...]
+
+
+def agreement(
+    study: Path | None = None,
+    *,
+    runs: Sequence[str | Path] = (),
+    qrels: Sequence[str] = (),
+    measure: Sequence[str] = (),
+    order: Order | None = None,
+    splits: int = 100,
+    alpha: float = 0.05,
+    seed: int | None = None,
+    out: Path | None = None,
+) -> AgreementResult:
+    """Split the queries at random into halves, and compare what the halves say about every pair of runs.
+
+    Parameters
+    ----------
+    study : Path, optional
+        A study: its runs under its label sets.
+    runs : sequence of paths or patterns
+        The run files.
+    qrels : sequence of str
+        The label sets, each a file or ``NAME=FILE``.
+    measure : sequence of str
+        RR@10 by default.
+    order : Order, optional
+        What ranks a document higher.
+    splits : int
+        How many times to split.
+    alpha : float
+        The level of each test.
+    seed : int, optional
+        Of the splits.
+    out : Path, optional
+        Write the rates: CSV, JSON, Markdown or LaTeX by the suffix.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or there is too little to split.
+    """
+    from prefjudge.evaluation.agreement import split_half
+    from prefjudge.steps.labels import gather
+    from prefjudge.steps.matrices import describe, generator, need_files, score_matrices
+    from prefjudge.steps.provenance import digesting
+
+    example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
+    need_files("agreement", example, given=study is not None or bool(runs and qrels))
+    notices: list[Notice] = []
+    found = gather(study, runs=runs, qrels=qrels, notices=notices)
+    with digesting(found.files) as digests:
+        agreements = tuple(
+            split_half(scores, splits=splits, alpha=alpha, rng=generator(found, "agreement", seed))
+            for scores in score_matrices(found, measure, order, notices)
+        )
+        result = AgreementResult(
+            agreements=agreements,
+            provenance=describe(found, order, seed),
+            inputs=digests(),
+            out=str(out) if out else None,
+            notices=tuple(dict.fromkeys(map(str, notices))),
+        )
+    if out:
+        _write(result, out)
+    return result
+
+
+def _write(result: AgreementResult, out: Path) -> None:
+    from prefjudge.formats.atomic import write_text
+    from prefjudge.render.agreement_tables import agreement_table
+    from prefjudge.render.tables import render_table
+
+    table = agreement_table(result.agreements, provenance=result.provenance)
+    write_text(out, render_table(table, out.suffix))

@@ -1,0 +1,131 @@
+"""Audits the submissions of a leaderboard."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+
+if TYPE_CHECKING:
+    from prefjudge.evaluation.audit import Audit
+    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.provenance import InputDigest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditResult:
+    """The audit of a leaderboard, and what it was made from."""
+
+    audit: "Audit"
+    provenance: dict[str, str]
+    inputs: tuple["InputDigest", ...]
+    out: str | None
+    notices: tuple[str, ...]
+
+
+def audit(
+    leaderboard: Path,
+    *,
+    runs: Sequence[str | Path] = (),
+    aliases: Path | None = None,
+    merge: bool = True,
+    limit: int = 2,
+    days: int = 30,
+    since: str | None = None,
+    as_of: str | None = None,
+    embargo_months: int = 9,
+    alike: float = 0.9,
+    depth: int = 10,
+    order: Order | None = None,
+    out: Path | None = None,
+) -> AuditResult:
+    """Hold a leaderboard's submissions against its rules.
+
+    Parameters
+    ----------
+    leaderboard : Path
+        A CSV in either layout of the MS MARCO leaderboards.
+    runs : sequence of paths or patterns
+        Run files, to find runs that return nearly the same. A run's name is its submission's id.
+    aliases : Path, optional
+        What is known about teams: a name on the leaderboard, a tab, and the team that it stands for.
+    merge : bool
+        Whether to take names together that share a person or a submission id's suffix.
+    limit, days : int
+        At most so many submissions of a team in any so many days.
+    since : str, optional
+        When the rules came into force, yyyy-mm-dd.
+    as_of : str, optional
+        The day to judge embargoes on; the day of the last submission by default.
+    embargo_months : int
+        How long a submission may stay anonymous.
+    alike : float
+        From which likeness on, 0 to 1, two descriptions or runs are reported.
+    depth : int
+        How many top documents of the runs to compare.
+    order : Order, optional
+        What ranks a document higher.
+    out : Path, optional
+        Write the findings: CSV, JSON, Markdown or LaTeX by the suffix.
+
+    Raises
+    ------
+    InputError
+        A file or a date cannot be read.
+    """
+    from prefjudge import __version__
+    from prefjudge.engines.files import top
+    from prefjudge.evaluation.audit import audit as examine
+    from prefjudge.evaluation.findings import Rules
+    from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
+    from prefjudge.steps.pool import expand
+    from prefjudge.steps.provenance import digesting
+
+    notices: list[Notice] = []
+    paths = expand(runs) if runs else ()
+    files = [("leaderboard", leaderboard), *(("run", path) for path in paths)]
+    files += [("aliases", aliases)] if aliases else []
+    rules = Rules(
+        limit=limit, days=days, since=_day(since, "--since"), embargo_months=embargo_months, alike=alike
+    )
+    entries = read_leaderboard(leaderboard)
+    with digesting(files) as digests:
+        result = AuditResult(
+            audit=examine(
+                entries,
+                rules=rules,
+                as_of=_day(as_of, "--as-of"),
+                aliases=read_aliases(aliases) if aliases else None,
+                merge=merge,
+                heads=top(paths, k=depth, order=order or Order.SCORE, notices=notices) if paths else None,
+            ),
+            provenance={
+                "prefjudge": __version__,
+                "order": str(order or Order.SCORE),
+                "runs": str(len(paths)),
+            },
+            inputs=digests(),
+            out=str(out) if out else None,
+            notices=tuple(dict.fromkeys(map(str, notices))),
+        )
+    if out:
+        _write(result, out)
+    return result
+
+
+def _day(text: str | None, option: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise InputError(f"{option} {text}: not a date", "Write it as yyyy-mm-dd.") from None
+
+
+def _write(result: AuditResult, out: Path) -> None:
+    from prefjudge.formats.atomic import write_text
+    from prefjudge.render.audit_tables import findings_table
+    from prefjudge.render.tables import render_table
+
+    write_text(out, render_table(findings_table(result.audit, provenance=result.provenance), out.suffix))

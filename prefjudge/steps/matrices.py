@@ -1,0 +1,73 @@
+"""The query x run matrices that the statistics work on, from the inputs of a step."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from prefjudge.core.qrels import Scores
+    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.labels import Sources
+
+DEFAULT_SEED = 2021
+"""The seed of statistics on plain files; a study has its own."""
+
+
+def score_matrices(
+    found: "Sources", measures: Sequence[str], order: Order | None, notices: list["Notice"]
+) -> "tuple[Scores, ...]":
+    """Score all runs under each label set with each measure, in that order.
+
+    Raises
+    ------
+    InputError
+        A run cannot be read, a measure is unknown or two runs have one name.
+    """
+    from prefjudge.engines.files import judged
+    from prefjudge.evaluation.measures import Measure, score_matrix
+
+    named = measures or (found.study.config.measures if found.study else ("RR@10",))
+    parsed = list(dict.fromkeys(Measure.parse(text) for text in named))
+    matrices = []
+    for labels in found.qrels:
+        ranks = judged(found.runs, labels, order=chosen_order(found, order), notices=notices)
+        matrices += [score_matrix(ranks, labels, measure) for measure in parsed]
+    return tuple(matrices)
+
+
+def chosen_order(found: "Sources", order: Order | None) -> Order:
+    """Return the order asked for, else the study's, else by score."""
+    return order or (found.study.config.pool.order if found.study else Order.SCORE)
+
+
+def generator(found: "Sources", verb: str, seed: int | None) -> "np.random.Generator":
+    """Return the study's stream of that name, or a generator of the seed given."""
+    import numpy as np
+
+    if seed is None and found.study is not None:
+        return found.study.rng(verb)
+    return np.random.default_rng(DEFAULT_SEED if seed is None else seed)
+
+
+def describe(found: "Sources", order: Order | None, seed: int | None) -> dict[str, str]:
+    """Return what the result was made from and how, for its provenance."""
+    from prefjudge import __version__
+
+    own = seed is None and found.study is not None
+    return {
+        "prefjudge": __version__,
+        "order": str(chosen_order(found, order)),
+        "seed": "the study's" if own else str(DEFAULT_SEED if seed is None else seed),
+        "runs": str(len(found.runs)),
+        **{f"queries under {labels.name}": str(len(labels.queries)) for labels in found.qrels},
+    }
+
+
+def need_files(verb: str, example: str, *, given: bool) -> None:
+    """Refuse to work on nothing."""
+    if not given:
+        raise InputError(f"{verb} takes a study, or --runs and --qrels", f"For instance: {example}")

@@ -1,0 +1,247 @@
+"""Asks how stable a leaderboard is: under other queries, under held-out ones, and under other votes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from prefjudge.core.judgments import Judgments
+    from prefjudge.core.qrels import Qrels, Scores
+    from prefjudge.evaluation.stability import NoiseCeiling, RankStability
+    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.labels import Sources
+    from prefjudge.steps.provenance import InputDigest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """The runs' ranks under one measure, label set and part of the queries.
+
+    ``part`` is ``all``, ``public``, ``held out`` or ``votes``: the last draws votes too and has the ceiling.
+    """
+
+    part: str
+    stability: "RankStability"
+    ceiling: "NoiseCeiling | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StabilityResult:
+    """One condition for each label set, measure and part of the queries.
+
+    ``ceiling`` compares the leaderboards of independent sets of judgments, where several were given.
+    """
+
+    conditions: tuple[Condition, ...]
+    ceiling: "NoiseCeiling | None"
+    provenance: dict[str, str]
+    inputs: tuple["InputDigest", ...]
+    out: str | None
+    notices: tuple[str, ...]
+
+
+def stability(
+    study: Path | None = None,
+    *,
+    runs: Sequence[str | Path] = (),
+    qrels: Sequence[str] = (),
+    measure: Sequence[str] = (),
+    judgments: Sequence[Path] = (),
+    held_out: Path | None = None,
+    order: Order | None = None,
+    trials: int = 1000,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    out: Path | None = None,
+) -> StabilityResult:
+    """Rank the runs on query sets drawn with replacement.
+
+    Parameters
+    ----------
+    study : Path, optional
+        A study: its runs under its label sets; its votes are drawn too.
+    runs : sequence of paths or patterns
+        The run files.
+    qrels : sequence of str
+        The label sets, each a file or ``NAME=FILE``.
+    measure : sequence of str
+        RR@10 by default.
+    judgments : sequence of Path
+        Side-by-side judgments: the preference qrels made of them are a label set more, and the bootstrap
+        draws the votes too. Of several independent sets, the leaderboards are compared.
+    held_out : Path, optional
+        A file of query ids, one a line: those queries are ranked apart from the public others.
+    order : Order, optional
+        What ranks a document higher.
+    trials : int
+        How many query sets to draw.
+    confidence : float
+        The level of the rank intervals.
+    seed : int, optional
+        Of what is drawn.
+    out : Path, optional
+        Write the share of trials of every run at every rank: CSV, JSON, Markdown or LaTeX by the suffix.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read or an option makes no sense.
+    """
+    from prefjudge.steps.labels import gather
+    from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
+    from prefjudge.steps.provenance import digesting
+
+    example = "prefjudge stability --runs 'runs/*' --qrels FILE"
+    need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
+    notices: list[Notice] = []
+    found = gather(study, runs=runs, qrels=qrels, notices=notices)
+    extra = [("judgments", path) for path in judgments] + ([("held out", held_out)] if held_out else [])
+    with digesting([*found.files, *extra]) as digests:
+        conditions = []
+        for scores in score_matrices(found, measure, order, notices):
+            for part, rows in _parts(scores, held_out):
+                stream = generator(found, "stability", seed)
+                conditions.append(_ranked(part, rows, trials, confidence, stream))
+        sets = _vote_sets(found, judgments, notices)
+        votes = [_Votes(found, one, measure, chosen_order(found, order), notices) for one in sets]
+        for one in votes:
+            stream = generator(found, "votes", seed)
+            conditions += one.conditions(min(trials, _VOTE_TRIALS), confidence, stream)
+        result = StabilityResult(
+            conditions=tuple(conditions),
+            ceiling=_direct_ceiling(votes, confidence),
+            provenance=describe(found, order, seed),
+            inputs=digests(),
+            out=str(out) if out else None,
+            notices=tuple(dict.fromkeys(map(str, notices))),
+        )
+    if out:
+        _write(result, out)
+    return result
+
+
+_VOTE_TRIALS = 200
+"""Each of these resolves every tournament anew."""
+
+
+def _parts(scores: "Scores", held_out: Path | None) -> list[tuple[str, "Scores"]]:
+    from prefjudge.evaluation.stability import split_queries
+
+    if held_out is None:
+        return [("all", scores)]
+    public, private = split_queries(scores, held_out.read_text(encoding="utf-8-sig").split())
+    return [("public", public), ("held out", private)]
+
+
+def _ranked(
+    part: str, scores: "Scores", trials: int, confidence: float, rng: "np.random.Generator"
+) -> Condition:
+    from prefjudge.evaluation.stability import bootstrap_ranks
+
+    ranks = bootstrap_ranks(scores, trials=trials, confidence=confidence, rng=rng)
+    return Condition(part=part, stability=ranks)
+
+
+def _vote_sets(
+    found: "Sources", paths: Sequence[Path], notices: list["Notice"]
+) -> list[tuple[str, "Judgments"]]:
+    """Return the judgments to draw votes of, by the name of the qrels that they make."""
+    from prefjudge.formats.judgments import read_judgments
+
+    sets = [(path.stem, read_judgments(path, notices=notices)) for path in paths]
+    if not sets and found.judgments is not None and len(found.judgments):
+        sets = [("preference", found.judgments)]
+    return sets
+
+
+class _Votes:
+    """One set of judgments, and the scores of the runs under whatever preference qrels it makes."""
+
+    def __init__(
+        self,
+        found: "Sources",
+        named: tuple[str, "Judgments"],
+        measures: Sequence[str],
+        order: Order,
+        notices: list["Notice"],
+    ) -> None:
+        from prefjudge.engines.files import judged
+        from prefjudge.evaluation.compared import compared_pairs
+        from prefjudge.evaluation.measures import Measure
+
+        self.name, self.judgments = named
+        self.pools = found.pools
+        self.rule = found.study.config.rule if found.study else "shallow-pooling"
+        self.documents = compared_pairs(self.judgments).documents
+        self.ranks = judged(found.runs, self.documents, order=order, notices=notices)
+        texts = measures or (found.study.config.measures if found.study else ("RR@10",))
+        self.measures = [Measure.parse(text) for text in texts]
+
+    def resolved(self, judgments: "Judgments") -> "Qrels":
+        from prefjudge.core.preferences import resolve, to_qrels
+
+        labels = to_qrels(resolve(judgments, rule=self.rule, pools=self.pools), name=self.name)
+        if not labels.queries:
+            raise InputError(
+                f"{self.name} decides no query: pairs of every query lack a judgment",
+                "See which: prefjudge resolve --judgments FILE",
+            )
+        return labels
+
+    def scores(self, measure: object, labels: "Qrels") -> "Scores":
+        from prefjudge.evaluation.compared import relabel
+        from prefjudge.evaluation.measures import Measure, score_matrix
+
+        assert isinstance(measure, Measure)
+        return score_matrix(relabel(self.ranks, self.documents, labels), labels, measure)
+
+    def conditions(self, trials: int, confidence: float, rng: "np.random.Generator") -> list[Condition]:
+        from functools import partial
+
+        from prefjudge.evaluation.stability import bootstrap_votes
+        from prefjudge.evaluation.votes import fit_votes
+
+        model = fit_votes(self.judgments, rng=rng)
+        labels = self.resolved(self.judgments)
+
+        def redrawn(stream: "np.random.Generator", measure: object) -> "Scores":
+            return self.scores(measure, self.resolved(model.draw(stream)))
+
+        found = []
+        for measure in self.measures:
+            ranks, ceiling = bootstrap_votes(
+                partial(redrawn, measure=measure),
+                self.scores(measure, labels),
+                trials=max(2, trials),
+                confidence=confidence,
+                rng=rng,
+            )
+            found.append(Condition(part="votes", stability=ranks, ceiling=ceiling))
+        return found
+
+
+def _direct_ceiling(votes: Sequence[_Votes], confidence: float) -> "NoiseCeiling | None":
+    """Compare the leaderboards of independent sets of judgments, each two, under the first measure."""
+    from itertools import combinations
+
+    from prefjudge.evaluation.stability import noise_ceiling
+
+    if len(votes) < 2:
+        return None
+    boards = [one.scores(one.measures[0], one.resolved(one.judgments)).values.mean(axis=0) for one in votes]
+    return noise_ceiling(list(combinations(boards, 2)), confidence=confidence)
+
+
+def _write(result: StabilityResult, out: Path) -> None:
+    from prefjudge.formats.atomic import write_text
+    from prefjudge.render.stability_tables import shares_table
+    from prefjudge.render.tables import render_table
+
+    named = [(condition.part, condition.stability) for condition in result.conditions]
+    write_text(out, render_table(shares_table(named, provenance=result.provenance), out.suffix))

@@ -1,0 +1,293 @@
+"""The statistics verbs over files: Python twins, the command line, its JSON, and the files they write."""
+
+import gzip
+import inspect
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from prefjudge.cli import agreement as agreement_verb
+from prefjudge.cli import audit as audit_verb
+from prefjudge.cli import compare as compare_verb
+from prefjudge.cli import stability as stability_verb
+from prefjudge.cli.app import app
+from prefjudge.errors import InputError
+from prefjudge.steps.agreement import agreement
+from prefjudge.steps.audit import audit
+from prefjudge.steps.compare import compare
+from prefjudge.steps.stability import stability
+
+QUERIES, DOCS = 40, 12
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs of rising quality over 40 queries with one relevant document each, and votes for it."""
+    folder = tmp_path_factory.mktemp("statistics")
+    (folder / "runs").mkdir()
+    rng = np.random.default_rng(11)
+    relevant = rng.integers(0, DOCS, size=QUERIES)
+    for name, skill in (("low", 0.5), ("middle", 1.5), ("high", 4.0)):
+        lines = []
+        for query, right in enumerate(relevant):
+            score = rng.normal(size=DOCS)
+            score[right] += skill
+            if rng.random() < 0.1:
+                score[right] = -9
+            order = np.argsort(-score)[: DOCS - 2]
+            lines += [
+                f"q{query} Q0 d{query}-{doc} {rank} {score[doc]:.6f} {name}\n"
+                for rank, doc in enumerate(order, 1)
+            ]
+        with gzip.open(folder / "runs" / f"{name}.txt.gz", "wt") as file:
+            file.writelines(lines)
+    (folder / "qrels.txt").write_text(
+        "".join(f"q{query} 0 d{query}-{doc} 1\n" for query, doc in enumerate(relevant))
+    )
+    for part in (1, 2):
+        votes = []
+        for query, right in enumerate(relevant):
+            candidates = sorted({int(right), 0, 1, 2})
+            for place, one in enumerate(candidates):
+                for other in candidates[place + 1 :]:
+                    first, second = (one, other) if other != right else (other, one)
+                    winner = first if rng.random() < 0.8 else second
+                    votes.append(f"q{query} d{query}-{one} d{query}-{other} d{query}-{winner}\n")
+        (folder / f"votes-{part}.txt").write_text("".join(votes))
+    (folder / "held-out.txt").write_text("".join(f"q{query}\n" for query in range(10)))
+    return folder
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+
+
+def data(*words: object) -> dict[str, object]:
+    result = invoke(*words, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("verb", "function"),
+    [
+        (compare_verb.compare, compare),
+        (stability_verb.stability, stability),
+        (agreement_verb.agreement, agreement),
+        (audit_verb.audit, audit),
+    ],
+)
+def test_twins_have_the_same_words_and_defaults(verb: object, function: object) -> None:
+    command = inspect.signature(verb).parameters  # type: ignore[arg-type]
+    twin = inspect.signature(function).parameters  # type: ignore[arg-type]
+    assert [name for name in command if name != "json"] == list(twin)
+    for name, parameter in twin.items():
+        default = command[name].default
+        assert (tuple(default) if isinstance(default, list) else default) == parameter.default, name
+
+
+def test_compare_two_runs(files: Path) -> None:
+    low, high = files / "runs" / "low.txt.gz", files / "runs" / "high.txt.gz"
+    result = data("compare", low, high, "--qrels", f"official={files / 'qrels.txt'}", "--measure", "RR@100")
+    (comparison,) = result["comparisons"]  # type: ignore[misc]
+    (pair,) = comparison["pairs"]
+    assert (pair["a"], pair["b"], comparison["qrels"], comparison["queries"]) == (
+        "low",
+        "high",
+        "official",
+        40,
+    )
+    assert pair["difference"] > 0.2
+    assert pair["significant"] is True
+    assert pair["words"].startswith("high is significantly better")
+    assert pair["low"] < pair["difference"] < pair["high"]
+    (row,) = comparison["outcomes"]
+    assert row["neither"] + row["only_a"] + row["only_b"] + row["both"] == 40
+    assert row["difference"] == pytest.approx(pair["difference"])
+    assert {source["kind"] for source in result["inputs"]} == {"run", "qrels"}  # type: ignore[attr-defined]
+
+
+def test_compare_a_baseline_named_or_filed(files: Path) -> None:
+    words = (
+        "compare",
+        "--runs",
+        files / "runs" / "*",
+        "--qrels",
+        files / "qrels.txt",
+        "--test",
+        "permutation",
+    )
+    named = data(*words, "--baseline", "middle")
+    filed = data(*words, "--baseline", files / "runs" / "middle.txt.gz")
+    for result in (named, filed):
+        (comparison,) = result["comparisons"]  # type: ignore[misc]
+        assert {pair["a"] for pair in comparison["pairs"]} == {"middle"}
+        assert {pair["b"] for pair in comparison["pairs"]} == {"low", "high"}
+        assert comparison["resamples"] == 10_000
+    assert named["comparisons"][0]["outcomes"]  # type: ignore[index]
+
+
+def test_compare_all_pairs_repeats_and_writes(files: Path, tmp_path: Path) -> None:
+    options = {
+        "runs": [files / "runs" / "*"],
+        "qrels": [str(files / "qrels.txt")],
+        "measure": ["RR@10", "nDCG@10"],
+    }
+    one = compare(**options, correction="tukey", seed=7, out=tmp_path / "tests.csv")  # type: ignore[arg-type]
+    other = compare(**options, correction="tukey", seed=7)  # type: ignore[arg-type]
+    for first, second in zip(one.comparisons, other.comparisons, strict=True):
+        assert np.array_equal(first.significance.p, second.significance.p)
+        assert first.outcomes == ()
+    lines = (tmp_path / "tests.csv").read_text().splitlines()
+    assert lines[0].startswith("qrels,measure,a,b,difference")
+    assert len(lines) == 1 + 2 * 3
+    assert one.out == (str(tmp_path / "tests.csv"),)
+    with_baseline = compare(**options, baseline="low", out=tmp_path / "b.md")  # type: ignore[arg-type]
+    assert with_baseline.out == (str(tmp_path / "b.md"), str(tmp_path / "b.outcomes.md"))
+    assert "Outcomes" in (tmp_path / "b.outcomes.md").read_text()
+
+
+def test_compare_prints_tables_and_sentences(files: Path) -> None:
+    low, high = files / "runs" / "low.txt.gz", files / "runs" / "high.txt.gz"
+    result = invoke("compare", low, high, "--qrels", files / "qrels.txt")
+    assert result.exit_code == 0
+    assert "high is significantly better" in result.stdout
+    assert "Outcomes" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (["a.txt"], "two runs"),
+        ([], "takes a study"),
+    ],
+)
+def test_compare_needs_runs_and_qrels(words: list[str], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        invoke("compare", *words)
+
+
+def test_too_few_resamples_are_an_error_of_ours(files: Path) -> None:
+    with pytest.raises(InputError, match="resamples"):
+        compare(
+            runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")], test="permutation", resamples=10
+        )
+
+
+def test_stability_over_all_and_held_out_queries(files: Path) -> None:
+    words = ("stability", "--runs", files / "runs" / "*", "--qrels", files / "qrels.txt", "--trials", 200)
+    (every,) = data(*words)["conditions"]  # type: ignore[misc]
+    assert (every["part"], every["queries"], every["trials"], every["ceiling"]) == ("all", 40, 200, None)
+    assert [row["run"] for row in every["runs"]] == ["high", "middle", "low"]
+    assert every["runs"][0]["share"][0] > 0.9
+    public, private = data(*words, "--held-out", files / "held-out.txt")["conditions"]  # type: ignore[misc]
+    assert (public["part"], public["queries"]) == ("public", 30)
+    assert (private["part"], private["queries"]) == ("held out", 10)
+    assert data(*words) == data(*words)
+    assert data(*words, "--seed", 1) != data(*words)
+
+
+def test_stability_with_votes_has_noise_ceilings(files: Path, tmp_path: Path) -> None:
+    result = stability(
+        runs=[files / "runs" / "*"],
+        judgments=[files / "votes-1.txt", files / "votes-2.txt"],
+        trials=40,
+        out=tmp_path / "ranks.csv",
+    )
+    assert [one.part for one in result.conditions] == ["votes", "votes"]
+    assert [one.stability.qrels for one in result.conditions] == ["votes-1", "votes-2"]
+    for one in result.conditions:
+        assert one.stability.votes
+        assert one.ceiling is not None
+        assert one.ceiling.pairs == 20
+    assert result.ceiling is not None
+    assert result.ceiling.pairs == 1
+    rows = (tmp_path / "ranks.csv").read_text().splitlines()
+    assert rows[0] == "qrels,measure,queries,run,rank,share"
+    printed = invoke(
+        "stability", "--runs", files / "runs" / "*", "--judgments", files / "votes-1.txt", "--trials", 9
+    )
+    assert "Noise ceiling" in printed.stdout
+
+
+def test_votes_that_decide_nothing_are_refused(files: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few.txt"
+    few.write_text("q1 d1-1 d1-2 d1-1\nq1 d1-3 d1-4 d1-3\n")
+    with pytest.raises(InputError, match="few decides no query"):
+        stability(runs=[files / "runs" / "*"], judgments=[few])
+
+
+def test_agreement(files: Path, tmp_path: Path) -> None:
+    words = ("agreement", "--runs", files / "runs" / "*", "--qrels", files / "qrels.txt", "--splits", 20)
+    (found,) = data(*words)["agreements"]  # type: ignore[misc]
+    assert (found["pairs"], found["splits"], found["queries"]) == (3, 20, 40)
+    assert len(found["rows"]) == 7
+    for row in found["rows"]:
+        assert row["agree"] + row["partly"] + row["disagree"] == pytest.approx(1)
+    assert invoke(*words, "--out", tmp_path / "table.tex").exit_code == 0
+    assert "\\toprule" in (tmp_path / "table.tex").read_text()
+
+
+LEADERBOARD = """id,date,,description,team,paper,code,type,MRR@100 (Dev),MRR@100 (Eval),tweet
+low,2021/01/01,,Ranker,Ada Lovelace,,,full ranking,0.3,0.2,
+middle,2021/01/05,,Ranker v2,Ada Lovelace - Lab,,,full ranking,0.4,0.3,
+high,2021/01/09,,Other,Someone,,,full ranking,0.5,0.4,
+secret,2020/01/09,,Hidden,anonymous,,,full ranking,0.5,0.1,
+"""
+
+
+def test_audit(files: Path, tmp_path: Path) -> None:
+    board, known = tmp_path / "leaderboard.csv", tmp_path / "aliases.tsv"
+    board.write_text(LEADERBOARD)
+    known.write_text("Someone\tAda Lovelace\n")
+    result = data("audit", board)
+    rules = [found["rule"] for found in result["findings"]]  # type: ignore[attr-defined]
+    assert rules == ["siblings", "embargo", "alias"]
+    assert result["teams"][0]["names"] == ["Ada Lovelace", "Ada Lovelace - Lab"]  # type: ignore[index]
+    told = data(
+        "audit",
+        board,
+        "--aliases",
+        known,
+        "--as-of",
+        "2020-02-01",
+        "--runs",
+        files / "runs" / "*",
+        "--alike",
+        0.2,
+    )
+    rules = [found["rule"] for found in told["findings"]]  # type: ignore[attr-defined]
+    assert rules[0] == "frequency"
+    assert "embargo" not in rules
+    assert "twins" in rules
+    apart = audit(board, merge=False)
+    assert [found.rule for found in apart.audit.findings] == ["embargo"]
+    printed = invoke("audit", board, "--out", tmp_path / "findings.md")
+    assert "still anonymous" in printed.stdout
+    assert "siblings" in (tmp_path / "findings.md").read_text()
+
+
+def test_wrong_days_and_aliases_are_named(tmp_path: Path) -> None:
+    board, known = tmp_path / "leaderboard.csv", tmp_path / "aliases.tsv"
+    board.write_text(LEADERBOARD)
+    known.write_text("no tab here\n")
+    with pytest.raises(InputError, match="--since 2021/01/01: not a date"):
+        audit(board, since="2021/01/01")
+    with pytest.raises(InputError, match=r"aliases\.tsv:1"):
+        audit(board, aliases=known)
+    with pytest.raises(InputError, match="there is no"):
+        audit(board, aliases=tmp_path / "absent")
+
+
+def test_real_votes_have_a_ceiling_below_one(data_dir: Path) -> None:
+    folder = data_dir / "dl21"
+    result = stability(
+        runs=[folder / "runs" / "[pw]*"],
+        judgments=[folder / "phases" / f"Set-{phase}.txt" for phase in ("I", "II", "III")],
+        trials=10,
+    )
+    assert result.ceiling is not None
+    assert 0.4 < result.ceiling.tau < 0.9
