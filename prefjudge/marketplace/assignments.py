@@ -249,6 +249,9 @@ def _refuse_overturning(turn: Turn, assignment: Record, hit: Record) -> None:
 def reject(turn: Turn, assignment: Record, feedback: str) -> None:
     """Refuse to pay for an assignment.
 
+    A worker who was paid a bonus for it stopped early and was paid for the part: that does not count against
+    the approval rate.
+
     Raises
     ------
     RequestError
@@ -259,7 +262,8 @@ def reject(turn: Turn, assignment: Record, feedback: str) -> None:
     hit = hits.get(turn, str(assignment["hit_id"]), lock=True)
     assert hit is not None, "an assignment has its HIT"
     _decide(turn, assignment, "Rejected", feedback)
-    _count_decision(turn, str(assignment["worker_id"]), rejected=1)
+    if not turn.rows("SELECT 1 FROM bonuses WHERE assignment_id = :id", id=str(assignment["assignment_id"])):
+        _count_decision(turn, str(assignment["worker_id"]), rejected=1)
     _note(turn, "AssignmentRejected", hit, assignment)
     hits.shift(turn, hit, submitted=-1, completed=1, held=hits.release_unit(turn, hit))
 

@@ -99,11 +99,11 @@ def _claim(turn: Turn) -> list[Record]:
         now=turn.now,
     )
     for delivery in found:
-        delivery["attempts"] = int(delivery["attempts"] or 0) + 1
+        attempts = delivery["attempts"] = int(delivery["attempts"] or 0) + 1
         turn.run(
             "UPDATE deliveries SET attempts = :attempts, due = :due WHERE seq = :seq",
-            attempts=delivery["attempts"],
-            due=turn.now + TIMEOUT + FIRST_WAIT * 2 ** (delivery["attempts"] - 1),
+            attempts=attempts,
+            due=turn.now + TIMEOUT + FIRST_WAIT * 2 ** (attempts - 1),
             seq=delivery["seq"],
         )
     return found

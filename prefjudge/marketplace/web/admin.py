@@ -12,8 +12,8 @@ from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.money import to_cents
 from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.turk_errors import invalid
-from prefjudge.marketplace.web.doors import admin_pass, remembered_fields
-from prefjudge.marketplace.web.forms import read_json
+from prefjudge.marketplace.web.doors import admin_pass
+from prefjudge.marketplace.web.forms import read_json, remembered_fields
 from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page
 

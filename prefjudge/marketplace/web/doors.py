@@ -10,7 +10,7 @@ from starlette.responses import Response
 from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.sessions import Session, find_session
 from prefjudge.marketplace.turk_errors import RequestError
-from prefjudge.marketplace.web.forms import read_fields
+from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page, refused_page, respond, wants_json
 
@@ -99,13 +99,6 @@ async def _check_csrf(request: Request, expected: str) -> None:
     given = request.headers.get("x-csrf-token") or (await remembered_fields(request)).get("csrf", "")
     if not hmac.compare_digest(given.encode(), expected.encode()):
         raise Refusal("csrf", "The page is out of date. Go back, reload it and try again.", 403)
-
-
-async def remembered_fields(request: Request) -> dict[str, str]:
-    """Read the form once, for the door and for the route."""
-    if not hasattr(request.state, "fields"):
-        request.state.fields = await read_fields(request)
-    return dict(request.state.fields)
 
 
 def _is_admin_token(front: Front, request: Request) -> bool:

@@ -39,11 +39,20 @@ async def read_pairs(request: Request) -> Pairs:
         raise Refusal("bad_form", f"The form cannot be read: {error}", 400) from error
 
 
-async def read_fields(request: Request) -> dict[str, str]:
-    """Read a form whose names occur once; or a JSON object, which says the same."""
-    if request.headers.get("content-type", "").startswith("application/json"):
-        return {name: str(value) for name, value in (await read_json(request)).items() if value is not None}
-    return dict(await read_pairs(request))
+async def remembered_pairs(request: Request) -> Pairs:
+    """Read a form, or a JSON object that says the same; once, for the door and for the route behind it."""
+    if not hasattr(request.state, "pairs"):
+        if request.headers.get("content-type", "").startswith("application/json"):
+            given = await read_json(request)
+            request.state.pairs = [(name, str(value)) for name, value in given.items() if value is not None]
+        else:
+            request.state.pairs = await read_pairs(request)
+    return list(request.state.pairs)
+
+
+async def remembered_fields(request: Request) -> dict[str, str]:
+    """Read a form whose names occur once."""
+    return dict(await remembered_pairs(request))
 
 
 async def read_json(request: Request) -> dict[str, Any]:

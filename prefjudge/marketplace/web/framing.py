@@ -63,6 +63,7 @@ def _form(front: Front, request: Request, hit: Record, origin: str) -> Response:
     policy = answer.headers.get("Content-Security-Policy", "").replace(
         "form-action 'self'", f"form-action {origin}"
     )
+    policy = policy.replace("img-src 'self'", "img-src 'self' https: http:")  # pictures of the form
     answer.headers["Content-Security-Policy"] = f"sandbox {SANDBOX}; {policy}"
     return answer
 

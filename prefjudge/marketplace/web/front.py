@@ -47,16 +47,18 @@ class Front:
 
 
 async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
-    """Read a request's body, up to a limit.
+    """Read a request's body, up to a limit; a second reading gives the same.
 
     Raises
     ------
     Refusal
         ``too_large``.
     """
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            raise Refusal("too_large", f"The request is longer than {limit} bytes.", 413)
-    return bytes(body)
+    if not hasattr(request.state, "body"):
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > limit:
+                raise Refusal("too_large", f"The request is longer than {limit} bytes.", 413)
+        request.state.body = bytes(body)
+    return bytes(request.state.body)

@@ -10,7 +10,7 @@ from prefjudge.marketplace.qualifications import TYPE_COLUMNS
 from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.sessions import Session
 from prefjudge.marketplace.times import iso
-from prefjudge.marketplace.web.doors import remembered_fields
+from prefjudge.marketplace.web.forms import remembered_pairs
 from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page
 
@@ -27,8 +27,9 @@ def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
         w=worker_id,
     )
     retry = None
-    if last and kind["retry_delay"] is not None and not granted:
-        retry = iso(float(last["submitted_at"] or last["started"] or 0) + int(kind["retry_delay"] or 0))
+    if last and last["status"] == "Rejected" and kind["retry_delay"] is not None:
+        again = float(last["submitted_at"] or last["started"] or 0) + int(kind["retry_delay"] or 0)
+        retry = iso(again) if again > turn.now else None
     return {
         "qualification_type_id": type_id,
         "name": kind["name"],
@@ -91,7 +92,7 @@ def _form(xml: str) -> dict[str, Any]:
 async def request_type(front: Front, request: Request, session: Session) -> Page:
     """Ask for a qualification; or, where its test is open, hand in the answers."""
     type_id = request.path_params["type_id"]
-    fields = [(name, text) for name, text in (await remembered_fields(request)).items() if name != "csrf"]
+    fields = [(name, text) for name, text in await remembered_pairs(request) if name != "csrf"]
 
     def act(turn: Turn) -> dict[str, Any]:
         last = qualification_requests.latest(turn, type_id, session.worker_id)

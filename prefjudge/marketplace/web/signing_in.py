@@ -8,7 +8,7 @@ from prefjudge.marketplace import sessions
 from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.sessions import Session
-from prefjudge.marketplace.web.doors import remembered_fields
+from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page
 
