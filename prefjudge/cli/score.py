@@ -22,6 +22,7 @@ def score(
     judgments: Annotated[
         Path | None, typer.Option(help="Adds win ratios, pair agreement, and measures such as ppref@10.")
     ] = None,
+    queries: Annotated[Path | None, typer.Option(help="Score the queries of this file only.")] = None,
     order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
     statistic: Annotated[str, typer.Option(help="mean or median: what orders the runs.")] = "mean",
     per_query: Annotated[bool, typer.Option("--per-query", help="Give the score of each query too.")] = False,
@@ -29,6 +30,10 @@ def score(
     leave_one_out: Annotated[
         bool, typer.Option("--leave-one-out", help="Re-score each run without its own pooled passages.")
     ] = False,
+    sample: Annotated[
+        int | None, typer.Option(help="Do samples of so many queries rank the runs as all of them?")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of the samples.")] = None,
     out: Out = None,
     format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
     json: Json = False,
@@ -44,11 +49,14 @@ def score(
         qrels=qrels,
         measure=measure,
         judgments=judgments,
+        queries=queries,
         order=one_of(Order, order, "--order"),
         statistic=named_statistic(statistic),
         per_query=per_query,
         health=health,
         leave_one_out=leave_one_out,
+        sample=sample,
+        seed=seed,
         out=out,
     )
     notice(result.notices)
@@ -70,6 +78,7 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
         winratio=result.winratio,
         pair_agreement=result.pair_agreement,
         left_out=result.left_out,
+        samples=result.samples,
         long=form == "csv",
         provenance=result.provenance,
     )
@@ -83,6 +92,7 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
 def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]:
     """Return the documented JSON of ``score``."""
     from prefjudge.render.leaderboard_tables import leaderboard_table, per_query_table
+    from prefjudge.render.score_tables import samples_table
     from prefjudge.render.tables import to_records
 
     plain: dict[str, Any] = {
@@ -114,6 +124,7 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
         "winratio": to_plain(result.winratio),
         "pair_agreement": to_plain(result.pair_agreement),
         "leave_one_out": to_plain(result.left_out),
+        "samples": to_records(samples_table(result.samples)),
         "health": to_plain(result.health),
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),

@@ -1,6 +1,7 @@
 """Judgments: the append-only log of which of two passages a judge preferred."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,3 +49,19 @@ class Judgments:
     def loser(self) -> Codes:
         """The other document."""
         return np.where(self.choice >= 0, self.right, self.left)
+
+
+def only_queries(judgments: Judgments, queries: Collection[str]) -> Judgments:
+    """Return the judgments of the given queries only, in the order of the log; the vocabularies stay."""
+    wanted = set(queries)
+    known = np.array([name in wanted for name in judgments.queries], dtype=bool)
+    keep = known[judgments.query]
+    return replace(
+        judgments,
+        query=judgments.query[keep],
+        left=judgments.left[keep],
+        right=judgments.right[keep],
+        choice=judgments.choice[keep],
+        strength=judgments.strength[keep],
+        worker=judgments.worker[keep],
+    )

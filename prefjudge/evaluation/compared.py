@@ -57,10 +57,10 @@ def compared_pairs(judgments: Judgments) -> ComparedPairs:
     Returns
     -------
     ComparedPairs
-        Sorted by query, then by document.
+        Sorted by query, then by document. Only queries with a judgment are in ``documents.queries``.
     """
     width = max(len(judgments.docs), 1)
-    query = judgments.query.astype(np.int64)
+    judged, query = np.unique(judgments.query, return_inverse=True)
     sides = np.stack([query * width + judgments.left, query * width + judgments.right])
     keys, rows = np.unique(sides, return_inverse=True)
     left, right = rows.reshape(sides.shape)
@@ -74,7 +74,7 @@ def compared_pairs(judgments: Judgments) -> ComparedPairs:
     swapped = votes_high > votes_low
     documents = Qrels(
         name="compared",
-        queries=judgments.queries,
+        queries=tuple(judgments.queries[code] for code in judged),
         docs=judgments.docs,
         query=(keys // width).astype(np.int32),
         doc=(keys % width).astype(np.int32),

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from numpy import quantile
+
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.leave_one_out import LeftOut
 from prefjudge.evaluation.pair_agreement import PairAgreement
+from prefjudge.evaluation.query_samples import SampleAgreement
 from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
 from prefjudge.evaluation.winratio import WinRatios
 from prefjudge.render.cells import Column, Table
@@ -25,6 +28,7 @@ def score_tables(
     winratio: WinRatios | None = None,
     pair_agreement: Sequence[PairAgreement] = (),
     left_out: Sequence[LeftOut] = (),
+    samples: Sequence[SampleAgreement] = (),
     long: bool = False,
     provenance: Mapping[str, str] | None = None,
 ) -> list[Table]:
@@ -53,6 +57,8 @@ def score_tables(
         tables.append(pair_agreement_table(pair_agreement))
     if left_out:
         tables.append(left_out_table(left_out))
+    if samples:
+        tables.append(samples_table(samples))
     return tables
 
 
@@ -92,6 +98,42 @@ def left_out_table(rows: Sequence[LeftOut], *, provenance: Mapping[str, str] | N
             (row.run, row.passages, row.changed, row.score, row.rank, row.score_without, row.rank_without)
             for row in rows
         ),
+        provenance=provenance or {},
+    )
+
+
+def samples_table(rows: Sequence[SampleAgreement], *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return how far samples of the queries rank the runs as all of them do."""
+    return Table(
+        title="Samples of the queries against all",
+        columns=(
+            Column(name="measure"),
+            Column(name="qrels"),
+            Column(name="queries", kind="integer"),
+            Column(name="size", head="in a sample", kind="integer"),
+            Column(name="samples", kind="integer"),
+            Column(name="tau", head="mean τ", kind="number"),
+            Column(name="tau_low", head="τ from", kind="number"),
+            Column(name="tau_high", head="to", kind="number"),
+            Column(name="tau_ap", head="mean τ_AP", kind="number"),
+            Column(name="identical", head="same order", kind="percent", digits=1),
+        ),
+        rows=tuple(
+            (
+                row.measure,
+                row.qrels,
+                row.queries,
+                row.size,
+                row.samples,
+                float(row.tau.mean()),
+                float(quantile(row.tau, 0.025)),
+                float(quantile(row.tau, 0.975)),
+                float(row.tau_ap.mean()),
+                row.identical,
+            )
+            for row in rows
+        ),
+        notes=("From and to: the middle 95 % of the samples.",),
         provenance=provenance or {},
     )
 

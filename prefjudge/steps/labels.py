@@ -36,9 +36,12 @@ def gather(
     runs: Sequence[str | Path] = (),
     qrels: Sequence[str] = (),
     judgments: Path | None = None,
+    queries: Path | None = None,
     notices: list["Notice"],
 ) -> Sources:
     """Read the label sets and judgments, and find the runs; files given beside a study are added to its own.
+
+    With ``queries``, label sets, judgments and pools keep the queries of that file only.
 
     Raises
     ------
@@ -47,8 +50,12 @@ def gather(
     StudyError
         The study is not resolved yet.
     """
+    from prefjudge.core.judgments import only_queries
+    from prefjudge.core.pools import select_queries
+    from prefjudge.core.qrels import restrict
     from prefjudge.formats.judgments import read_judgments
     from prefjudge.formats.qrels import read_qrels
+    from prefjudge.formats.queries import read_queries
     from prefjudge.steps.pool import expand
 
     named = [_named(text) for text in qrels]
@@ -59,11 +66,21 @@ def gather(
     opened, pools = None, None
     if study is not None:
         opened, own_paths, own_sets, own_votes, pools = _of_study(study, notices)
-        paths, sets, votes = (*own_paths, *paths), [*own_sets, *sets], votes or own_votes
+        paths, sets, votes = (
+            (*own_paths, *paths),
+            [*own_sets, *sets],
+            votes if votes is not None else own_votes,
+        )
     names = [labels.name for labels in sets]
     shared = next((name for name in names if names.count(name) > 1), None)
     if shared is not None:
         raise InputError(f"two qrels are called {shared!r}", "Name them: --qrels NAME=FILE.")
+    if queries is not None:
+        asked = tuple(read_queries(queries, notices=notices))
+        sets = [restrict(labels, asked) for labels in sets]
+        votes = only_queries(votes, asked) if votes is not None else None
+        pools = select_queries(pools, asked) if pools is not None else None
+        extra.append(("queries", queries))
     files = [*(("run", path) for path in paths), *(("qrels", path) for _, path in named), *extra]
     return Sources(
         study=opened, runs=paths, qrels=tuple(sets), judgments=votes, pools=pools, files=tuple(files)

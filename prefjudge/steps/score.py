@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.measures import Measure
     from prefjudge.evaluation.pair_agreement import PairAgreement
     from prefjudge.evaluation.preference_measures import PreferenceMeasure
+    from prefjudge.evaluation.query_samples import SampleAgreement
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.labels import Sources
     from prefjudge.steps.provenance import InputDigest
-
-LEADERBOARD_FILE = "leaderboard.csv"
-WIN_RATIO_FILE = "winratio.csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +43,7 @@ class ScoreResult:
     winratio: "WinRatios | None"
     pair_agreement: tuple["PairAgreement", ...]
     left_out: tuple["LeftOut", ...]
+    samples: tuple["SampleAgreement", ...]
     health: tuple["RunHealth", ...]
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
@@ -64,11 +63,14 @@ def score(
     qrels: Sequence[str] = (),
     measure: Sequence[str] = (),
     judgments: Path | None = None,
+    queries: Path | None = None,
     order: Order | None = None,
     statistic: "Statistic" = "mean",
     per_query: bool = False,
     health: bool = False,
     leave_one_out: bool = False,
+    sample: int | None = None,
+    seed: int | None = None,
     out: Path | None = None,
 ) -> ScoreResult:
     """Score runs under the original and the preference qrels.
@@ -86,6 +88,8 @@ def score(
         The measures; RR@10 by default. ``ppref@10``, ``wpref``, ``PGC`` and their kin need judgments.
     judgments : Path, optional
         Side-by-side judgments: adds win ratios and each run's agreement with the preferences.
+    queries : Path, optional
+        Score the queries of this file only.
     order : Order, optional
         What ranks a document higher.
     statistic : {'mean', 'median'}
@@ -96,6 +100,10 @@ def score(
         Report each run's health.
     leave_one_out : bool
         Rebuild the preference qrels without the passages that only one run contributed, for each run.
+    sample : int, optional
+        Draw 1,000 samples of so many queries, and say how far their boards agree with those of all queries.
+    seed : int, optional
+        The seed of the samples; a study has its own.
     out : Path, optional
         Write every row of every board: CSV, JSON, Markdown or LaTeX by the suffix; ``leaderboard.csv`` in the
         study by default.
@@ -109,7 +117,9 @@ def score(
     """
     from prefjudge.evaluation.correlation import correlate
     from prefjudge.steps.labels import gather
+    from prefjudge.steps.matrices import chosen_order
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.score_files import targets, write_score
 
     if study is None and not (runs and (qrels or judgments)):
         raise InputError(
@@ -117,10 +127,10 @@ def score(
             "For instance: prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE",
         )
     notices: list[Notice] = []
-    found = gather(study, runs=runs, qrels=qrels, judgments=judgments, notices=notices)
+    found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
     by_labels, by_pairs = _measures(measure, found)
     opened = found.study
-    order = order or (opened.config.pool.order if opened else Order.SCORE)
+    order = chosen_order(found, order)
     with digesting(found.files) as digests:
         boards = _label_boards(found, by_labels, order, statistic, notices)
         pair_boards, agreement = _pair_boards(found, by_pairs, order, statistic, notices)
@@ -135,13 +145,14 @@ def score(
             winratio=_win_ratios(found, order, notices),
             pair_agreement=agreement,
             left_out=_left_out(found, by_labels[0], order, notices) if leave_one_out and by_labels else (),
+            samples=_samples(found, boards, sample, seed) if sample is not None else (),
             health=_health(found, order) if health else (),
             provenance=_provenance(found, order),
             inputs=digests(),
-            out=_targets(out, opened.folder if opened else None, per_query),
+            out=targets(out, opened.folder if opened else None, per_query),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
-    _write(result, found)
+    write_score(result, found)
     return result
 
 
@@ -240,6 +251,22 @@ def _left_out(
     return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
 
 
+def _samples(
+    found: "Sources", boards: Sequence["Board"], size: int, seed: int | None
+) -> tuple["SampleAgreement", ...]:
+    from prefjudge.evaluation.boards import only_runs
+    from prefjudge.evaluation.query_samples import sample_agreement
+    from prefjudge.steps.matrices import generator
+
+    rng = generator(found, "query samples", seed)
+    return tuple(
+        sample_agreement(
+            only_runs(board.scores, [row.run for row in board.leaderboard.ranked]), size=size, rng=rng
+        )
+        for board in boards
+    )
+
+
 def _health(found: "Sources", order: Order) -> tuple["RunHealth", ...]:
     from prefjudge.engines.health import health
 
@@ -257,39 +284,3 @@ def _provenance(found: "Sources", order: Order) -> dict[str, str]:
         "runs": str(len(found.runs)),
         **{f"queries under {labels.name}": str(len(labels.queries)) for labels in found.qrels},
     }
-
-
-def _targets(out: Path | None, folder: Path | None, per_query: bool) -> tuple[str, ...]:
-    """Return the files to write: the boards, and the scores of each query beside them."""
-    target = out or (folder / LEADERBOARD_FILE if folder else None)
-    if target is None:
-        return ()
-    beside = (target.with_name(f"{target.stem}.per-query{target.suffix}"),) if per_query else ()
-    return tuple(map(str, (target, *beside)))
-
-
-def _write(result: ScoreResult, found: "Sources") -> None:
-    from prefjudge.formats.atomic import write_text
-    from prefjudge.render.leaderboard_tables import per_query_table, scores_table
-    from prefjudge.render.tables import render_table, to_csv
-    from prefjudge.render.winratio_tables import winratio_matrix
-
-    if result.out:
-        boards = scores_table(result.leaderboards, provenance=result.provenance)
-        write_text(result.out[0], render_table(boards, Path(result.out[0]).suffix))
-    if len(result.out) > 1:
-        queries = per_query_table([board.scores for board in result.boards], provenance=result.provenance)
-        write_text(result.out[1], render_table(queries, Path(result.out[1]).suffix))
-    if result.out:
-        write_text(Path(result.out[0]).with_suffix(".provenance.json"), _sidecar(result))
-    if found.study and result.winratio:
-        write_text(found.study.folder / WIN_RATIO_FILE, to_csv(winratio_matrix(result.winratio)))
-
-
-def _sidecar(result: ScoreResult) -> str:
-    """Return what the written tables were made from: a CSV file has no room for it."""
-    import json
-    from dataclasses import asdict
-
-    whole = {"provenance": result.provenance, "inputs": [asdict(found) for found in result.inputs]}
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -74,7 +74,6 @@ def winratio(
     from prefjudge.engines.files import top
     from prefjudge.evaluation.top_against_qrel import top_against_qrel
     from prefjudge.evaluation.winratio import win_ratios
-    from prefjudge.formats.queries import read_queries
     from prefjudge.steps.labels import gather
     from prefjudge.steps.provenance import digesting
 
@@ -84,15 +83,12 @@ def winratio(
             "For instance: prefjudge winratio --runs 'runs/*' --judgments FILE --qrels FILE",
         )
     notices: list[Notice] = []
-    found = gather(
-        study, runs=runs, qrels=[str(qrels)] if qrels else [], judgments=judgments, notices=notices
-    )
+    named = [str(qrels)] if qrels else []
+    found = gather(study, runs=runs, qrels=named, judgments=judgments, queries=queries, notices=notices)
     labels = official_qrels(found)
     if against_qrel and labels is None:
         raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")
     asked = found.pools.queries if found.pools else None
-    if queries is not None:
-        asked = tuple(read_queries(queries, notices=notices))
     order = order or (found.study.config.pool.order if found.study else Order.SCORE)
     assert found.judgments is not None
     with digesting(found.files) as digests:

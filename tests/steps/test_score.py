@@ -1,0 +1,180 @@
+"""Scoring on files: what is computed from which input, and what is left behind."""
+
+import csv
+import json
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import InputError
+from prefjudge.steps.score import score
+from prefjudge.steps.winratio import winratio
+from tests.steps.conftest import COLLECTION
+
+RUNS = [str(COLLECTION / "runs" / "*.txt")]
+QRELS = COLLECTION / "qrels.txt"
+
+
+@pytest.fixture(scope="module")
+def judgments(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The truth about every pair of passages of any use: what judges without error would say."""
+    utility: dict[str, dict[str, float]] = {}
+    for row in csv.DictReader((COLLECTION / "truth.tsv").read_text().splitlines(), delimiter="\t"):
+        if float(row["utility"]) > 0:
+            utility.setdefault(row["query_id"], {})[row["doc_id"]] = float(row["utility"])
+    path = tmp_path_factory.mktemp("votes") / "judgments.txt"
+    with path.open("w") as file:
+        for query, docs in utility.items():
+            for a, b in combinations(sorted(docs), 2):
+                if docs[a] != docs[b]:
+                    file.write(f"{query} {a} {b} {max(a, b, key=docs.__getitem__)}\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def preference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    best: dict[str, tuple[float, str]] = {}
+    for row in csv.DictReader((COLLECTION / "truth.tsv").read_text().splitlines(), delimiter="\t"):
+        best[row["query_id"]] = max(
+            best.get(row["query_id"], (0.0, "")), (float(row["utility"]), row["doc_id"])
+        )
+    path = tmp_path_factory.mktemp("qrels") / "preference.txt"
+    path.write_text("".join(f"{query} 0 {doc} 1\n" for query, (_, doc) in best.items()))
+    return path
+
+
+def test_each_measure_and_label_set_gives_a_board(preference: Path, tmp_path: Path) -> None:
+    out = tmp_path / "boards.csv"
+    result = score(
+        runs=RUNS,
+        qrels=[f"old={QRELS}", f"new={preference}"],
+        measure=["mrr@10", "P@1"],
+        per_query=True,
+        out=out,
+    )
+    boards = [(board.qrels, board.measure, len(board.rows)) for board in result.leaderboards]
+    assert boards == [("old", "RR@10", 6), ("old", "P@1", 6), ("new", "RR@10", 7), ("new", "P@1", 7)]
+    assert [(pair.qrels, pair.measures) for pair in result.tau] == [
+        (("old", "new"), ("RR@10", "RR@10")),
+        (("old", "new"), ("P@1", "P@1")),
+    ]
+    assert all(len(board.standings) == len(board.ties) == 6 for board in result.boards)
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert len(rows) == 6 + 6 + 7 + 7
+    assert {row["run"] for row in rows if row["perfect"] == "True"} == {"perfect (old)"}
+    queries = list(csv.DictReader((tmp_path / "boards.per-query.csv").read_text().splitlines()))
+    assert len(queries) == 15 * (6 + 6 + 7 + 7)
+    mean = (
+        sum(
+            float(row["score"])
+            for row in queries
+            if (row["qrels"], row["measure"], row["run"]) == ("old", "P@1", "lexical")
+        )
+        / 15
+    )
+    assert mean == pytest.approx(
+        next(row.score for row in result.leaderboards[1].rows if row.run == "lexical")
+    )
+    made_from = json.loads((tmp_path / "boards.provenance.json").read_text())
+    assert made_from["provenance"]["order"] == "score"
+    assert [found["kind"] for found in made_from["inputs"]] == ["run"] * 6 + ["qrels"] * 2
+    assert all(found["digest"].startswith("sha256:") for found in made_from["inputs"])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".md", "**Scores**"), (".tex", "% prefjudge:"), (".json", "{")]
+)
+def test_the_suffix_says_what_is_written(tmp_path: Path, suffix: str, start: str) -> None:
+    out = tmp_path / f"boards{suffix}"
+    score(runs=RUNS, qrels=[str(QRELS)], out=out)
+    assert out.read_text().startswith(start)
+
+
+def test_judgments_bring_win_ratios_agreement_and_their_own_measures(judgments: Path) -> None:
+    result = score(runs=RUNS, qrels=[str(QRELS)], judgments=judgments, measure=["RR@10", "ppref@10", "PGC"])
+    assert [board.measure for board in result.leaderboards] == ["RR@10", "ppref@10", "PGC(p=0.8)"]
+    assert result.winratio is not None
+    assert result.winratio.runs[0] == "perfect ranking"
+    assert {row.run for row in result.pair_agreement} == {row.run for row in result.leaderboards[0].rows}
+    alone = score(runs=RUNS, judgments=judgments, measure=["ppref@10"])
+    assert [board.qrels for board in alone.leaderboards] == ["judgments"]
+
+
+def test_a_run_is_left_out_with_its_own_passages(judgments: Path) -> None:
+    result = score(runs=RUNS, qrels=[str(QRELS)], judgments=judgments, leave_one_out=True)
+    assert len(result.left_out) == 6
+    assert sum(row.passages for row in result.left_out) > 0
+
+
+def test_only_the_queries_asked_for(tmp_path: Path, judgments: Path) -> None:
+    some = tmp_path / "some.tsv"
+    some.write_text("q01\tx\nq02\ty\n")
+    result = score(
+        runs=RUNS, qrels=[str(QRELS)], judgments=judgments, measure=["RR@10", "ppref"], queries=some
+    )
+    assert [board.queries for board in result.leaderboards] == [2, 2]
+    assert result.winratio is not None
+    assert result.winratio.queries == 2
+
+
+def test_samples_are_drawn_by_a_seed() -> None:
+    first, again, other = (
+        score(runs=RUNS, qrels=[str(QRELS)], sample=8, seed=seed).samples[0] for seed in (1, 1, 2)
+    )
+    assert first.tau.tolist() == again.tau.tolist() != other.tau.tolist()
+
+
+def test_health_is_reported_run_by_run() -> None:
+    health = score(runs=RUNS, qrels=[str(QRELS)], health=True).health
+    assert [len(run.missing) for run in health] == [0] * 6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "score takes a study"),
+        ({"runs": RUNS}, "score takes a study"),
+        (
+            {"runs": RUNS, "qrels": [str(QRELS)], "measure": ["ppref@10"]},
+            "ppref@10 is computed from judgments",
+        ),
+        ({"runs": RUNS, "qrels": [str(QRELS), str(QRELS)]}, "two qrels are called 'qrels'"),
+        ({"runs": RUNS, "qrels": [str(QRELS)], "leave_one_out": True}, "Add --judgments"),
+        ({"runs": RUNS, "qrels": [str(QRELS)], "sample": 99}, "sample of 99 queries"),
+    ],
+)
+def test_what_is_missing_is_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        score(**options)  # type: ignore[arg-type]
+    assert message in str(error.value)
+
+
+def test_win_ratios_on_files(judgments: Path, tmp_path: Path) -> None:
+    out = tmp_path / "matrix.csv"
+    result = winratio(runs=RUNS, judgments=judgments, qrels=QRELS, against_qrel="reranker-large", out=out)
+    assert len(result.winratio.pairs) == 7 * 6 / 2
+    assert result.against_qrel is not None
+    assert result.against_qrel.a.queries + result.against_qrel.b.queries == 15
+    assert len(out.read_text().splitlines()) == 1 + 7 + 1
+    votes = winratio(runs=RUNS, judgments=judgments, count="votes")
+    assert [pair.wins_a for pair in votes.winratio.pairs] == [
+        pair.wins_a for pair in result.winratio.pairs if "perfect ranking" not in (pair.a, pair.b)
+    ]
+    assert votes.against_qrel is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"runs": RUNS}, "winratio takes a study"),
+        ({"runs": RUNS, "against_qrel": "lexical"}, "needs qrels"),
+        ({"runs": RUNS, "qrels": QRELS, "against_qrel": "semantic"}, "there is no run 'semantic'"),
+    ],
+)
+def test_win_ratios_say_what_they_need(judgments: Path, options: dict[str, object], message: str) -> None:
+    if len(options) > 1:
+        options = {**options, "judgments": judgments}
+    with pytest.raises(InputError) as error:
+        winratio(**options)  # type: ignore[arg-type]
+    assert message in str(error.value)
