@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -21,9 +22,9 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-@pytest.fixture
-def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Open pages in a fresh context and, at the end, insist that nothing went wrong in any of them.
+@contextmanager
+def watched(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open pages, each in a context of its own, and at the end insist that nothing went wrong in any of them.
 
     A test that provokes what a browser reports on its console adds the words to the page's ``forgiven``.
     """
@@ -33,7 +34,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
 
     def opened(**options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
-        context.set_default_timeout(5_000)
+        context.set_default_timeout(10_000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
@@ -47,6 +48,12 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert [line for line in troubles if not any(part in line for part in forgiven)] == []
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
+    with watched(browser) as opened:
+        yield opened
 
 
 def soon(page: Any, happened: Callable[[], object], what: str = "it") -> None:

@@ -1,12 +1,13 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jinja2 import UndefinedError
 
 import prefjudge.marketplace.site as site
-from tests.site.conftest import inspect, soon
+from tests.site.conftest import inspect, soon, watched
 from tests.site.gallery import HOSTILE, PAGES, Gallery, context, rendered
 
 
@@ -15,6 +16,12 @@ def gallery() -> Iterator[Gallery]:
     shown = Gallery()
     yield shown
     shown.stop()
+
+
+@pytest.fixture(scope="module")
+def phone(browser: Any) -> Iterator[Any]:
+    with watched(browser) as opened:
+        yield opened(viewport={"width": 320, "height": 640})
 
 
 def test_every_template_has_a_sample():
@@ -66,8 +73,8 @@ WHERE = """() => {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_a_phone_passes_axe_and_is_used_by_keyboard_alone(gallery, open_page, name):
-    page = open_page(viewport={"width": 320, "height": 640})
+def test_a_page_fits_a_phone_passes_axe_and_is_used_by_keyboard_alone(gallery, phone, name):
+    page = phone
     page.goto(f"{gallery.origin}/{name}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     inspect(page)
