@@ -76,7 +76,9 @@ class Database:
         scheme = url.partition(":")[0]
         self.dialect = "postgresql" if scheme == "postgres" else scheme
         if self.dialect not in _SERIAL:
-            raise StudyError(f"cannot store at {redacted(url)}", "Give sqlite:///PATH or postgresql://HOST/NAME.")
+            raise StudyError(
+                f"cannot store at {redacted(url)}", "Give sqlite:///PATH or postgresql://HOST/NAME."
+            )
         self._local = threading.local()
         self._lock = threading.Lock()
         self._open: list[Any] = []
@@ -178,7 +180,9 @@ def _connect_postgresql(url: str) -> Any:
     try:
         return psycopg.connect(url, autocommit=True)
     except psycopg.Error as error:
-        raise PrefjudgeError(f"cannot connect to {redacted(url)}: {error}", "Is the server running?") from error
+        raise PrefjudgeError(
+            f"cannot connect to {redacted(url)}: {error}", "Is the server running?"
+        ) from error
 
 
 def redacted(url: str) -> str:

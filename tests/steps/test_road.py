@@ -5,14 +5,18 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+import urllib3
 
+from prefjudge.core.costs import prorated
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import BudgetError, InputError, StudyError
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
+from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
+from prefjudge.steps.reject import reject
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.score import score
 from prefjudge.steps.serve import open_door
@@ -220,3 +224,61 @@ def test_a_published_pool_cannot_be_replaced(served: Path) -> None:
     publish(served, yes=True)
     with pytest.raises(StudyError, match="HITs for another pool"):
         pool(served, runs=[str(COLLECTION / "runs" / "*.txt")], depth=2)
+
+
+def test_who_stops_early_is_paid_for_the_part_and_keeps_a_clean_record(served: Path) -> None:
+    publish(served, yes=True)
+    judge_all(served, temper=["quitter"])
+    with Study(served).transaction(write=False) as db:
+        parts = db.execute(
+            "SELECT answered, decision, worker_id FROM assignments WHERE decision LIKE 'prorated%' "
+            "ORDER BY answered"
+        )
+    assert parts, "nobody stopped early"
+    for answered, decision, _ in parts:
+        assert decision == f"prorated: ${prorated(Decimal('2.00'), answered, 13)} by bonus"
+    with open_door(Study(served)) as door:
+        crowd = MTurkCrowd(door.endpoint)
+        bonuses = crowd._pages("list_bonus_payments", "BonusPayments", HITId=_hit_of(served, parts[0][2]))
+        assert [bonus["BonusAmount"] for bonus in bonuses] == [parts[0][1].split("$")[1].split(" ")[0]]
+        page = urllib3.request(
+            "GET", f"{door.admin}/workers", headers={"Authorization": f"Bearer {door.admin_token}"}
+        ).json()
+    records = {worker["worker_id"]: worker for worker in page["workers"]}
+    others = {worker["rejected"] for name, worker in records.items() if name != parts[0][2]}
+    assert others == {records[parts[0][2]]["rejected"]}
+    again = contents(served)
+    assert pay(served).owed == 0
+    assert contents(served) == again
+
+
+def _hit_of(study: Path, worker: str) -> str:
+    with Study(study).transaction(write=False) as db:
+        rows = db.execute(
+            "SELECT hit_id FROM hits JOIN assignments USING (hit_key) WHERE worker_id = :worker "
+            "AND decision LIKE 'prorated%' ORDER BY answered",
+            worker=worker,
+        )
+    return str(rows[0][0])
+
+
+def test_a_settlement_is_shown_before_it_is_paid_and_only_a_person_rejects(served: Path) -> None:
+    config = served / "study.toml"
+    config.write_text(config.read_text() + '\n[pay]\nwhen = "pay"\n')
+    publish(served, yes=True)
+    work(served, workers=3, error=0.0, temper=["garbage"], truth=TRUTH, most=1)
+    collect(served)
+    shown = pay(served, dry_run=True)
+    assert sorted(due.act for due in shown.dues) == ["approve", "approve", "decide"]
+    assert (shown.owed, shown.paid) == (Decimal("4.00"), False)
+    assert pay(served).decided == {"approved": 2, "undecided": 1}
+    left = pay(served)
+    assert (len(left.dues), left.owed, left.paid) == (1, 0, False)
+    garbage = left.dues[0]
+    with pytest.raises(StudyError, match="a rejection needs a reason"):
+        reject(served, garbage.assignment_id, reason=" ")
+    committed = Decimal(status(served).committed)
+    reject(served, garbage.assignment_id, reason="The fields were not those of the page.")
+    assert Decimal(status(served).committed) == committed - Decimal("2.40")
+    with pytest.raises(StudyError, match="is not an assignment of this study that waits"):
+        reject(served, garbage.assignment_id, reason="Twice.")

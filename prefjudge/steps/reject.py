@@ -1,0 +1,53 @@
+"""Rejects an assignment: only ever by a person, one at a time, with a reason."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefjudge.errors import StudyError
+from prefjudge.steps.settlement import find_dues, withdraw
+from prefjudge.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectResult:
+    """What was rejected."""
+
+    assignment_id: str
+    worker_id: str
+    reason: str
+
+
+def reject(study: Path, assignment: str, *, reason: str, live: bool = False) -> RejectResult:
+    """Reject one assignment, with a reason that its worker reads.
+
+    Parameters
+    ----------
+    study : Path
+        The study.
+    assignment : str
+        The assignment's id.
+    reason : str
+        What to tell the worker.
+    live : bool
+        Reject at the live target.
+
+    Raises
+    ------
+    StudyError
+        The assignment is not the study's, is decided on already, or no reason is given.
+    """
+    from prefjudge.steps.serve import open_crowd
+
+    if not reason.strip():
+        raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
+    opened = Study(study)
+    target = "live" if live else "sandbox"
+    found = [due for due in find_dues(opened, target) if due.assignment_id == assignment]
+    if not found:
+        raise StudyError(
+            f"{assignment} is not an assignment of this study that waits for a decision",
+            f"See: prefjudge pay {study} --dry-run",
+        )
+    with open_crowd(opened, target) as crowd:
+        withdraw(opened, crowd, target, found[0], reason)
+    return RejectResult(assignment_id=assignment, worker_id=found[0].worker_id, reason=reason)

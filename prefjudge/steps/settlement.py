@@ -1,0 +1,149 @@
+"""Who is owed what, and why; and the calls that pay it, each once."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from prefjudge.core.costs import CENT, prorated
+from prefjudge.study.assignments import save_decision
+from prefjudge.study.ledger import Intent, intend, settle
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.crowd.protocol import Crowd
+
+UNUSABLE = "unusable answer"
+"""How the verdict on an assignment starts whose fields the page cannot have sent."""
+
+
+class Act(StrEnum):
+    """What is due to an assignment."""
+
+    APPROVE = "approve"
+    """The reward: everybody who worked is paid, those who missed a gold pair too."""
+    PRORATE = "prorate"
+    """A bonus for the comparisons made, in place of the reward: the worker stopped early."""
+    DECIDE = "decide"
+    """Nothing yet: the answer is not the page's, so a person has to look at it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What one assignment is owed."""
+
+    assignment_id: str
+    worker_id: str
+    hit_key: str
+    act: Act
+    amount: Decimal
+    reward: Decimal
+    hit_assignments: int
+    why: str
+
+
+def find_dues(study: Study, target: str) -> tuple[Due, ...]:
+    """Return what the assignments that nobody has decided on are owed."""
+    from prefjudge.study.config import EarlyExit
+
+    prorates = study.config.pay.early_exit is EarlyExit.BONUS
+    with study.transaction(write=False) as db:
+        rows = db.execute(
+            "SELECT a.assignment_id, a.worker_id, a.hit_key, a.answered, a.verdict, h.reward_cents, "
+            "h.assignments, (SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key) "
+            "FROM assignments a JOIN hits h USING (hit_key) "
+            "WHERE a.decision IS NULL AND h.target = :target ORDER BY a.collected, a.assignment_id",
+            target=target,
+        )
+    dues = []
+    for assignment_id, worker_id, hit_key, answered, verdict, cents, assignments, slots in rows:
+        reward = cents * CENT
+        act, amount, why = Act.APPROVE, reward, "made all comparisons"
+        if str(verdict).startswith(UNUSABLE):
+            act, amount, why = Act.DECIDE, Decimal("0.00"), str(verdict)
+        elif answered < slots and prorates:
+            act, amount, why = Act.PRORATE, prorated(reward, answered, slots), f"made {answered} of {slots}"
+        dues.append(
+            Due(
+                assignment_id=assignment_id,
+                worker_id=worker_id,
+                hit_key=hit_key,
+                act=act,
+                amount=amount,
+                reward=reward,
+                hit_assignments=assignments,
+                why=why,
+            )
+        )
+    return tuple(dues)
+
+
+def pay_dues(study: Study, crowd: "Crowd", target: str, dues: Sequence[Due]) -> None:
+    """Pay what is due; a repeat pays nothing twice."""
+    for due in dues:
+        if due.act is Act.APPROVE:
+            crowd.review(due.assignment_id, approve=True)
+            _decided(study, due.assignment_id, "approved")
+        elif due.act is Act.PRORATE:
+            _prorate(study, crowd, target, due)
+
+
+def withdraw(study: Study, crowd: "Crowd", target: str, due: Due, feedback: str) -> None:
+    """Reject an assignment, with the reason, and take its reward and fee off the ledger."""
+    release = _release(study, target, due)
+    with study.transaction() as db:
+        intend(db, release, budget=None)
+    crowd.review(due.assignment_id, approve=False, feedback=feedback)
+    with study.transaction() as db:
+        settle(db, release.token, "rejected", time.time())
+        save_decision(db, due.assignment_id, "rejected")
+
+
+def _prorate(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
+    """Pay a bonus for the comparisons made, and give back the reward.
+
+    The API can approve an assignment whole or reject it. A rejection after an early exit is not a verdict on
+    the work, and the embedded marketplace does not count it against the worker.
+    """
+    from prefjudge.steps.packing import fees
+
+    bonus = Intent(
+        token=study.opaque("bonus", due.assignment_id, length=48),
+        operation="SendBonus",
+        target=target,
+        subject=due.assignment_id,
+        cents=int((due.amount + fees(study).of_bonus(due.amount)) / CENT),
+        intended=time.time(),
+    )
+    release = _release(study, target, due)
+    text = f"You stopped early, as you may, and {due.why} comparisons: paid ${due.amount} by a bonus."
+    with study.transaction() as db:
+        intend(db, release, budget=None)
+        intend(db, bonus, budget=study.config.budget)
+    crowd.bonus(due.worker_id, due.assignment_id, due.amount, text, token=bonus.token)
+    crowd.review(due.assignment_id, approve=False, feedback=text)
+    with study.transaction() as db:
+        settle(db, bonus.token, "paid", time.time())
+        settle(db, release.token, "released", time.time())
+        save_decision(db, due.assignment_id, f"prorated: ${due.amount} by bonus")
+
+
+def _release(study: Study, target: str, due: Due) -> Intent:
+    from prefjudge.steps.packing import fees
+
+    held = due.reward + fees(study).of_reward(due.reward, due.hit_assignments)
+    return Intent(
+        token=study.opaque("release", due.assignment_id, length=48),
+        operation="RejectAssignment",
+        target=target,
+        subject=due.assignment_id,
+        cents=-int(held / CENT),
+        intended=time.time(),
+    )
+
+
+def _decided(study: Study, assignment_id: str, decision: str) -> None:
+    with study.transaction() as db:
+        save_decision(db, assignment_id, decision)
