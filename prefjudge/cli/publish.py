@@ -51,6 +51,8 @@ def _asked(json: bool) -> "Callable[[PublishResult], bool]":
         _show(offer)
         if json or not sys.stdin.isatty():
             return False
+        if offer.target == "live":
+            return bool(typer.prompt("Type the study's name to spend real money", err=True) == offer.name)
         return typer.confirm(f"Publish to {offer.target}?", err=True)
 
     return ask

@@ -6,14 +6,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.resources import files
 from typing import Any
-from urllib.parse import urlsplit
 
 from prefjudge.crowd.protocol import FetchedAssignment, FetchedHit, HitRequest
 from prefjudge.errors import CrowdError
 
 REGION = "us-east-1"
 _ATTEMPTS = 5
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
 class MTurkCrowd:
@@ -24,15 +22,18 @@ class MTurkCrowd:
     endpoint : str
         The marketplace's address. It is always given to the client, so that no environment variable or
         profile can lead the calls elsewhere.
+    signed : bool
+        Sign the calls with the credentials that boto3 finds. Without, none are read or sent, which only a
+        marketplace on this machine accepts.
 
     Notes
     -----
     Every creating or spending call carries its ``UniqueRequestToken``, so the client may retry it.
     """
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, *, signed: bool = False) -> None:
         self._endpoint = endpoint
-        self._client = _client(endpoint)
+        self._client = _client(endpoint, signed)
 
     @property
     def endpoint(self) -> str:
@@ -199,12 +200,18 @@ class MTurkCrowd:
             page = self._call(operation, MaxResults=100, NextToken=page["NextToken"], **parameters)
 
     def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
         try:
             return getattr(self._client, operation)(**parameters)  # type: ignore[no-any-return]
         except ClientError as error:
             raise _explained(self._endpoint, operation, error.response) from error
+        except NoCredentialsError as error:
+            raise CrowdError(
+                f"{self._endpoint} wants signed calls, and there is no key",
+                "Ask its admin for one (prefjudge serve --new-key NAME) and set AWS_ACCESS_KEY_ID and "
+                "AWS_SECRET_ACCESS_KEY.",
+            ) from error
         except BotoCoreError as error:
             raise CrowdError(
                 f"{self._endpoint} did not answer {operation}: {error}",
@@ -231,8 +238,8 @@ def _explained(endpoint: str, operation: str, response: dict[str, Any]) -> Crowd
     return kind(f"{endpoint} refused {operation}: {message} [{code}]")
 
 
-def _client(endpoint: str) -> Any:
-    """Return a client pinned to ``endpoint``; on this machine it is unsigned and reads no credentials."""
+def _client(endpoint: str, signed: bool) -> Any:
+    """Return a client pinned to ``endpoint``."""
     import boto3
     from botocore import UNSIGNED
     from botocore.config import Config
@@ -242,12 +249,11 @@ def _client(endpoint: str) -> Any:
     if "mturk" not in session.get_available_services():
         loader = session.get_component("data_loader")
         loader.search_paths.append(str(files("prefjudge") / "marketplace" / "service"))
-    local = urlsplit(endpoint).hostname in _LOOPBACK
     config = Config(
         retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
         connect_timeout=10,
         read_timeout=60,
-        **({"signature_version": UNSIGNED} if local else {}),
+        **({} if signed else {"signature_version": UNSIGNED}),
     )
     return boto3.Session(botocore_session=session, region_name=REGION).client(
         "mturk", endpoint_url=endpoint, config=config

@@ -7,8 +7,9 @@ import base64
 import hashlib
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.core.hits import Layout
@@ -22,6 +23,9 @@ QUESTION_LIMIT = 65_535
 """How many bytes of Question XML the API takes."""
 
 _NAMESPACE = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
+_EXTERNAL_NAMESPACE = (
+    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
+)
 _OPAQUE = re.compile(r"[a-z0-9]{12}")
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
 _SCRIPT_WORDS = ("place", "chosen", "passage", "tie", "first", "back", "due", "none", "offline")
@@ -100,6 +104,7 @@ def render_hit_page(page: HitPage) -> str:
     problems = _problems(page)
     if problems:
         raise InputError("the HIT cannot be shown", "Pack it again.", problems)
+    page = _in_token_order(page)
     words = _words(page)
     rules = {
         "words": {key: words[key] for key in _SCRIPT_WORDS},
@@ -127,18 +132,35 @@ def render_html_question(html: str, frame_height: int = 0) -> str:
     InputError
         The XML is larger than the API takes.
     """
-    content = _printable(html).replace("]]>", "]]]]><![CDATA[>")
-    xml = (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<HTMLQuestion xmlns="{_NAMESPACE}">'
-        f"<HTMLContent><![CDATA[{content}]]></HTMLContent><FrameHeight>{frame_height}</FrameHeight></HTMLQuestion>"
-    )
+    xml = _html_question(html, frame_height)
     size = len(xml.encode())
     if size > QUESTION_LIMIT:
         raise InputError(
             f"the HIT's Question is {size:,} bytes; the API takes {QUESTION_LIMIT:,}",
-            "Put fewer pairs in a HIT, clip the passages, or serve the page as an ExternalQuestion.",
+            "Put fewer pairs in a HIT, or serve the pages yourself: set design.pages_url in study.toml.",
         )
     return xml
+
+
+def fits_html_question(html: str) -> bool:
+    """Return whether the page fits into an HTMLQuestion."""
+    return len(_html_question(html, 0).encode()) <= QUESTION_LIMIT
+
+
+def render_external_question(url: str, frame_height: int = 0) -> str:
+    """Wrap a page's address in the ExternalQuestion XML of the requester API."""
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<ExternalQuestion xmlns="{_EXTERNAL_NAMESPACE}">'
+        f"<ExternalURL>{escape(url)}</ExternalURL><FrameHeight>{frame_height}</FrameHeight></ExternalQuestion>"
+    )
+
+
+def _html_question(html: str, frame_height: int) -> str:
+    content = _printable(html).replace("]]>", "]]]]><![CDATA[>")
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<HTMLQuestion xmlns="{_NAMESPACE}">'
+        f"<HTMLContent><![CDATA[{content}]]></HTMLContent><FrameHeight>{frame_height}</FrameHeight></HTMLQuestion>"
+    )
 
 
 @lru_cache(maxsize=1)
@@ -162,6 +184,25 @@ def _problems(page: HitPage) -> list[str]:
     if page.language not in languages():
         found.append(f"no words in {page.language!r}; there are {', '.join(languages())}")
     return found
+
+
+def _in_token_order(page: HitPage) -> HitPage:
+    """Write each slot's passages in the order of their tokens, shown on the same sides as before.
+
+    Tokens are random: whoever reads the source does not learn which passage the requester put first.
+    """
+    turned = [slot.tokens[0] > slot.tokens[1] for slot in page.slots]
+    return replace(
+        page,
+        slots=tuple(
+            replace(slot, passages=slot.passages[::-1], tokens=slot.tokens[::-1]) if turn else slot
+            for slot, turn in zip(page.slots, turned, strict=True)
+        ),
+        layouts=tuple(
+            replace(layout, swapped=tuple(s != turn for s, turn in zip(layout.swapped, turned, strict=True)))
+            for layout in page.layouts
+        ),
+    )
 
 
 def _words(page: HitPage) -> dict[str, str]:

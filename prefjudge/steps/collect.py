@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.answers import Answer, BadAnswerError, check_answer
 from prefjudge.core.screening import BarringRule
 from prefjudge.errors import CrowdError, StudyError
+from prefjudge.steps.settlement import UNUSABLE, find_dues, pay_dues
 from prefjudge.study.assignments import (
     KEPT,
     StudyAssignment,
@@ -116,6 +117,8 @@ class _Collection:
             if progress:
                 progress(number, len(looked_at))
         self._bar()
+        if self._study.config.pay.when == "collect":
+            pay_dues(self._study, self._crowd, target, find_dues(self._study, target))
         self._reissue_loose_pairs(target)
         return self._result()
 
@@ -123,10 +126,7 @@ class _Collection:
         """Take in what is new of one HIT; extend it by the assignments that were dropped whole."""
         fetched = self._crowd.fetch(hit.hit_id or "")
         self._take(hit, [found for found in fetched.assignments if found.assignment_id not in self._known])
-        for found in fetched.assignments:
-            if found.status == "Submitted":
-                self._crowd.review(found.assignment_id, approve=True)
-        self._decide(fetched.assignments)
+        self._note_decisions(fetched.assignments)
         if self._extend(hit, fetched):
             return
         if not fetched.open:
@@ -145,17 +145,17 @@ class _Collection:
         self._collected += len(checked)
         self._reasons.update(assignment.verdict for assignment in checked if assignment.verdict != KEPT)
 
-    def _decide(self, assignments: Sequence["FetchedAssignment"]) -> None:
-        """Record what was decided of assignments, here or by the marketplace's own delay."""
-        decisions = {
-            found.assignment_id: "approved" if found.status == "Submitted" else found.status.lower()
+    def _note_decisions(self, assignments: Sequence["FetchedAssignment"]) -> None:
+        """Record what was decided elsewhere, as by the marketplace's own delay."""
+        news = {
+            found.assignment_id: found.status.lower()
             for found in assignments
+            if found.status != "Submitted" and self._known[found.assignment_id] is None
         }
-        news = {name: now for name, now in decisions.items() if self._known[name] != now}
         if news:
             with self._study.transaction() as db:
-                for name, now in news.items():
-                    save_decision(db, name, now)
+                for name, decision in news.items():
+                    save_decision(db, name, decision)
             self._known |= news
 
     def _check(self, hit: StudyHit, found: "FetchedAssignment") -> StudyAssignment:
@@ -174,7 +174,7 @@ class _Collection:
                 strengths=len(design.strengths),
             )
         except (BadAnswerError, CrowdError) as error:
-            verdict = f"unusable answer: {error}"
+            verdict = f"{UNUSABLE}: {error}"
         golds = (
             [c.chose_first for c in answer.choices if hit.slots[c.slot].gold_id is not None] if answer else []
         )

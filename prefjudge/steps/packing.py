@@ -11,6 +11,7 @@ from prefjudge.core.costs import CENT, Estimate, Fees, estimate
 from prefjudge.core.gold import rotate_gold
 from prefjudge.core.hits import pack_pairs, plan_hit
 from prefjudge.errors import StudyError
+from prefjudge.formats.atomic import write_text
 from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import StudyHit, StudySlot, last_batch
 from prefjudge.study.pooling import load_passages, load_queries
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 LOCALE = "00000000000000000071"
 NUMBER_APPROVED = "00000000000000000040"
 PERCENT_APPROVED = "000000000000000000L0"
+PAGES_FOLDER = "pages"
+"""Where pages wait for a web server that are too large for the API."""
 _LAYOUTS = 4
 """How many ways to show a HIT, so that a worker who repeats another's HIT sees other sides."""
 
@@ -183,7 +186,13 @@ class Pages:
     def question(self, hit: StudyHit) -> str:
         """Return the HIT's Question XML."""
         from prefjudge.core.costs import prorated
-        from prefjudge.render.hit_page import HitPage, render_hit_page, render_html_question
+        from prefjudge.render.hit_page import (
+            HitPage,
+            fits_html_question,
+            render_external_question,
+            render_hit_page,
+            render_html_question,
+        )
 
         design = self._study.config.design
         reward = hit.reward_cents * CENT
@@ -200,7 +209,12 @@ class Pages:
             strengths=design.strengths,
             language=design.language,
         )
-        return render_html_question(render_hit_page(page))
+        html = render_hit_page(page)
+        if not design.pages_url or fits_html_question(html):
+            return render_html_question(html)
+        name = f"{hit.hit_key}.html"
+        write_text(self._study.folder / PAGES_FOLDER / name, html)
+        return render_external_question(f"{design.pages_url.rstrip('/')}/{name}")
 
     def _slot(self, slot: StudySlot) -> "Slot":
         from prefjudge.render.hit_page import Slot

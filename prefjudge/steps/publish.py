@@ -23,6 +23,7 @@ Progress = Callable[[int, int], None]
 class PublishResult:
     """What ``publish`` did, or would do."""
 
+    name: str
     target: str
     endpoint: str
     pairs: int
@@ -156,6 +157,7 @@ def _offer(
             f"less than the floor of ${design.hourly_floor}"
         )
     return PublishResult(
+        name=study.config.name,
         target=target,
         endpoint=endpoint,
         pairs=cost.pairs,

@@ -120,6 +120,7 @@ def open_door(study: Study, target: str = "sandbox") -> Iterator[Door]:
             f"Add [targets.{target}] with its url to study.toml.",
         )
     if configured.url:
+        _refuse_closed(configured.url)
         _pin(study, target, _identity(configured.url))
         yield Door(
             endpoint=configured.url,
@@ -161,7 +162,7 @@ def open_crowd(study: Study, target: str = "sandbox") -> Iterator["Crowd"]:
     from prefjudge.crowd.mturk import MTurkCrowd
 
     with open_door(study, target) as door:
-        yield MTurkCrowd(door.endpoint)
+        yield MTurkCrowd(door.endpoint, signed=target == "live")
 
 
 def _store_url(folder: Path) -> str:
@@ -203,6 +204,17 @@ def _identity(endpoint: str) -> str:
             f"no prefjudge marketplace answers at {endpoint}",
             "Is `prefjudge serve` running there, and is the address in study.toml right?",
         ) from error
+
+
+def _refuse_closed(url: str) -> None:
+    """Say plainly that Amazon Mechanical Turk is no more."""
+    from urllib.parse import urlsplit
+
+    if (urlsplit(url).hostname or "").endswith(".amazonaws.com"):
+        raise CrowdError(
+            f"{url} is Amazon Mechanical Turk, which AWS announced to close for good on 30 September 2026",
+            "Run a marketplace of your own (prefjudge serve), and point the target at it: same API.",
+        )
 
 
 def _pin(study: Study, target: str, identity: str) -> None:

@@ -3,6 +3,7 @@
 import os
 import tomllib
 from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -48,6 +49,7 @@ class DesignConfig(_Section):
     instructions: str = ""
     consent: str = ""
     language: str = "en"
+    pages_url: str = ""
     seconds_per_pair: Annotated[float, Field(gt=0)] = 25.0
     hourly_floor: Money = Decimal("12.00")
 
@@ -94,6 +96,22 @@ class ScreeningConfig(_Section):
     confidence: Share = 0.95
 
 
+class EarlyExit(StrEnum):
+    """How a worker is paid who stops before the last comparison."""
+
+    BONUS = "bonus"
+    """For the comparisons made, by a bonus: the paper's prorated pay (section 3.1)."""
+    FULL = "full"
+    """As if the HIT were finished."""
+
+
+class PayConfig(_Section):
+    """When and how people are paid."""
+
+    when: Literal["collect", "pay"] = "collect"
+    early_exit: EarlyExit = EarlyExit.BONUS
+
+
 class TargetConfig(_Section):
     """A marketplace: ``url`` is empty for the embedded one."""
 
@@ -116,6 +134,7 @@ class StudyConfig(_Section):
     workers: WorkersConfig = WorkersConfig()
     fees: FeesConfig = FeesConfig()
     screening: ScreeningConfig = ScreeningConfig()
+    pay: PayConfig = PayConfig()
     targets: dict[Literal["sandbox", "live"], TargetConfig] = {"sandbox": TargetConfig()}
 
     @model_validator(mode="after")
