@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Qrels
 
 _WORD = re.compile(r"\w{3,}")
+_LOOKED_AT = 40
+"""How many passages are looked at for one that is off-topic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +43,17 @@ def suggest_gold(
     count: int,
     *,
     rng: np.random.Generator,
+    lengths: Sequence[tuple[int, int, int]] = (),
     avoid: Mapping[str, frozenset[str]] | None = None,
     min_words: int = 15,
 ) -> tuple[GoldPair, ...]:
     """Suggest gold pairs for review: a relevant passage of a query against one that shares no word with it.
 
-    Queries are drawn at random, each used once as long as there are enough. The off-topic passage is the one,
-    out of a random sample of the passages, that shares the fewest words with the query and with the relevant
-    passage.
+    For each suggestion the lengths of a pooled pair are drawn, and a query, a relevant passage and an
+    off-topic one are sought that come near them, so that gold pairs look like the others. The relevant
+    passage takes after the pair's first passage or its second by a throw of a coin. The off-topic passage is
+    the one, out of those nearest in length, that shares the fewest words with the query and with the relevant
+    passage. Each query is used once.
 
     Parameters
     ----------
@@ -58,11 +64,15 @@ def suggest_gold(
     count : int
         How many to suggest.
     rng : Generator
-        Draws the queries and the sample.
+        Draws the pairs to take after, the coins, and the order in which equals are tried.
+    lengths : sequence of tuple of int
+        The pairs to take after: the lengths in characters of the query and of both passages. Without any,
+        lengths play no part.
     avoid : mapping of str to frozenset of str, optional
         For each query the documents that must not be called off-topic: its pool and all its qrels.
     min_words : int
-        The fewest words that a passage must have, so that a title is not taken for an answer.
+        The fewest words that a passage should have, so that a title is not taken for an answer. Shorter ones
+        are used only where ``lengths`` asks for them.
 
     Returns
     -------
@@ -74,40 +84,120 @@ def suggest_gold(
     Shallow pooling for sparse labels, section 3.1: "between a known relevant passage (i.e., a qrel) and an
     obviously off-topic and non-relevant passage".
     """
-    words = {doc: frozenset(_WORD.findall(text.lower())) for doc, text in passages.items()}
-    long_enough = sorted(doc for doc, text in passages.items() if len(text.split()) >= min_words)
-    relevant = _relevant_by_query(qrels, set(long_enough), queries)
-    drawn = [str(q) for q in rng.permutation(sorted(relevant))]
+    shelf = _Shelf(passages, min_words, rng)
+    known = _known_relevant(qrels, queries, shelf, any_length=bool(lengths))
     suggestions: list[GoldPair] = []
-    for query_id in drawn[:count]:
-        good_id = relevant[query_id]
-        topic = frozenset(_WORD.findall(queries[query_id].lower())) | words[good_id]
+    while known.row.size and len(suggestions) < count:
+        aim = _aim(lengths, rng)
+        query_id, good_id = known.choose(aim, shelf, rng)
+        known = known.without(query_id)
         banned = (avoid or {}).get(query_id, frozenset()) | {good_id}
-        sample = [str(d) for d in rng.permutation(long_enough)[:200] if d not in banned]
-        if not sample:
-            continue
-        bad_id = min(sample, key=lambda doc: (len(words[doc] & topic) / (len(words[doc]) or 1), doc))
-        suggestions.append(
-            GoldPair(
-                query_id=query_id,
-                query=queries[query_id],
-                good_id=good_id,
-                good=passages[good_id],
-                bad_id=bad_id,
-                bad=passages[bad_id],
+        bad_id = shelf.off_topic(f"{queries[query_id]} {passages[good_id]}", aim, banned)
+        if bad_id is not None:
+            suggestions.append(
+                GoldPair(
+                    query_id=query_id,
+                    query=queries[query_id],
+                    good_id=good_id,
+                    good=passages[good_id],
+                    bad_id=bad_id,
+                    bad=passages[bad_id],
+                )
             )
-        )
     return tuple(suggestions)
 
 
-def _relevant_by_query(qrels: Qrels, usable: set[str], queries: Mapping[str, str]) -> dict[str, str]:
-    """Return the first relevant, usable document of each query."""
-    first: dict[str, str] = {}
-    for row in np.flatnonzero(qrels.grade >= 1):
-        query_id, doc_id = qrels.queries[qrels.query[row]], qrels.docs[qrels.doc[row]]
-        if query_id in queries and doc_id in usable:
-            first.setdefault(query_id, doc_id)
-    return first
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Aim:
+    """The lengths to come near, in characters."""
+
+    query: int
+    good: int
+    bad: int
+
+
+def _aim(lengths: Sequence[tuple[int, int, int]], rng: np.random.Generator) -> _Aim | None:
+    if not lengths:
+        return None
+    query, first, second = lengths[int(rng.integers(len(lengths)))]
+    good, bad = (first, second) if rng.random() < 0.5 else (second, first)
+    return _Aim(query=query, good=good, bad=bad)
+
+
+class _Shelf:
+    """The passages to choose from, in random order, so that the first of equals is a random one."""
+
+    def __init__(self, passages: Mapping[str, str], min_words: int, rng: np.random.Generator) -> None:
+        ids = sorted(passages)
+        self.docs = [ids[i] for i in rng.permutation(len(ids))]
+        self._passages = passages
+        self.length = _log([len(passages[doc]) for doc in self.docs])
+        self.long_enough = np.array(
+            [len(passages[doc].split()) >= min_words for doc in self.docs], dtype=bool
+        )
+
+    def off_topic(self, topic: str, aim: _Aim | None, banned: frozenset[str]) -> str | None:
+        """Return the passage, out of those near the length, with the smallest share of the topic's words."""
+        if aim is None:
+            rows = np.flatnonzero(self.long_enough)
+        else:
+            rows = np.argsort(np.abs(self.length - _log([aim.bad])), kind="stable")
+        some = [doc for row in rows[: _LOOKED_AT + len(banned)] if (doc := self.docs[row]) not in banned]
+        words = _words(topic)
+        return min(some[:_LOOKED_AT], key=lambda doc: self._shared(doc, words), default=None)
+
+    def _shared(self, doc: str, words: frozenset[str]) -> float:
+        own = _words(self._passages[doc])
+        return len(own & words) / (len(own) or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KnownRelevant:
+    """The relevant passages that are left: ``row`` of the shelf answers ``query_ids[query]``."""
+
+    query_ids: tuple[str, ...]
+    query: NDArray[np.int64]
+    row: NDArray[np.int64]
+    query_length: NDArray[np.float64]
+
+    def choose(self, aim: _Aim | None, shelf: _Shelf, rng: np.random.Generator) -> tuple[str, str]:
+        """Return the query and the document nearest to the lengths; without any, the first of some query."""
+        if aim is None:
+            at = int(np.argmax(self.query == rng.choice(np.unique(self.query))))
+        else:
+            far = np.abs(self.query_length[self.query] - _log([aim.query]))
+            at = int(np.argmin(far + np.abs(shelf.length[self.row] - _log([aim.good]))))
+        return self.query_ids[self.query[at]], shelf.docs[self.row[at]]
+
+    def without(self, query_id: str) -> "_KnownRelevant":
+        """Return what is left when a query is used."""
+        rest = self.query != self.query_ids.index(query_id)
+        return replace(self, query=self.query[rest], row=self.row[rest])
+
+
+def _known_relevant(
+    qrels: Qrels, queries: Mapping[str, str], shelf: _Shelf, *, any_length: bool
+) -> _KnownRelevant:
+    place = {doc: row for row, doc in enumerate(shelf.docs) if any_length or shelf.long_enough[row]}
+    row_of = np.array([place.get(doc, -1) for doc in qrels.docs], dtype=np.int64)
+    has_text = np.array([query in queries for query in qrels.queries], dtype=bool)
+    judged = np.flatnonzero(qrels.grade >= 1)
+    judged = judged[has_text[qrels.query[judged]] & (row_of[qrels.doc[judged]] >= 0)]
+    return _KnownRelevant(
+        query_ids=qrels.queries,
+        query=qrels.query[judged].astype(np.int64),
+        row=row_of[qrels.doc[judged]],
+        query_length=_log([len(queries.get(query, "")) for query in qrels.queries]),
+    )
+
+
+def _log(lengths: Sequence[int]) -> NDArray[np.float64]:
+    """Return lengths on the scale on which they are compared: by their ratio."""
+    return np.log1p(np.array(lengths, dtype=np.float64))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
 
 
 def rotate_gold(

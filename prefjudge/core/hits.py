@@ -43,7 +43,8 @@ class HitPlan:
         The slots in their stored order: ``k < len(pairs)`` stands for ``pairs[k]``, a larger one for
         ``gold[k - len(pairs)]``. The order is random, so that a place tells nothing.
     layouts : tuple of Layout
-        The ways to show it. In each, the gold pairs are right on both sides at least once.
+        The ways to show it. In each, the gold pairs are right on both sides at least once. From one to
+        another either every slot is swapped or none is.
     """
 
     pairs: tuple[int, ...]
@@ -111,7 +112,9 @@ def plan_hit(
 
     The first passage of a gold slot is the good one, so a gold pair that is not swapped is right on the left.
     Each layout has gold pairs right on either side, where there are at least two: someone who always
-    chooses one side fails.
+    chooses one side fails. The layouts differ in their order, and show the sides as they were drawn or all
+    of them mirrored. Were the sides drawn anew for each layout, the few slots that in no layout are all on
+    one side would give the gold pairs away.
 
     Parameters
     ----------
@@ -124,20 +127,31 @@ def plan_hit(
     """
     count = len(pairs) + len(gold)
     slots = tuple(int(k) for k in rng.permutation(count))
-    is_gold = np.array([k >= len(pairs) for k in slots], dtype=bool)
+    swapped = _draw_sides(np.array([k >= len(pairs) for k in slots], dtype=bool), rng)
     return HitPlan(
         pairs=tuple(pairs),
         gold=tuple(gold),
         slots=slots,
-        layouts=tuple(_draw_layout(is_gold, rng) for _ in range(layouts)),
+        layouts=tuple(
+            Layout(
+                order=tuple(int(i) for i in rng.permutation(count)),
+                swapped=tuple(bool(side) for side in (~swapped if mirrored else swapped)),
+            )
+            for mirrored in _take_turns(layouts, rng)
+        ),
     )
 
 
-def _draw_layout(is_gold: NDArray[np.bool_], rng: np.random.Generator) -> Layout:
-    order = rng.permutation(is_gold.size)
+def _draw_sides(is_gold: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
     swapped = rng.random(is_gold.size) < 0.5
     golden = np.flatnonzero(is_gold)
     if golden.size >= 2 and (swapped[golden].all() or not swapped[golden].any()):
         flip = rng.choice(golden)
         swapped[flip] = not swapped[flip]
-    return Layout(order=tuple(int(i) for i in order), swapped=tuple(bool(s) for s in swapped))
+    return swapped
+
+
+def _take_turns(layouts: int, rng: np.random.Generator) -> list[bool]:
+    """Mirror every other layout, so that each pair is shown both ways about equally often."""
+    first = bool(rng.random() < 0.5)
+    return [first != bool(number % 2) for number in range(layouts)]

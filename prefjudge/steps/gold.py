@@ -8,7 +8,7 @@ from prefjudge.core.gold import GoldPair, suggest_gold
 from prefjudge.errors import StudyError
 from prefjudge.formats.gold import read_gold, write_gold
 from prefjudge.study.gold import load_gold, save_gold
-from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
+from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
 
 REVIEW_FILE = "gold.tsv"
@@ -64,6 +64,7 @@ def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
 
     with study.transaction(write=False) as db:
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
+        pairs = load_pairs(db)
         judged = [found for found in load_inputs(db) if found.kind == "qrels"]
     if not judged or not passages:
         raise StudyError(
@@ -82,5 +83,10 @@ def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
         passages,
         count,
         rng=study.rng("gold"),
+        lengths=[
+            (len(queries[query]), len(passages[a]), len(passages[b]))
+            for _, query, a, b, _ in pairs
+            if query in queries and a in passages and b in passages
+        ],
         avoid={query: frozenset(docs) for query, docs in avoid.items()},
     )

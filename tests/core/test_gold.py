@@ -32,3 +32,47 @@ def test_gold_sets_a_relevant_passage_against_one_that_shares_no_word() -> None:
         avoid={"q1": frozenset({"rome"})},
     )
     assert {g.query_id: g.bad_id for g in avoiding}["q1"] == "bears"
+
+
+def test_gold_comes_near_the_lengths_of_pooled_pairs() -> None:
+    rng = np.random.default_rng(4)
+    words = ["alpha", "bravo", "carbon", "delta", "energy", "forest", "garden", "harbour"]
+
+    def text(count: int) -> str:
+        return " ".join(rng.choice(words, size=count))
+
+    queries = {f"q{i}": text(2 + i % 9) for i in range(120)}
+    passages = {f"d{i:04d}": text(int(rng.integers(3, 150))) for i in range(3000)}
+    judged = Qrels(
+        name="qrels", queries=tuple(queries), docs=tuple(passages),
+        query=np.repeat(np.arange(120, dtype=np.int32), 20), doc=rng.permutation(3000)[:2400].astype(np.int32),
+        grade=np.ones(2400),
+    )  # fmt: skip
+    lengths = [(20, 60, 400), (45, 300, 700)]
+    found = suggest_gold(judged, queries, passages, 40, rng=np.random.default_rng(2), lengths=lengths)
+    assert len(found) == 40 == len({pair.query_id for pair in found})
+    aims = {(query, *way) for query, a, b in lengths for way in ((a, b), (b, a))}
+    met = set()
+    for pair in found:
+        got = np.log([len(pair.query), len(pair.good), len(pair.bad)])
+        nearest = min(aims, key=lambda aim: float(np.abs(np.log(aim) - got).sum()))
+        assert np.all(np.abs(np.log(nearest) - got) < np.log([2.0, 1.5, 1.5]))
+        met.add(nearest)
+    assert met == aims, "the relevant passage was never the longer, or never the shorter one"
+
+
+def test_a_short_passage_is_gold_only_where_the_pairs_are_as_short() -> None:
+    queries = {f"q{i}": "what is it" for i in range(30)}
+    passages = {f"s{i}": "Short title" for i in range(30)} | {f"l{i}": "long text " * 30 for i in range(30)}
+    judged = Qrels(
+        name="qrels", queries=tuple(queries), docs=tuple(passages),
+        query=np.tile(np.arange(30, dtype=np.int32), 2), doc=np.arange(60, dtype=np.int32), grade=np.ones(60),
+    )  # fmt: skip
+
+    def lengths_of(lengths: list[tuple[int, int, int]]) -> set[int]:
+        found = suggest_gold(judged, queries, passages, 9, rng=np.random.default_rng(1), lengths=lengths)
+        return {len(text) for pair in found for text in (pair.good, pair.bad)}
+
+    assert lengths_of([]) == {300}
+    assert lengths_of([(10, 280, 310)]) == {300}
+    assert lengths_of([(10, 11, 300)]) == {11, 300}

@@ -32,6 +32,10 @@ def test_a_layout_shows_each_slot_once_and_gold_is_right_on_both_sides(
         assert sorted(layout.order) == list(range(pairs + gold))
         sides = {layout.swapped[i] for i, k in enumerate(plan.slots) if k >= pairs}
         assert len(sides) == min(gold, 2) or gold < 2
+    # From one layout to another all sides turn or none: sides that turn one by one would tell gold apart.
+    first = plan.layouts[0].swapped
+    mirrored = tuple(not side for side in first)
+    assert {layout.swapped for layout in plan.layouts} == {first, mirrored} if layouts > 1 else {first}
 
 
 def test_gold_is_equally_likely_in_each_place() -> None:
