@@ -145,3 +145,20 @@ def test_ties_and_strengths_are_offered_only_when_asked():
 def test_a_hit_that_cannot_be_shown_is_refused(change, problem):
     with pytest.raises(InputError, match=problem):
         render_hit_page(page_of([("q", "a", "b"), ("r", "c", "d")], **change))
+
+
+def test_the_source_does_not_tell_which_passage_the_requester_put_first():
+    texts = [(f"query {i}", f"first {i}", f"second {i}") for i in range(3)]
+    page = page_of(texts)
+    backwards = dataclasses.replace(
+        page,
+        slots=tuple(
+            dataclasses.replace(slot, passages=slot.passages[::-1], tokens=slot.tokens[::-1])
+            for slot in page.slots
+        ),
+        layouts=tuple(
+            dataclasses.replace(layout, swapped=tuple(not side for side in layout.swapped))
+            for layout in page.layouts
+        ),
+    )
+    assert render_hit_page(backwards) == render_hit_page(page)
