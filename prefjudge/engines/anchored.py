@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from prefjudge.core.runs import Order
@@ -16,8 +14,11 @@ from prefjudge.formats.runs import Layout, OnDuplicate, RunReader
 SPARSE = 6
 """So many judged documents a query, on average, are sooner found one by one than by parsing every line."""
 
-Row = tuple[int, int, int, int, int]
-"""query, row of the qrels, position, and the first and the last position of its ties."""
+_PATIENCE = 100
+"""After so many queries that had to be parsed, the whole run is."""
+
+Found = tuple[int, int, int, int]
+"""The row of the qrels, its position, and the first and the last position of its ties."""
 
 
 def is_sparse(index: Judged) -> bool:
@@ -41,21 +42,27 @@ def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
         wanted.setdefault(names[query], []).append((doc, row))
     reader = RunReader(path, order, OnDuplicate.ERROR)
     parts = []
+    patience = _PATIENCE
     with text_of(path) as text:
         for heads in gallop(text, 1):
             if not heads.spans:
                 continue
             chunk = sound_chunk(reader, heads.data, len(heads.spans))
-            rows: list[Row] = []
+            rows: list[tuple[int, ...]] = []
             seen: dict[int, int] = {}
             for name, (start, end) in zip(chunk.queries, heads.spans, strict=True):
                 code = index.queries.get(name)
                 if code is None:
                     continue
                 block = text.read(end - start, start)
-                seen[code] = _lines(block)
-                for found_row in _found_in(block, wanted.get(name, []), chunk.layout, path, index, order):
-                    rows.append((code, *found_row))
+                met = _searched(block, wanted.get(name, []), chunk.layout, order)
+                if met is None:
+                    patience -= 1
+                    if not patience:
+                        raise NotGalloping
+                    met = _parsed(block, path, index, order)
+                seen[code], hits = met
+                rows += [(code, *hit) for hit in hits]
             columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
             parts.append(
                 JudgedRows(
@@ -76,25 +83,36 @@ def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
     return parts
 
 
-def _lines(block: bytes) -> int:
-    """Return the number of lines; the last may lack its newline."""
-    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10)) + (not block.endswith(b"\n"))
+def _searched(
+    block: bytes, docs: list[tuple[bytes, int]], layout: Layout, order: Order
+) -> tuple[int, list[Found]] | None:
+    """Return how many lines a query has and which judged documents; None where it must be parsed.
 
-
-def _found_in(
-    block: bytes, docs: list[tuple[bytes, int]], layout: Layout, path: str, index: Judged, order: Order
-) -> list[tuple[int, int, int, int]]:
-    """Return the row, position and tied positions of each document that stands in the lines of a query."""
-    rows = []
-    for doc, row in docs:
-        start = _line_of(block, doc, layout)
-        if start < 0:
-            continue
-        if order is not Order.FILE and _tied(block, start, layout, order):
-            return _parsed(block, path, index, order)
-        position = int(np.count_nonzero(np.frombuffer(block, np.uint8, start) == 10)) + 1
-        rows.append((row, position, position, position))
-    return rows
+    It must where a document ties with a neighbour, and where counting lines and the rank column disagree:
+    then there are blank lines, or the ranks are not plain.
+    """
+    try:
+        symbols = np.frombuffer(block, np.uint8)
+        count = int(np.count_nonzero(symbols == 10)) + (not block.endswith(b"\n"))
+        first = int(block[: block.find(b"\n") + 1 or None].split()[layout.rank])
+        last = int(block[block.rfind(b"\n", 0, -1) + 1 :].split()[layout.rank])
+        if last - first + 1 != count:
+            return None
+        rows = []
+        for doc, row in docs:
+            start = _line_of(block, doc, layout)
+            if start < 0:
+                continue
+            position = int(np.count_nonzero(symbols[:start] == 10)) + 1
+            lines = _neighbours(block, start)
+            if int(lines[1].split()[layout.rank]) - first + 1 != position:
+                return None
+            if order is not Order.FILE and _tied(lines, layout, order):
+                return None
+            rows.append((row, position, position, position))
+    except (IndexError, ValueError):
+        return None
+    return count, rows
 
 
 def _line_of(block: bytes, doc: bytes, layout: Layout) -> int:
@@ -102,45 +120,45 @@ def _line_of(block: bytes, doc: bytes, layout: Layout) -> int:
     place = block.find(doc)
     while place >= 0:
         start = block.rfind(b"\n", 0, place) + 1
-        parts = block[start : place + len(doc) + 1].split()
-        if (
-            len(parts) == layout.doc + 1
-            and parts[-1] == doc
-            and block[place + len(doc) : place + len(doc) + 1].isspace()
-        ):
+        end = place + len(doc)
+        parts = block[start:end].split()
+        if len(parts) == layout.doc + 1 and parts[-1] == doc and block[end : end + 1].isspace():
             return start
         place = block.find(doc, place + 1)
     return -1
 
 
-def _tied(block: bytes, start: int, layout: Layout, order: Order) -> bool:
-    """Tell whether a line ties with a neighbour; raise where its neighbours are not in order."""
-    end = block.find(b"\n", start)
-    lines = [block[block.rfind(b"\n", 0, start - 1) + 1 : start]] if start else []
-    place = len(lines)
-    lines.append(block[start : end if end >= 0 else len(block)])
-    if 0 <= end < len(block) - 1:
-        after = block.find(b"\n", end + 1)
-        lines.append(block[end + 1 : after if after >= 0 else len(block)])
-    try:
-        keys = [_key(line.split(), layout, order) for line in lines]
-    except (IndexError, ValueError):
-        raise NotGalloping from None  # a full reading will say what is wrong
-    if any(not above >= below for above, below in pairwise(keys)):
+def _neighbours(block: bytes, start: int) -> tuple[bytes, bytes, bytes]:
+    """Return the line before the one at ``start``, that line, and the next; nothing where there is none."""
+    before = block[block.rfind(b"\n", 0, start - 1) + 1 : start] if start else b""
+    end = block.find(b"\n", start) + 1 or len(block)
+    after = block[end : block.find(b"\n", end) + 1 or len(block)]
+    return before, block[start:end], after
+
+
+def _tied(lines: tuple[bytes, bytes, bytes], layout: Layout, order: Order) -> bool:
+    """Tell whether a line ties with a neighbour; raise where they are not in order."""
+    above, own, below = (_key(line.split(), layout, order) if line else None for line in lines)
+    assert own is not None
+    if (above is not None and not above >= own) or (below is not None and not own >= below):
         raise NotGalloping
-    return any(key == keys[place] for other, key in enumerate(keys) if other != place)
+    return own in (above, below)
 
 
 def _key(parts: list[bytes], layout: Layout, order: Order) -> float:
     if order is Order.RANK or layout.score is None:
         return -int(parts[layout.rank])
     score = float(parts[layout.score])
-    return float(np.float32(score)) if order is Order.SCORE_F32 else score
+    if order is Order.SCORE_F32:
+        with np.errstate(over="ignore"):
+            return float(np.float32(score))
+    return score
 
 
-def _parsed(block: bytes, path: str, index: Judged, order: Order) -> list[tuple[int, int, int, int]]:
+def _parsed(block: bytes, path: str, index: Judged, order: Order) -> tuple[int, list[Found]]:
     """Return what a full parse of one query finds."""
     reader = RunReader(path, order, OnDuplicate.ERROR)
-    rows = found(sound_chunk(reader, block if block.endswith(b"\n") else block + b"\n", 1), index, order)
+    chunk = sound_chunk(reader, block if block.endswith(b"\n") else block + b"\n", 1)
+    rows = found(chunk, index, order)
     columns = (rows.judged, rows.position, rows.best, rows.worst)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+    return len(chunk), list(zip(*(column.tolist() for column in columns), strict=True))

@@ -13,6 +13,7 @@ import numpy as np
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Codes, Heads, Order
 from prefjudge.engines.anchored import anchored, is_sparse
+from prefjudge.engines.cache import RunCache
 from prefjudge.engines.gallop import NotGalloping
 from prefjudge.engines.heads import RunHead, head_of
 from prefjudge.engines.judged import Judged, JudgedRows, found
@@ -33,6 +34,7 @@ def top(
     queries: Collection[str] | None = None,
     trust: bool = False,
     on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
+    cache: str | Path | None = None,
     executor: Executor | None = None,
     notices: list[Notice] | None = None,
 ) -> Heads:
@@ -52,6 +54,8 @@ def top(
         Read only what the top needs: lines below are then not checked.
     on_duplicate : OnDuplicate
         What to do with a document that a run lists twice for a query.
+    cache : path, optional
+        A folder that keeps columnar copies of the runs that were read in full; see `engines.cache`.
     executor : Executor, optional
         Reads the files in parallel. The result does not depend on it.
     notices : list of Notice, optional
@@ -62,7 +66,13 @@ def top(
     names = _distinct(paths)
     wanted = None if queries is None else frozenset(map(encode, queries))
     work = partial(
-        head_of, k=k, order=Order(order), wanted=wanted, trust=trust, on_duplicate=OnDuplicate(on_duplicate)
+        head_of,
+        k=k,
+        order=Order(order),
+        wanted=wanted,
+        trust=trust,
+        on_duplicate=OnDuplicate(on_duplicate),
+        cache=None if cache is None else RunCache(cache),
     )
     return _heads(list(_each(work, names, executor)), Order(order), notices)
 
@@ -74,6 +84,7 @@ def judged(
     order: Order | str = Order.SCORE,
     trust: bool = False,
     on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
+    cache: str | Path | None = None,
     executor: Executor | None = None,
     notices: list[Notice] | None = None,
 ) -> list[JudgedRanks]:
@@ -95,6 +106,7 @@ def judged(
         order=Order(order),
         trust=trust and is_sparse(index),
         on_duplicate=OnDuplicate(on_duplicate),
+        cache=None if cache is None else RunCache(cache),
     )
     results = list(_each(work, names, executor))
     for result in results:
@@ -109,7 +121,13 @@ def judged(
 
 
 def _judged_of(
-    path: str, *, index: Judged, order: Order, trust: bool, on_duplicate: OnDuplicate
+    path: str,
+    *,
+    index: Judged,
+    order: Order,
+    trust: bool,
+    on_duplicate: OnDuplicate,
+    cache: RunCache | None,
 ) -> JudgedRows:
     notices: list[Notice] = []
     if trust and path != "-":
@@ -117,7 +135,8 @@ def _judged_of(
             return JudgedRows.joined(path, anchored(path, index=index, order=order), ())
         except (NotGalloping, Scattered, Stop):
             pass
-    parts = per_chunk(path, partial(found, index=index, order=order), order, on_duplicate, notices)
+    work = partial(found, index=index, order=order)
+    parts = per_chunk(path, work, order, on_duplicate, notices, cache)
     return JudgedRows.joined(path, parts, notices)
 
 

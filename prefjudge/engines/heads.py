@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Order
+from prefjudge.engines.cache import RunCache
 from prefjudge.engines.gallop import HeadLines, NotGalloping, Text, gallop, text_of
 from prefjudge.engines.ranking import ranked, ranking_key
 from prefjudge.engines.reading import per_chunk
@@ -45,18 +46,24 @@ def head_of(
     wanted: frozenset[bytes] | None,
     trust: bool,
     on_duplicate: OnDuplicate,
+    cache: RunCache | None = None,
 ) -> RunHead:
     """Return the top documents of one run; with ``trust``, lines below the top may stay unread."""
     notices: list[Notice] = []
     work = partial(_chunk_head, k=k, order=order, wanted=wanted)
     heads = None
-    if trust and path != "-":
+    if cache is not None and on_duplicate is OnDuplicate.ERROR:
+        copy = cache.copy(path, order, look=not trust)
+        if copy is not None and copy.in_order(order):
+            notices.extend(copy.notices(path))
+            heads = [work(copy.heads(k, order))]
+    if heads is None and trust and path != "-":
         try:
             heads = [work(chunk) for chunk in _trusted(path, k, order)]
         except (NotGalloping, Scattered, Stop):
             heads = None
     if heads is None:
-        heads = per_chunk(path, work, order, on_duplicate, notices)
+        heads = per_chunk(path, work, order, on_duplicate, notices, cache)
     return RunHead(
         path=path,
         tag=next((head.tag for head in heads if head.tag), ""),

@@ -1,9 +1,12 @@
-"""Reading a whole run, chunk by chunk, whether its queries stand together or not."""
+"""Reading a whole run, chunk by chunk: from its file, however its queries stand, or from its copy."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar
 
 from prefjudge.core.runs import Order
+from prefjudge.engines.cache import RunCache
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.runs import OnDuplicate, RunChunk, Scattered, read_chunks, read_whole
 
@@ -16,13 +19,40 @@ def per_chunk(
     order: Order,
     on_duplicate: OnDuplicate,
     notices: list[Notice],
+    cache: RunCache | None = None,
 ) -> list[T]:
-    """Return what ``work`` makes of each chunk of a run; every line is checked."""
+    """Return what ``work`` makes of each chunk of a run; every line is checked, now or when it was copied."""
+    if cache is None or on_duplicate is not OnDuplicate.ERROR:
+        return _read(path, work, order, on_duplicate, notices)
+    copy = cache.copy(path, order)
+    if copy is not None:
+        notices.extend(copy.notices(path))
+        return [work(chunk) for chunk in copy.chunks()]
+    with cache.writer(path) as writer:
+
+        def keep(chunk: RunChunk) -> T:
+            writer.add(chunk)
+            return work(chunk)
+
+        results = _read(path, keep, order, on_duplicate, notices, again=writer.clear)
+        writer.close(notices)
+    return results
+
+
+def _read(
+    path: str,
+    work: Callable[[RunChunk], T],
+    order: Order,
+    on_duplicate: OnDuplicate,
+    notices: list[Notice],
+    again: Callable[[], None] = lambda: None,
+) -> list[T]:
     try:
         return [
             work(chunk)
             for chunk in read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices)
         ]
     except Scattered:
+        again()
         notices[:] = [Notice(where=path, what="the lines of a query do not stand together; read more slowly")]
         return [work(read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices))]

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from mmap import mmap
 
 import numpy as np
 from numpy.typing import NDArray
 
+Text = bytes | mmap
+"""What tokens are pieces of: a padded block, or a mapped file."""
 Words = NDArray[np.uint64]
 Places = NDArray[np.int64]
 
@@ -77,7 +80,7 @@ class Fields:
 class Tokens:
     """Pieces of a text: token ``i`` is ``text[starts[i]:ends[i]]``."""
 
-    text: bytes
+    text: Text
     starts: Places
     ends: Places
 
@@ -138,7 +141,7 @@ def _mixed(word: Words) -> Words:
     return word ^ (word >> np.uint64(29))
 
 
-def loadable(text: bytes) -> Words:
+def loadable(text: Text) -> Words:
     """Return the eight bytes that start at each place of a text."""
     return np.ndarray((len(text) - 7,), "<u8", text, 0, (1,))
 

@@ -11,7 +11,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.formats.fields import FRONT, Places, Tokens, Words, loadable
+from prefjudge.formats.fields import FRONT, Places, Text, Tokens, Words, loadable
 
 _FLOAT = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _INTEGER = re.compile(rb"[+-]?\d+")
@@ -72,7 +72,7 @@ def _unsigned(tokens: Tokens) -> tuple[Places, Flags]:
     return tokens.starts + (negative | (first == 43)), negative
 
 
-def _last_word(text: bytes, ends: Places, sizes: Places) -> Words:
+def _last_word(text: Text, ends: Places, sizes: Places) -> Words:
     """Return the last ``sizes`` bytes before ``ends``, at most 8 of them, with zeros ("0") before them."""
     drop = _DROP[np.clip(sizes, 0, 8)]
     word = loadable(text)[ends - 8] >> drop
@@ -90,7 +90,7 @@ def _digits(word: Words) -> tuple[NDArray[np.int64], Flags]:
     return word.view(np.int64), good
 
 
-def _short_decimals(text: bytes, starts: Places, ends: Places) -> tuple[Floats, Flags]:
+def _short_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, Flags]:
     """Read ``[digits][.digits]`` of up to 16 characters with at most 7 decimals."""
     size = ends - starts
     word = _last_word(text, ends, size)
@@ -113,7 +113,7 @@ def _short_decimals(text: bytes, starts: Places, ends: Places) -> tuple[Floats, 
     return tail / _FLOAT_POWERS[decimals], fine
 
 
-def _long_decimals(text: bytes, starts: Places, ends: Places) -> tuple[Floats, Flags]:
+def _long_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, Flags]:
     """Read decimals of up to 18 digits wherever their point is."""
     points = np.flatnonzero(np.frombuffer(text, np.uint8) == 46)
     found = np.append(points, len(text))[np.searchsorted(points, starts)]

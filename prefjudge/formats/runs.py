@@ -66,7 +66,9 @@ class RunChunk:
     layout : Layout
         The file's columns.
     rows : Fields
-        The lines.
+        The lines; none where the chunk comes from a copy of the file.
+    tag : bytes
+        The tag of the chunk's first line; it may hold blanks, or be absent.
     queries : list of bytes
         The query of each group.
     bounds : ndarray of int64, shape (len(queries) + 1,)
@@ -83,6 +85,7 @@ class RunChunk:
 
     layout: Layout
     rows: Fields
+    tag: bytes
     queries: list[bytes]
     bounds: Places
     docs: Tokens
@@ -91,20 +94,12 @@ class RunChunk:
     rank: NDArray[np.int64] | None
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return int(self.score.size)
 
     @property
     def group(self) -> Places:
         """The group of each row."""
         return np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
-
-    @property
-    def tag(self) -> bytes:
-        """The tag of the first line: the rest of it after the score, so it may hold blanks; or nothing."""
-        if self.layout.tag is None or not len(self.rows):
-            return b""
-        start = int(self.rows.starts[0, self.layout.tag])
-        return self.rows.text[start : self.rows.text.index(b"\n", start)].rstrip()
 
 
 def stem(path: str | Path) -> str:
@@ -248,7 +243,7 @@ class RunReader:
                 raise Scattered(self.path)
             self.seen.add(name)
         docs = rows.ids(layout.doc)
-        made = RunChunk(layout, rows, names, bounds, docs, docs.codes(), score, rank)
+        made = RunChunk(layout, rows, _tag(rows, layout), names, bounds, docs, docs.codes(), score, rank)
         return self._unrepeated(made)
 
     def _counted(self, rows: Fields, layout: Layout) -> Fields:
@@ -333,6 +328,7 @@ def _kept(chunk: RunChunk, keep: NDArray[np.bool_]) -> RunChunk:
     return RunChunk(
         chunk.layout,
         chunk.rows.take(keep),
+        chunk.tag,
         chunk.queries,
         before[chunk.bounds],
         chunk.docs.take(keep),
@@ -340,6 +336,14 @@ def _kept(chunk: RunChunk, keep: NDArray[np.bool_]) -> RunChunk:
         chunk.score[keep],
         chunk.rank[keep] if chunk.rank is not None else None,
     )
+
+
+def _tag(rows: Fields, layout: Layout) -> bytes:
+    """Return the rest of the first line after the score."""
+    if layout.tag is None or not len(rows):
+        return b""
+    start = int(rows.starts[0, layout.tag])
+    return rows.text[start : rows.text.index(b"\n", start)].rstrip()
 
 
 def _layout(path: str, count: int) -> Layout:

@@ -39,6 +39,14 @@ class Block:
     line: int
 
 
+class Readable(Protocol):
+    """What bytes are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes, none at the end."""
+        ...
+
+
 class _Inflater(Protocol):
     @property
     def eof(self) -> bool: ...
@@ -72,7 +80,7 @@ def _new_inflater(kind: str) -> _Inflater:
     return ZstdDecompressor().decompressobj()
 
 
-def _inflated(file: BinaryIO, kind: str, path: str) -> Iterator[bytes]:
+def _inflated(file: Readable, kind: str, path: str) -> Iterator[bytes]:
     """Yield the unpacked bytes of a file that may hold several compressed members."""
     inflater = _new_inflater(kind)
     fresh = False  # True between members
@@ -129,7 +137,7 @@ def pieces(path: str | Path) -> Iterator[bytes]:
             head += more
         kind = compression(head)
         if kind:
-            yield from _inflated(_Rejoined(head, file), kind, name)  # type: ignore[arg-type]
+            yield from _inflated(_Rejoined(head, file), kind, name)
             return
         while head:
             yield head
@@ -139,10 +147,10 @@ def pieces(path: str | Path) -> Iterator[bytes]:
 class _Rejoined:
     """A file whose first bytes were already read."""
 
-    def __init__(self, head: bytes, file: BinaryIO) -> None:
+    def __init__(self, head: bytes, file: Readable) -> None:
         self._head, self._file = head, file
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int, /) -> bytes:
         if self._head:
             piece, self._head = self._head[:size], self._head[size:]
             return piece

@@ -104,7 +104,7 @@ def run_files(draw):
     return data[: -len(end)] if draw(st.booleans()) and data.endswith(end) and len(lines) > 1 else data
 
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @quick

@@ -1,0 +1,139 @@
+"""The second look at a run: the same answer out of the copy; a changed file is noticed."""
+
+import os
+import shutil
+import time
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from prefjudge.engines.cache import RunCache, user_cache
+from prefjudge.engines.files import judged, top
+from prefjudge.errors import InputError
+from prefjudge.formats.qrels import read_qrels
+
+from .test_files import quick, run_files
+from .test_trust import equal_heads, equal_ranks
+
+READ = "prefjudge.engines.reading.read_chunks"
+RUN = "q1 Q0 b 1 2 t\nq1 Q0 a 2 2 t\nq1 Q0 c 3 1 t\nq2 Q0 a-long-document-id 1 1 t\n"
+
+
+@pytest.fixture
+def run(tmp_path):
+    path = tmp_path / "run"
+    path.write_text(RUN)
+    age(path)
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq2 0 a-long-document-id 1\n")
+    return path
+
+
+def age(path, seconds=100):
+    """Let a file look as if it had been written some time ago."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+@settings(quick, max_examples=40)
+@given(data=run_files())
+def test_a_copy_answers_as_the_file_does(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "run").write_bytes(data)
+    for order in ("score", "rank", "score-f32", "file"):
+        for k in (1, 3):
+            plain = top(folder / "run", k=k, order=order)
+            for _ in range(2):
+                equal_heads(top(folder / "run", k=k, order=order, cache=folder / "cache"), plain)
+
+
+def test_the_second_look_does_not_read_the_file(run, tmp_path):
+    cache = tmp_path / "cache"
+    qrels = read_qrels(tmp_path / "qrels")
+    heads = top(run, k=2, cache=cache)
+    (ranks,) = judged(run, qrels, cache=cache)
+    with patch(READ, side_effect=AssertionError("read")), patch("prefjudge.engines.cache.digest") as digest:
+        equal_heads(top(run, k=2, cache=cache), heads)
+        equal_heads(top(run, k=2, cache=cache, trust=True), heads)
+        equal_ranks(judged(run, qrels, cache=cache)[0], ranks)
+        digest.assert_not_called()
+    assert not list((cache / "runs").glob("*.part"))
+
+
+def test_a_file_that_moved_is_known_by_its_digest(run, tmp_path):
+    heads = top(run, k=1, cache=tmp_path / "cache")
+    run.rename(tmp_path / "elsewhere")
+    with patch(READ, side_effect=AssertionError("read")):
+        assert np.array_equal(top(tmp_path / "elsewhere", k=1, cache=tmp_path / "cache").doc, heads.doc)
+
+
+def test_a_changed_file_is_noticed(run, tmp_path):
+    cache = tmp_path / "cache"
+    top(run, k=1, cache=cache)
+    run.write_text(RUN.replace("b 1 2", "z 1 9"))
+    age(run, 50)
+    assert "z" in top(run, k=1, cache=cache).docs
+
+
+def test_a_file_that_was_just_written_is_looked_at_again(run, tmp_path):
+    cache = tmp_path / "cache"
+    run.write_text(RUN)
+    state = run.stat()
+    top(run, k=1, cache=cache)
+    run.write_text(RUN.replace("q1 Q0 b 1 2", "q1 Q0 z 1 9"))
+    os.utime(run, ns=(state.st_atime_ns, state.st_mtime_ns))  # a change that size and time do not tell
+    assert "z" in top(run, k=1, cache=cache).docs
+
+
+def test_a_damaged_copy_is_made_anew(run, tmp_path):
+    cache = tmp_path / "cache"
+    heads = top(run, k=3, cache=cache)
+    (copy,) = (cache / "runs").iterdir()
+    (copy / "scores").write_bytes(b"")
+    equal_heads(top(run, k=3, cache=cache), heads)
+    (copy / "copy.json").write_text("{")
+    equal_heads(top(run, k=3, cache=cache), heads)
+    with patch(READ, side_effect=AssertionError("read")):
+        equal_heads(top(run, k=3, cache=cache), heads)
+
+
+def test_a_run_with_problems_is_not_copied(run, tmp_path):
+    run.write_text(RUN + "q2 Q0 d 2 x t\n")
+    for _ in range(2):
+        with pytest.raises(InputError, match="run:5:11: the score is not a number: 'x'"):
+            top(run, k=1, cache=tmp_path / "cache")
+    assert not list((tmp_path / "cache" / "runs").iterdir())
+
+
+def test_notices_are_kept(run, tmp_path):
+    run.write_text("\ufeff" + RUN)
+    for _ in range(2):
+        notices = []
+        top(run, k=1, cache=tmp_path / "cache", notices=notices)
+        assert [str(n) for n in notices] == [f"{run}:1: starts with a byte order mark, which is ignored"]
+
+
+def test_the_oldest_copies_go_first(run, tmp_path):
+    cache = tmp_path / "cache"
+    for number in range(3):
+        run.write_text(RUN + f"q{number + 5} Q0 a 1 1 t\n")
+        age(run)
+        with patch("prefjudge.engines.cache.LIMIT", 800):
+            top(run, k=1, cache=cache)
+            key = RunCache(cache)._key(str(run), look=True)
+    assert (cache / "runs" / key).is_dir()
+    assert len(list((cache / "runs").iterdir())) < 3
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(run, tmp_path):
+    (tmp_path / "cache").write_text("a file, not a folder")
+    assert len(top(run, k=1, cache=tmp_path / "cache").docs) == 2
+
+
+def test_the_place_of_the_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("PREFJUDGE_CACHE", str(tmp_path))
+    assert user_cache() == tmp_path
+    monkeypatch.delenv("PREFJUDGE_CACHE")
+    assert user_cache().name == "prefjudge"
+    shutil.rmtree(tmp_path / "none", ignore_errors=True)
