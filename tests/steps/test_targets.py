@@ -1,0 +1,146 @@
+"""Where a study publishes: the sandbox, a live marketplace, pages of one's own; and never somewhere else."""
+
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.errors import CrowdError, InputError, StudyError
+from prefjudge.marketplace.server import Server, issue_key, start
+from prefjudge.steps.collect import collect
+from prefjudge.steps.publish import publish
+from prefjudge.steps.serve import keep_open
+from prefjudge.steps.status import status
+from prefjudge.steps.work import work
+from prefjudge.study.study import Study
+from tests.cli.conftest import prefjudge
+from tests.steps.test_road import TRUTH, kept_votes
+
+
+@pytest.fixture
+def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A marketplace that pays out of prepaid budgets, with a requester's key in the environment."""
+    store = f"sqlite:///{tmp_path / 'live.db'}"
+    key = issue_key(store, "lab", sandbox=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", key.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key.secret_key)
+    with start(store, sandbox=False) as market:
+        paid_in = urllib3.request(
+            "POST",
+            f"{market.admin}/funds",
+            headers={"Authorization": f"Bearer {market.admin_token}"},
+            json={"requester_id": key.requester_id, "amount": "50.00"},
+        )
+        assert paid_in.status < 300, paid_in.data
+        yield market
+
+
+def point_live_at(study: Path, url: str) -> None:
+    config = study / "study.toml"
+    config.write_text(config.read_text() + f'\n[targets.live]\nurl = "{url}"\nlive = true\n')
+
+
+def test_a_live_study_spends_the_requesters_own_money(pooled: Path, live: Server) -> None:
+    point_live_at(pooled, live.endpoint)
+    offer = publish(pooled, live=True, yes=True)
+    assert offer.target == "live"
+    balance = MTurkCrowd(live.endpoint, signed=True).balance()
+    assert balance == Decimal("50.00") - offer.total
+    assert collect(pooled, live=True).open == offer.hits
+    with pytest.raises(StudyError, match="nothing has been published to sandbox"):
+        collect(pooled)
+
+
+def test_live_money_needs_the_studys_name_or_an_explicit_yes(pooled: Path, live: Server) -> None:
+    point_live_at(pooled, live.endpoint)
+    refused = prefjudge("publish", pooled, "--live")
+    assert refused.returncode == 1
+    assert "REAL MONEY" in refused.stderr
+    assert "nobody said yes" in refused.stderr
+    shown = prefjudge("publish", pooled, "--live", "--dry-run")
+    assert shown.returncode == 0
+    assert "$16.80 = $14.00 rewards + $2.80 fees" in shown.stderr
+    assert status(pooled).hits == {}
+
+
+def test_without_a_key_a_live_marketplace_is_not_spoken_to(
+    pooled: Path, live: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    point_live_at(pooled, live.endpoint)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(CrowdError, match=r"there is no key\nAsk its admin for one"):
+        publish(pooled, live=True, yes=True)
+
+
+def test_a_study_does_not_talk_to_another_marketplace(pooled: Path, live: Server, tmp_path: Path) -> None:
+    point_live_at(pooled, live.endpoint)
+    publish(pooled, live=True, yes=True)
+    with start(f"sqlite:///{tmp_path / 'other.db'}") as other:
+        config = pooled / "study.toml"
+        config.write_text(config.read_text().replace(live.endpoint, other.endpoint))
+        with pytest.raises(StudyError, match=r"has published to the marketplace .* and .* answers now"):
+            collect(pooled, live=True)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        (
+            "https://mturk-requester.us-east-1.amazonaws.com",
+            "announced to close for good on 30 September 2026",
+        ),
+        ("https://mturk-requester-sandbox.us-east-1.amazonaws.com", "prefjudge serve"),
+        ("http://127.0.0.1:9", "no prefjudge marketplace answers at http://127.0.0.1:9"),
+    ],
+)
+def test_an_address_that_cannot_serve_is_named(pooled: Path, url: str, message: str) -> None:
+    point_live_at(pooled, url)
+    with pytest.raises(CrowdError, match=message):
+        publish(pooled, live=True, yes=True)
+
+
+def test_an_undescribed_target_is_named(pooled: Path) -> None:
+    with pytest.raises(StudyError, match=r"no target 'live'\nAdd \[targets.live\]"):
+        publish(pooled, live=True, yes=True)
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def lengthen(study: Path) -> None:
+    with Study(study).transaction() as db:
+        db.execute("UPDATE passages SET text = text || ' ' || :more", more="and so on " * 700)
+
+
+def test_pages_that_the_api_finds_too_large_are_served_as_files(pooled: Path) -> None:
+    lengthen(pooled)
+    with keep_open(pooled):
+        with pytest.raises(InputError, match=r"the API takes 65,535\nPut fewer pairs .* design.pages_url"):
+            publish(pooled, yes=True)
+        pages = pooled / "pages"
+        pages.mkdir()
+        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(pages)))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            config = pooled / "study.toml"
+            url = f'pages_url = "http://127.0.0.1:{server.server_port}/"'
+            config.write_text(config.read_text().replace("[design]", f"[design]\n{url}"))
+            publish(pooled, yes=True)
+            work(pooled, workers=4, error=0.0, truth=TRUTH)
+            assert collect(pooled).finished
+        finally:
+            server.shutdown()
+            server.server_close()
+    assert set(kept_votes(pooled).values()) == {1}
+    assert len(list(pages.iterdir())) == 7
