@@ -17,6 +17,7 @@ def pool(
         Path | None, typer.Option(help="Queries and texts (tsv); others are left out.")
     ] = None,
     collection: Annotated[Path | None, typer.Option(help="The passages' texts (tsv or jsonl).")] = None,
+    design: Annotated[str, typer.Option(help="shallow, or top-against-qrel for one run.")] = "shallow",
     depth: Annotated[
         int | None, typer.Option(min=1, help="How many of each run's top enter the pool; 1.")
     ] = None,
@@ -34,7 +35,7 @@ def pool(
 ) -> None:
     """Pool the top results of runs with the qrels, and pair the candidates."""
     from prefjudge.cli.output import one_of
-    from prefjudge.core.pools import QrelsPerQuery
+    from prefjudge.core.pools import PoolDesign, QrelsPerQuery
     from prefjudge.core.runs import Order
     from prefjudge.steps.pool import pool as run
 
@@ -44,6 +45,7 @@ def pool(
         qrels=qrels,
         queries=queries,
         collection=collection,
+        design=one_of(PoolDesign, design, "--design") or PoolDesign.SHALLOW,
         depth=depth,
         order=one_of(Order, order, "--order"),
         qrels_per_query=one_of(QrelsPerQuery, qrels_per_query, "--qrels-per-query"),

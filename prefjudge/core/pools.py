@@ -20,6 +20,15 @@ class QrelsPerQuery(StrEnum):
     NONE = "none"
 
 
+class PoolDesign(StrEnum):
+    """What is compared with what."""
+
+    SHALLOW = "shallow"
+    """The top of every run and the qrel, all with all (section 4)."""
+    TOP_AGAINST_QREL = "top-against-qrel"
+    """One run's top passage with the qrel; where they are the same, with the run's second (section 3)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pools:
     """The pooled documents: one row per (query, document), grouped by query.
@@ -107,6 +116,61 @@ def build_pools(
         source = np.concatenate([source, np.full(rows.size, len(sources), dtype=np.int32)])
         sources = (*sources, qrels.name)
     return _grouped(queries, docs, query, doc, sources, source)
+
+
+def build_duels(heads: Heads, qrels: Qrels, *, min_grade: float = 1.0) -> Pools:
+    """Pool the qrel of each query with the passage of one run that it is compared with.
+
+    Parameters
+    ----------
+    heads : Heads
+        The first two documents of one run.
+    qrels : Qrels
+        The known relevant documents: the first in the file among those with the highest grade is compared.
+    min_grade : float
+        The lowest grade that counts as relevant.
+
+    Returns
+    -------
+    Pools
+        Two candidates per query that has a qrel and that the run answers: the qrel, and the run's first
+        document or, where that is the qrel, its second. One candidate where the run has no second.
+
+    Raises
+    ------
+    ValueError
+        ``heads`` holds not exactly one run.
+
+    References
+    ----------
+    Shallow pooling for sparse labels, section 3.1: categories A and B.
+    """
+    if len(heads.runs) != 1:
+        raise ValueError(
+            f"the top result of one run is compared with the qrel, not of {len(heads.runs)} runs"
+        )
+    rows = _chosen_qrels(qrels, QrelsPerQuery.FIRST, min_grade)
+    query = encode(qrels.queries, heads.queries)[qrels.query[rows]]
+    docs = tuple(dict.fromkeys([*heads.docs, *(qrels.docs[code] for code in qrels.doc[rows])]))
+    qrel = encode(qrels.docs, docs)[qrels.doc[rows]]
+    query, qrel = query[query >= 0], qrel[query >= 0]
+    tops = np.full((len(heads.queries), 3), -1, dtype=np.int32)
+    near = heads.position <= 2
+    tops[heads.query[near], heads.position[near]] = heads.doc[near]
+    agreed = tops[query, 1] == qrel
+    rival = np.where(agreed, tops[query, 2], tops[query, 1])
+    real = rival >= 0
+    sources = (*heads.runs, qrels.name)
+    pools = _grouped(
+        heads.queries,
+        docs,
+        np.concatenate([query, query[real], query[agreed]]),
+        np.concatenate([qrel, rival[real], qrel[agreed]]),
+        sources,
+        np.repeat([1, 0, 0], [query.size, int(real.sum()), int(agreed.sum())]).astype(np.int32),
+    )
+    labelled = np.unique(query)
+    return select_queries(pools, [heads.queries[code] for code in labelled])
 
 
 def _chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery, min_grade: float) -> NDArray[np.int64]:

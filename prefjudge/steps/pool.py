@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prefjudge.core.pairs import Pairs, all_pairs
-from prefjudge.core.pools import Pools, QrelsPerQuery, build_pools, sample_queries, select_queries
+from prefjudge.core.pools import (
+    PoolDesign,
+    Pools,
+    QrelsPerQuery,
+    build_duels,
+    build_pools,
+    sample_queries,
+    select_queries,
+)
 from prefjudge.core.qrels import Qrels, restrict_documents
 from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError, StudyError
@@ -46,6 +54,7 @@ def pool(
     qrels: Path | None = None,
     queries: Path | None = None,
     collection: Path | None = None,
+    design: PoolDesign = PoolDesign.SHALLOW,
     depth: int | None = None,
     order: Order | None = None,
     qrels_per_query: QrelsPerQuery | None = None,
@@ -68,6 +77,9 @@ def pool(
         The queries and their texts; others are left out.
     collection : Path, optional
         The texts of the passages (a study needs them to publish).
+    design : PoolDesign
+        ``shallow`` pools the top of all runs with the qrels; ``top-against-qrel`` compares the top of one run
+        with the qrel of each query, or with its own second where the qrel is on top.
     depth : int, optional
         How many documents of each run enter the pool; 1 by default.
     order : Order, optional
@@ -94,6 +106,8 @@ def pool(
 
     opened, settings = _settings(study)
     order, depth = order or settings.order, depth or settings.depth
+    duels = design is PoolDesign.TOP_AGAINST_QREL
+    depth = 2 if duels else depth
     notices: list[Notice] = []
     paths = expand(runs)
     texts = read_queries(queries, notices=notices) if queries else None
@@ -102,7 +116,10 @@ def pool(
     passages = _passages(collection, heads, judged, notices) if collection else None
     if judged and passages is not None:
         judged = restrict_documents(judged, passages)
-    pools = build_pools(heads, judged, depth=depth, per_query=qrels_per_query or settings.qrels)
+    if duels:
+        pools = _duels(heads, judged)
+    else:
+        pools = build_pools(heads, judged, depth=depth, per_query=qrels_per_query or settings.qrels)
     if texts is not None:
         pools = select_queries(pools, tuple(texts))
     if not pools.queries:
@@ -174,6 +191,15 @@ def _sampled(pools: Pools, study: "Study | None", count: int | None, min_size: i
         return sample_queries(pools, count, min_size=min_size, rng=rng)
     except ValueError as error:
         raise InputError(str(error), "Ask for a smaller sample, a smaller size or more depth.") from None
+
+
+def _duels(heads: Heads, qrels: Qrels | None) -> Pools:
+    if qrels is None or len(heads.runs) != 1:
+        raise InputError(
+            "the design top-against-qrel compares one run with the qrels",
+            "For instance: prefjudge pool STUDY --design top-against-qrel --runs RUN --qrels FILE",
+        )
+    return build_duels(heads, qrels)
 
 
 def _passages(collection: Path, heads: Heads, qrels: Qrels | None, notices: list["Notice"]) -> dict[str, str]:

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from prefjudge.core.pairs import all_pairs
+from prefjudge.core.pools import build_duels
 from prefjudge.errors import InputError
 from prefjudge.evaluation.top_against_qrel import top_against_qrel, top_pairs
 
@@ -45,6 +47,35 @@ def test_the_pairs_of_section_3() -> None:
         "6": ("q6", "top", False),
     }
     assert top_pairs(HEADS, QRELS, "duo", queries={"1"}).query.size == 1
+
+
+def test_the_pool_of_this_design_asks_for_exactly_these_pairs() -> None:
+    heads = make_heads(
+        {"duo": {"1": ["q1", "second"], "2": ["top", "q2"], "3": ["q3"], "8": ["unlabelled", "x"]}}
+    )
+    pools = build_duels(heads, QRELS)
+    assert pools.queries == ("1", "2", "3")
+    pairs = all_pairs(pools)
+    asked = {
+        (pairs.queries[query], pairs.docs[a], pairs.docs[b])
+        for query, a, b in zip(pairs.query, pairs.doc_a, pairs.doc_b, strict=True)
+    }
+    wanted = top_pairs(heads, QRELS, "duo")
+    assert asked == {
+        (wanted.queries[query], *sorted([wanted.docs[qrel], wanted.docs[rival]]))
+        for query, qrel, rival in zip(wanted.query, wanted.qrel, wanted.rival, strict=True)
+    }
+    givers = {
+        (pools.docs[pools.doc[row]], pools.sources[source])
+        for row, source in zip(pools.source_row, pools.source, strict=True)
+    }
+    assert {("q1", "duo"), ("q1", "q"), ("second", "duo"), ("q2", "q")} <= givers
+    assert ("q2", "duo") not in givers
+
+
+def test_the_design_is_for_one_run() -> None:
+    with pytest.raises(ValueError, match="not of 2 runs"):
+        build_duels(HEADS, QRELS)
 
 
 def test_tables_1_and_2_and_figure_2() -> None:
