@@ -18,5 +18,5 @@ def data_dir() -> Path:
     """The real collections, which are not part of the project."""
     folder = Path(os.environ.get("PREFJUDGE_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
-        pytest.skip("no real data: set PREFJUDGE_DATA to the folder that holds cacm/, dl21/, cast19/ and msmarco/")
+        pytest.skip("no real data: PREFJUDGE_DATA names no folder with cacm, dl21, cast19 and msmarco")
     return folder
