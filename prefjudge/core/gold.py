@@ -11,7 +11,9 @@ from prefjudge.core.qrels import Qrels
 
 _WORD = re.compile(r"\w{3,}")
 _LOOKED_AT = 40
-"""How many passages are looked at for one that is off-topic."""
+"""The most passages that are looked at for one that is off-topic …"""
+_ALWAYS_LOOKED_AT = 5
+"""… and the fewest: of the others only those within a fifth of the length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,13 +140,17 @@ class _Shelf:
 
     def off_topic(self, topic: str, aim: _Aim | None, banned: frozenset[str]) -> str | None:
         """Return the passage, out of those near the length, with the smallest share of the topic's words."""
+        allowed = np.array([doc not in banned for doc in self.docs], dtype=bool)
         if aim is None:
-            rows = np.flatnonzero(self.long_enough)
+            rows = np.flatnonzero(allowed & self.long_enough)
         else:
-            rows = np.argsort(np.abs(self.length - _log([aim.bad])), kind="stable")
-        some = [doc for row in rows[: _LOOKED_AT + len(banned)] if (doc := self.docs[row]) not in banned]
+            far = np.where(allowed, np.abs(self.length - _log([aim.bad])), np.inf)
+            nearest = np.argsort(far, kind="stable")[: np.count_nonzero(allowed)]
+            near = np.count_nonzero(far <= np.log(1.2))
+            rows = nearest[: max(near, _ALWAYS_LOOKED_AT)]
         words = _words(topic)
-        return min(some[:_LOOKED_AT], key=lambda doc: self._shared(doc, words), default=None)
+        some = (self.docs[row] for row in rows[:_LOOKED_AT])
+        return min(some, key=lambda doc: self._shared(doc, words), default=None)
 
     def _shared(self, doc: str, words: frozenset[str]) -> float:
         own = _words(self._passages[doc])

@@ -205,25 +205,6 @@ def _in_token_order(page: HitPage) -> HitPage:
     )
 
 
-def _in_token_order(page: HitPage) -> HitPage:
-    """Write each slot's passages in the order of their tokens, shown on the same sides as before.
-
-    Tokens are random: whoever reads the source does not learn which passage the requester put first.
-    """
-    turned = [slot.tokens[0] > slot.tokens[1] for slot in page.slots]
-    return replace(
-        page,
-        slots=tuple(
-            replace(slot, passages=slot.passages[::-1], tokens=slot.tokens[::-1]) if turn else slot
-            for slot, turn in zip(page.slots, turned, strict=True)
-        ),
-        layouts=tuple(
-            replace(layout, swapped=tuple(s != turn for s, turn in zip(layout.swapped, turned, strict=True)))
-            for layout in page.layouts
-        ),
-    )
-
-
 def _words(page: HitPage) -> dict[str, str]:
     words = dict(languages()[page.language])
     words["pay"] = words["pay"].replace("{reward}", page.reward)
