@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prefjudge.marketplace.answers import Fields
-from prefjudge.marketplace.questions import local, parse_xml
+from prefjudge.marketplace.elements import local, parse_xml
 from prefjudge.marketplace.turk_errors import refused
 
 

@@ -10,16 +10,17 @@ from typing import Any
 from prefjudge.marketplace import events, hit_types, ledger, tokens
 from prefjudge.marketplace.ids import new_id
 from prefjudge.marketplace.market import Record, Turn
-from prefjudge.marketplace.questions import read_question
+from prefjudge.marketplace.questions import Question, read_question
 from prefjudge.marketplace.turk_errors import invalid, missing, refused
 
 MAX_ASSIGNMENTS = 1_000_000_000
 COLUMNS = (
-    "h.seq, h.hit_id, h.requester_id, h.hit_type_id, h.kind, h.question, h.annotation, h.created,"
+    "h.seq, h.hit_id, h.requester_id, h.hit_type_id, h.kind, h.height, h.address, h.annotation, h.created,"
     " h.expiration, h.max_assignments, h.first_max, h.available, h.pending, h.submitted, h.completed,"
     " h.held, h.reviewing, h.disposed, h.told_expired, h.told_reviewable, t.title, t.description, t.keywords,"
     " t.reward, t.duration, t.auto_approval_delay, t.requirements"
 )
+WITH_QUESTION = "JOIN questions q ON q.hit_id = h.hit_id"
 JOINED = "FROM hits h JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
 REVIEWABLE = "h.disposed = 0 AND h.pending = 0 AND (h.available = 0 OR h.expiration <= :now)"
 OPEN = "h.disposed = 0 AND h.reviewing = 0 AND h.available > 0 AND h.expiration > :now"
@@ -69,8 +70,9 @@ def create(turn: Turn, requester_id: str, hit_type_id: str, params: dict[str, An
             "hit_id": hit_id,
             "requester_id": requester_id,
             "hit_type_id": hit_type_id,
-            "kind": question,
-            "question": params["Question"],
+            "kind": question.kind,
+            "height": question.height,
+            "address": question.content if question.kind == "external" else None,
             "annotation": params.get("RequesterAnnotation"),
             "created": turn.now,
             "expiration": turn.now + lifetime,
@@ -80,6 +82,8 @@ def create(turn: Turn, requester_id: str, hit_type_id: str, params: dict[str, An
             "held": cost,
         },
     )
+    # apart from the counters, which change often and are better short
+    turn.insert("questions", {"hit_id": hit_id, "content": params["Question"]})
     events.note(turn, "HITCreated", requester_id=requester_id, hit_type_id=hit_type_id, hit_id=hit_id)
     return find(turn, requester_id, hit_id)
 
@@ -89,8 +93,8 @@ def _refuse_repeat(hit_id: str | None) -> None:
         raise refused("HitAlreadyExists", f"The HIT {hit_id} was made with this UniqueRequestToken.")
 
 
-def _question(params: dict[str, Any]) -> str:
-    """Check the Question and return its kind."""
+def _question(params: dict[str, Any]) -> Question:
+    """Read and check the Question."""
     for name, what in (
         ("HITLayoutId", "HIT layouts lived on the requester website"),
         ("AssignmentReviewPolicy", "review policies are left to the requester's own program"),
@@ -100,7 +104,7 @@ def _question(params: dict[str, Any]) -> str:
             raise invalid(name, f"{what}; this marketplace has none")
     if "Question" not in params:
         raise refused("InvalidParameterValue", "Question: a HIT needs a Question.")
-    return read_question(params["Question"]).kind
+    return read_question(params["Question"])
 
 
 def find(turn: Turn, requester_id: str, hit_id: str, *, lock: bool = False) -> Record:
@@ -121,6 +125,11 @@ def get(turn: Turn, hit_id: str, *, lock: bool = False) -> Record | None:
     """Return a HIT, whoever offers it."""
     clause = f"{turn.locked} OF h" if lock and turn.locked else ""
     return turn.record(COLUMNS, f"{JOINED} WHERE h.hit_id = :hit{clause}", hit=hit_id)
+
+
+def question(turn: Turn, hit_id: str) -> str:
+    """Return a HIT's question as it was given."""
+    return str(turn.rows("SELECT content FROM questions WHERE hit_id = :hit", hit=hit_id)[0][0])
 
 
 def shift(turn: Turn, hit: Record, **changes: int) -> None:

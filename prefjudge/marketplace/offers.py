@@ -102,7 +102,7 @@ def preview(
         reason = "This HIT is no longer open to you."
     return {
         "group": offer,
-        "hit": {"hit_id": hit["hit_id"], "kind": hit["kind"], "question": hit["question"]},
+        "hit": {name: hit[name] for name in ("hit_id", "kind", "height", "address")},
         "can_accept": not reason,
         "reason": reason,
     }

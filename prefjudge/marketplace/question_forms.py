@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from prefjudge.marketplace.questions import local
+from prefjudge.marketplace.elements import local
 from prefjudge.marketplace.turk_errors import refused
 
 STYLES = ("radiobutton", "checkbox", "list", "dropdown", "combobox", "multichooser")

@@ -46,13 +46,14 @@ CREATE TABLE hit_types (
     created DOUBLE PRECISION NOT NULL, UNIQUE (requester_id, fingerprint));
 CREATE TABLE hits (
     seq {serial}, hit_id TEXT NOT NULL UNIQUE, requester_id TEXT NOT NULL REFERENCES requesters,
-    hit_type_id TEXT NOT NULL REFERENCES hit_types, kind TEXT NOT NULL, question TEXT NOT NULL,
+    hit_type_id TEXT NOT NULL REFERENCES hit_types, kind TEXT NOT NULL, height BIGINT NOT NULL, address TEXT,
     annotation TEXT, created DOUBLE PRECISION NOT NULL, expiration DOUBLE PRECISION NOT NULL,
     max_assignments BIGINT NOT NULL, first_max BIGINT NOT NULL, available BIGINT NOT NULL,
     pending BIGINT NOT NULL DEFAULT 0, submitted BIGINT NOT NULL DEFAULT 0,
     completed BIGINT NOT NULL DEFAULT 0,
     held BIGINT NOT NULL, reviewing BIGINT NOT NULL DEFAULT 0, disposed BIGINT NOT NULL DEFAULT 0,
     told_expired BIGINT NOT NULL DEFAULT 0, told_reviewable BIGINT NOT NULL DEFAULT 0);
+CREATE TABLE questions (hit_id TEXT PRIMARY KEY REFERENCES hits (hit_id), content TEXT NOT NULL);
 CREATE INDEX hits_requester ON hits (requester_id, seq);
 CREATE INDEX hits_open ON hits (hit_type_id, seq) WHERE available > 0 AND disposed = 0;
 CREATE INDEX hits_expiring ON hits (expiration) WHERE told_expired = 0 AND disposed = 0;

@@ -11,7 +11,7 @@ from prefjudge.marketplace.times import iso
 PER_PAGE = 25
 _COLUMNS = (
     "a.seq, a.assignment_id, a.hit_id, a.worker_id, a.status, a.accepted_at, a.deadline, a.submitted_at,"
-    " a.feedback, a.draft, h.hit_type_id, h.kind, h.question, t.title, t.reward, t.duration, r.name"
+    " a.feedback, a.draft, h.hit_type_id, h.kind, h.height, h.address, t.title, t.reward, t.duration, r.name"
 )
 _JOINED = (
     "FROM assignments a JOIN hits h ON h.hit_id = a.hit_id JOIN hit_types t ON t.hit_type_id = h.hit_type_id"

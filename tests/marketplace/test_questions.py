@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.marketplace.answers import visible_time, write_answers
+from prefjudge.marketplace.elements import parse_xml
 from prefjudge.marketplace.question_forms import form_view, read_form, sanitised
-from prefjudge.marketplace.questions import parse_xml, read_question
+from prefjudge.marketplace.questions import read_question
 from prefjudge.marketplace.turk_errors import RequestError
 from tests.marketplace.people import external_question, html_question, question_form, selection
 

@@ -2,7 +2,7 @@
 
 from prefjudge.marketplace import assignments, hits
 from prefjudge.marketplace.market import Record, Turn
-from prefjudge.marketplace.operations.hits import view as hit_view
+from prefjudge.marketplace.operations.hits import show as show_hit
 from prefjudge.marketplace.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.paging import page
 from prefjudge.marketplace.turk_errors import invalid
@@ -47,7 +47,7 @@ def _reject(turn: Turn, requester_id: str, params: Params) -> Result:
 def _get(turn: Turn, requester_id: str, params: Params) -> Result:
     assignment = assignments.find(turn, requester_id, params["AssignmentId"])
     hit = hits.find(turn, requester_id, str(assignment["hit_id"]))
-    return {"Assignment": view(assignment), "HIT": hit_view(hit, turn.now)}
+    return {"Assignment": view(assignment), "HIT": show_hit(turn, hit)}
 
 
 def _list(turn: Turn, requester_id: str, params: Params) -> Result:

@@ -11,8 +11,12 @@ from prefjudge.marketplace.paging import page
 from prefjudge.marketplace.turk_errors import missing
 
 
-def view(hit: Record, now: float) -> Result:
+def show(turn: Turn, hit: Record) -> Result:
     """Show a HIT as the API does."""
+    return _view({**hit, "content": hits.question(turn, str(hit["hit_id"]))}, turn.now)
+
+
+def _view(hit: Record, now: float) -> Result:
     return {
         "HITId": hit["hit_id"],
         "HITTypeId": hit["hit_type_id"],
@@ -20,7 +24,7 @@ def view(hit: Record, now: float) -> Result:
         "CreationTime": hit["created"],
         "Title": hit["title"],
         "Description": hit["description"],
-        "Question": hit["question"],
+        "Question": hit["content"],
         "Keywords": hit["keywords"],
         "HITStatus": hits.status(hit, now),
         "MaxAssignments": hit["max_assignments"],
@@ -43,15 +47,15 @@ def _create_hit_type(turn: Turn, requester_id: str, params: Params) -> Result:
 
 def _create_hit(turn: Turn, requester_id: str, params: Params) -> Result:
     hit_type_id = hit_types.ensure(turn, requester_id, params)
-    return {"HIT": view(hits.create(turn, requester_id, hit_type_id, params), turn.now)}
+    return {"HIT": show(turn, hits.create(turn, requester_id, hit_type_id, params))}
 
 
 def _create_hit_with_hit_type(turn: Turn, requester_id: str, params: Params) -> Result:
-    return {"HIT": view(hits.create(turn, requester_id, params["HITTypeId"], params), turn.now)}
+    return {"HIT": show(turn, hits.create(turn, requester_id, params["HITTypeId"], params))}
 
 
 def _get_hit(turn: Turn, requester_id: str, params: Params) -> Result:
-    return {"HIT": view(hits.find(turn, requester_id, params["HITId"]), turn.now)}
+    return {"HIT": show(turn, hits.find(turn, requester_id, params["HITId"]))}
 
 
 def _extend_hit(turn: Turn, requester_id: str, params: Params) -> Result:
@@ -86,13 +90,13 @@ def _list(turn: Turn, name: str, params: Params, where: str, **named: Any) -> Re
         turn,
         name,
         params,
-        hits.COLUMNS,
-        f"{hits.JOINED} WHERE h.disposed = 0 AND {where}",
+        f"{hits.COLUMNS}, q.content",
+        f"{hits.JOINED} {hits.WITH_QUESTION} WHERE h.disposed = 0 AND {where}",
         seq="h.seq",
         newest_first=True,
         **named,
     )
-    return {**about, "HITs": [view(hit, turn.now) for hit in found]}
+    return {**about, "HITs": [_view(hit, turn.now) for hit in found]}
 
 
 def _list_hits(turn: Turn, requester_id: str, params: Params) -> Result:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prefjudge.marketplace import hits, questions
-from prefjudge.marketplace.market import Record, Turn
+from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page, refused_page, respond
@@ -20,13 +20,12 @@ _AMAZON_SCRIPT = re.compile(
 async def show_frame(front: Front, request: Request) -> Response:
     """Send the page of a HIT to who has a ticket for it."""
     try:
-        hit = await front.desk.run(lambda turn: _ticketed(turn, request), write=False)
-        question = questions.read_question(str(hit["question"]))
+        xml = await front.desk.run(lambda turn: _ticketed(turn, request), write=False)
     except Refusal as refusal:
         return respond(front, request, refused_page(refusal, framed=True))
-    origin = front.origin(request)
+    origin, question = front.origin(request), questions.read_question(xml)
     if question.kind == "form":
-        answer = _form(front, request, hit, origin)
+        answer = _form(front, request, xml, origin)
     else:
         html = _AMAZON_SCRIPT.sub(f"{origin}/externalHIT_v1.js", question.content)
         answer = Response(html, media_type="text/html")
@@ -38,7 +37,7 @@ async def show_frame(front: Front, request: Request) -> Response:
     return answer
 
 
-def _ticketed(turn: Turn, request: Request) -> Record:
+def _ticketed(turn: Turn, request: Request) -> str:
     query, hit_id = request.query_params, request.path_params["hit_id"]
     parts = (hit_id, query.get("assignmentId", ""), query.get("workerId", ""))
     if not turn.market.signed(query.get("ticket", ""), "frame", *parts):
@@ -46,15 +45,15 @@ def _ticketed(turn: Turn, request: Request) -> Record:
     hit = hits.get(turn, hit_id)
     if hit is None or hit["disposed"]:
         raise Refusal("no_hit", "This HIT is gone.", 404)
-    return hit
+    return hits.question(turn, hit_id)
 
 
-def _form(front: Front, request: Request, hit: Record, origin: str) -> Response:
+def _form(front: Front, request: Request, xml: str, origin: str) -> Response:
     from prefjudge.marketplace.question_forms import form_view, read_form
 
     assignment_id = request.query_params["assignmentId"]
     context = {
-        "form": form_view(read_form(questions.parse_xml(str(hit["question"]), "Question"), "Question")),
+        "form": form_view(read_form(questions.parse_xml(xml, "Question"), "Question")),
         "assignment_id": assignment_id,
         "submit_to": origin,
         "preview": assignment_id == "ASSIGNMENT_ID_NOT_AVAILABLE",

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from prefjudge.marketplace import assignments, offers, panels, questions, work
+from prefjudge.marketplace import assignments, offers, panels, work
 from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.sessions import Session
@@ -29,19 +29,18 @@ def frame(
     front: Front, origin: str, hit: dict[str, Any], assignment_id: str, worker_id: str
 ) -> dict[str, Any]:
     """Return the address, height and kind of the frame that shows a HIT."""
-    question = questions.read_question(hit["question"])
     names = {
         "assignmentId": assignment_id,
         "hitId": hit["hit_id"],
         "workerId": worker_id,
         "turkSubmitTo": origin,
     }
-    if question.kind == "external":
-        url = f"{question.content}{'&' if '?' in question.content else '?'}{urlencode(names)}"
+    if hit["kind"] == "external":
+        url = f"{hit['address']}{'&' if '?' in hit['address'] else '?'}{urlencode(names)}"
     else:
         names["ticket"] = front.market.sign("frame", hit["hit_id"], assignment_id, worker_id)
         url = f"{origin}/frames/{hit['hit_id']}?{urlencode(names)}"
-    return {"url": url, "height": question.height, "kind": question.kind}
+    return {"url": url, "height": hit["height"], "kind": hit["kind"]}
 
 
 async def list_groups(front: Front, request: Request, session: Session) -> Page:
