@@ -1,12 +1,15 @@
 """``prefjudge resolve``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy, Out
 from prefjudge.cli.output import notice, print_json, say
+
+if TYPE_CHECKING:
+    from prefjudge.steps.resolve import ResolveResult
 
 
 def resolve(
@@ -17,23 +20,87 @@ def resolve(
     rule: Annotated[
         list[str], typer.Option(help="shallow-pooling, most-wins …; the first one's winners are written.")
     ] = [],  # noqa: B006 - typer reads the default
+    ties: Annotated[
+        str, typer.Option(help="What a tie is worth to each side: ignore, or half a vote.")
+    ] = "ignore",
+    strengths: Annotated[
+        bool, typer.Option("--strengths", help="Count a vote as often as it is strong.")
+    ] = False,
+    sparse_rule: Annotated[
+        str | None, typer.Option(help="Names provisional winners of pools not fully judged: unbeaten.")
+    ] = None,
+    without: Annotated[
+        list[str], typer.Option(help="Leave out this worker, or model. May be repeated.")
+    ] = [],  # noqa: B006
+    confidence: Annotated[
+        bool | None,
+        typer.Option(help="The probability that each is the best; unasked up to 20,000 queries."),
+    ] = None,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Report what rules, ties, workers and runs change.")
+    ] = False,
+    runs: Annotated[list[str], typer.Option(help="Runs whose order the sensitivity report compares.")] = [],  # noqa: B006
+    measure: Annotated[str | None, typer.Option(help="What orders them: RR@10 …")] = None,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Give each query's resolution.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Of the probabilities' samples.")] = None,
+    form: Annotated[str, typer.Option("--format", help="trec, pref, prefs, values or jsonl.")] = "trec",
     out: Out = None,
     json: Json = False,
 ) -> None:
     """Resolve each query's judgments as a tournament into preference qrels."""
+    from prefjudge.cli.output import one_of
+    from prefjudge.core.counting import TieWorth
+    from prefjudge.steps.resolve import Form
     from prefjudge.steps.resolve import resolve as run
 
-    result = run(study, judgments=judgments, rule=rule, out=out)
+    result = run(
+        study,
+        judgments=judgments,
+        rule=rule,
+        ties=one_of(TieWorth, ties, "--ties") or TieWorth.IGNORE,
+        strengths=strengths,
+        sparse_rule=sparse_rule,
+        without=without,
+        confidence=confidence,
+        sensitivity=sensitivity,
+        runs=runs,
+        measure=measure,
+        per_query=per_query,
+        seed=seed,
+        form=one_of(Form, form, "--format") or Form.TREC,
+        out=out,
+    )
     notice(result.notices)
     if json:
         print_json(result)
         return
-    for name, counts in result.rules.items():
-        decided = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-        say(f"{name}: {result.queries:,} queries from {result.judgments:,} judgments: {decided}")
-    for query, docs in list(result.cycles.items())[:10]:
-        say(f"  query {query}: {' > '.join([*docs, docs[0]])}")
-    if result.out:
-        say(f"wrote {result.qrels:,} preference qrels to {result.out}")
+    show(result)
     if study is not None:
         say(f"next: prefjudge score {study}")
+
+
+def show(result: "ResolveResult") -> None:
+    """Print what each rule decided, how sure it is, and what would change it."""
+    from prefjudge.render.resolution_tables import per_query_table, rules_table, sensitivity_table
+    from prefjudge.render.tables import render_terminal
+
+    tables = [rules_table(result.rules)] if len(result.rules) > 1 else []
+    tables += [per_query_table(result.per_query)] if result.per_query else []
+    tables += [sensitivity_table(result.rule, result.sensitivity)] if result.sensitivity else []
+    typer.echo("\n".join(map(render_terminal, tables)), nl=False)
+    decided = ", ".join(f"{count} {status}" for status, count in result.statuses.items() if count)
+    say(f"{result.rule}: {result.queries:,} queries from {result.judgments:,} judgments: {decided}")
+    for query, docs in list(result.cycles.items())[:10]:
+        say(f"  query {query}: {' > '.join([*docs, docs[0]])}")
+    sure = result.confidence
+    if sure is not None and result.qrels:
+        say(
+            f"a winner is the best with a probability of {sure.mean:.2f} on average, {sure.at_80} with "
+            f"0.8 or more; the judgments suggest that {sure.error:.0%} of votes on a random pair are wrong"
+        )
+    if result.out:
+        say(
+            f"wrote {result.qrels:,} preference qrels to {result.out}"
+            if result.form == "trec"
+            else f"wrote {result.out}"
+        )

@@ -6,6 +6,7 @@ whether it is among the winners. Whether enough was judged is not a rule's conce
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,15 @@ from prefjudge.core.tournament import Tournaments
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+
+class TieWorth(StrEnum):
+    """What a tie is worth to each side."""
+
+    IGNORE = "ignore"
+    """Nothing. It counts as a judgment of the pair."""
+    HALF = "half"
+    """Half a vote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,10 @@ goes to the left with probability ``left_when_guessing``, whatever is shown.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from prefjudge.core.counting import Floats, Rule, Standing, Weights, best
+from prefjudge.core.counting import Floats, Rule, Standing, TieWorth, Weights, best
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
 from prefjudge.core.runs import Codes
@@ -82,7 +81,7 @@ def fit_noisy_bradley_terry(
     judgments: Judgments,
     *,
     pools: Pools | None = None,
-    ties: Literal["ignore", "half"] = "half",
+    ties: TieWorth = TieWorth.HALF,
     strengths: bool = False,
     priors: Priors | None = None,
 ) -> NoisyBradleyTerry:
@@ -94,7 +93,7 @@ def fit_noisy_bradley_terry(
         The votes of all queries, with their workers and the sides shown.
     pools : Pools, optional
         The candidates; by default the judged documents.
-    ties : {"ignore", "half"}
+    ties : TieWorth
         Whether a tie says nothing, or is half a vote to each side.
     strengths : bool
         Whether a vote counts as often as it is strong.
@@ -185,8 +184,8 @@ def _pool_rows(pools: Pools | None) -> int:
     return 0 if pools is None else pools.query.size
 
 
-def _votes(block: Tournaments, n_workers: int, ties: str, strengths: bool) -> _Votes:
-    rows = np.arange(block.choice.size) if ties == "half" else np.flatnonzero(block.choice)
+def _votes(block: Tournaments, n_workers: int, ties: TieWorth, strengths: bool) -> _Votes:
+    rows = np.arange(block.choice.size) if ties == TieWorth.HALF else np.flatnonzero(block.choice)
     return _Votes(
         left=block.left[rows],
         right=block.right[rows],
@@ -198,9 +197,7 @@ def _votes(block: Tournaments, n_workers: int, ties: str, strengths: bool) -> _V
     )
 
 
-def noisy_rule(
-    judgments: Judgments, *, pools: Pools | None, ties: Literal["ignore", "half"], strengths: bool
-) -> Rule:
+def noisy_rule(judgments: Judgments, *, pools: Pools | None, ties: TieWorth, strengths: bool) -> Rule:
     """Fit all judgments together, and return the rule that takes the greatest strength in each query."""
     fit = fit_noisy_bradley_terry(judgments, pools=pools, ties=ties, strengths=strengths)
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.counting import Flags, Floats, Standing, Weights, wins
+from prefjudge.core.counting import Flags, Floats, Standing, TieWorth, Weights, wins
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.matrices import reachable, vote_matrices
 from prefjudge.core.pairs import Pairs
@@ -151,7 +151,7 @@ def resolve(
     rule: str = "shallow-pooling",
     pools: Pools | None = None,
     asked: Pairs | None = None,
-    ties: Literal["ignore", "half"] = "ignore",
+    ties: TieWorth = TieWorth.IGNORE,
     strengths: bool = False,
     sparse_rule: str | None = None,
     block_rows: int = BLOCK_ROWS,
@@ -183,7 +183,7 @@ def resolve_all(
     rules: Sequence[str],
     pools: Pools | None = None,
     asked: Pairs | None = None,
-    ties: Literal["ignore", "half"] = "ignore",
+    ties: TieWorth = TieWorth.IGNORE,
     strengths: bool = False,
     sparse_rule: str | None = None,
     block_rows: int = BLOCK_ROWS,
@@ -202,7 +202,7 @@ def resolve_all(
     asked : Pairs, optional
         The pairs that were to be judged; by default all pairs of the candidates. A query with one of them
         unjudged is sparse.
-    ties : {"ignore", "half"}
+    ties : TieWorth
         Whether a tie is worth nothing, or half a vote, to each side. It counts as a judgment of the pair.
     strengths : bool
         Whether a vote counts as often as it is strong.
@@ -224,7 +224,7 @@ def resolve_all(
     """
     names = dict.fromkeys((*rules, *((sparse_rule,) if sparse_rule else ())))
     found = {name: find_rule(name, judgments, pools=pools, ties=ties, strengths=strengths) for name in names}
-    weights = Weights(ties=0.5 if ties == "half" else 0.0, strengths=strengths)
+    weights = Weights(ties=0.5 if ties == TieWorth.HALF else 0.0, strengths=strengths)
     parts: dict[str, list[_Part]] = {rule: [] for rule in rules}
     for block in tournaments(judgments, pools=pools, asked=asked, block_rows=block_rows):
         won, comparisons = wins(block, weights), block.comparisons()

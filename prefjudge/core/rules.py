@@ -1,9 +1,7 @@
 """Rules: every way to resolve a tournament, by its name."""
 
-from typing import Literal
-
 from prefjudge.core.bradley_terry import bradley_terry
-from prefjudge.core.counting import Rule, most_wins, shallow_pooling
+from prefjudge.core.counting import Rule, TieWorth, most_wins, shallow_pooling
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.kemeny import kemeny
 from prefjudge.core.majority import copeland, on_matrices, schulze, shallow_pooling_pairs, smith, unbeaten
@@ -31,7 +29,7 @@ def find_rule(
     judgments: Judgments,
     *,
     pools: Pools | None = None,
-    ties: Literal["ignore", "half"] = "ignore",
+    ties: TieWorth = TieWorth.IGNORE,
     strengths: bool = False,
 ) -> Rule:
     """Return the rule of that name.

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.counting import TieWorth
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
 from prefjudge.core.preferences import Resolutions, resolve, resolve_all, to_qrels
@@ -70,7 +70,7 @@ def assess_sensitivity(
     rule: str = "shallow-pooling",
     rules: Sequence[str] = (),
     pools: Pools | None = None,
-    ties: Literal["ignore", "half"] = "ignore",
+    ties: TieWorth = TieWorth.IGNORE,
     strengths: bool = False,
     compare_runs: CompareRuns | None = None,
 ) -> tuple[Variation, ...]:
@@ -86,7 +86,7 @@ def assess_sensitivity(
         The other rules.
     pools : Pools, optional
         The candidates, and which runs brought them.
-    ties : {"ignore", "half"}
+    ties : TieWorth
         What a tie is worth.
     strengths : bool
         Whether a vote counts as often as it is strong.

@@ -1,19 +1,42 @@
-"""Resolves judgments into preference qrels."""
+"""Resolves judgments into preference qrels, and says how sure they are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.errors import InputError, StudyError
+from prefjudge.core.counting import TieWorth
+from prefjudge.errors import InputError
+from prefjudge.steps.votes import Votes, gather_votes, votes_generator
 
 if TYPE_CHECKING:
+    from prefjudge.core.confidence import Confidence
     from prefjudge.core.judgments import Judgments
-    from prefjudge.core.pools import Pools
     from prefjudge.core.preferences import Resolutions
+    from prefjudge.core.qrels import Qrels
+    from prefjudge.core.sensitivity import Variation
+    from prefjudge.core.sureness import ResolvedQuery, Sureness
 
 PREFERENCE_NAME = "preference"
 QRELS_FILE = "preference.qrels"
+_SURE_QUERIES = 20_000
+"""Up to so many queries, the probabilities are computed without being asked for."""
+
+
+class Form(StrEnum):
+    """What the file holds."""
+
+    TREC = "trec"
+    """Preference qrels: ``query 0 doc 1`` for each winner."""
+    PREF = "pref"
+    """The judgments resolved: ``query doc_1 doc_2 preferred``."""
+    PREFS = "prefs"
+    """The same for trec_eval: ``query group subgroup doc level``, two lines a judgment."""
+    VALUES = "values"
+    """Every candidate with its score under the rule: ``query Q0 doc value``."""
+    JSONL = "jsonl"
+    """Everything, one query a line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +50,10 @@ class ResolveResult:
     statuses: dict[str, int]
     rules: dict[str, dict[str, int]]
     cycles: dict[str, tuple[str, ...]]
+    confidence: "Sureness | None"
+    sensitivity: tuple["Variation", ...]
+    per_query: tuple["ResolvedQuery", ...]
+    form: str
     out: str | None
     notices: tuple[str, ...]
 
@@ -36,6 +63,17 @@ def resolve(
     *,
     judgments: Path | None = None,
     rule: Sequence[str] = (),
+    ties: TieWorth = TieWorth.IGNORE,
+    strengths: bool = False,
+    sparse_rule: str | None = None,
+    without: Sequence[str] = (),
+    confidence: bool | None = None,
+    sensitivity: bool = False,
+    runs: Sequence[str | Path] = (),
+    measure: str | None = None,
+    per_query: bool = False,
+    seed: int | None = None,
+    form: Form = Form.TREC,
     out: Path | None = None,
 ) -> ResolveResult:
     """Resolve each query's judgments as a tournament, and write the winners as preference qrels.
@@ -48,8 +86,31 @@ def resolve(
         A file of judgments instead: query, document, document, the preferred of the two.
     rule : sequence of str
         The rules to apply; the first one's winners are written. ``shallow-pooling`` by default.
+    ties : TieWorth
+        Whether a tie is worth nothing, or half a vote, to each side.
+    strengths : bool
+        Count a vote as often as it is strong.
+    sparse_rule : str, optional
+        Name provisional winners of queries that are not fully judged, by this rule (``unbeaten``).
+    without : sequence of str
+        Leave out the judgments of these workers, for instance of models.
+    confidence : bool, optional
+        Compute the probability that each candidate is the best; by default up to 20,000 queries.
+    sensitivity : bool
+        Resolve again by the other rules given (by all, where one is given), with ties broken, and without
+        each worker and each run, and report what changes.
+    runs : sequence of paths or patterns
+        Runs whose order is compared in the sensitivity report; those of the study by default.
+    measure : str, optional
+        What orders them; RR@10 by default.
+    per_query : bool
+        Return the resolution of each query.
+    seed : int, optional
+        Of the probabilities' samples.
+    form : Form
+        What to write: the qrels, or one of the other formats.
     out : Path, optional
-        Where to write the qrels; ``preference.qrels`` in the study by default.
+        Where to write it; ``preference.qrels`` in the study by default.
 
     Raises
     ------
@@ -58,58 +119,111 @@ def resolve(
     StudyError
         The study has no judgments.
     """
+    from prefjudge.core.cycles import name_cycles
     from prefjudge.core.preferences import resolve_all, to_qrels
-    from prefjudge.core.rules import RULES
-    from prefjudge.formats.judgments import read_judgments
-    from prefjudge.formats.problems import Notice
-    from prefjudge.formats.qrels import write_qrels
+    from prefjudge.core.sureness import assess_sureness, resolved_queries
 
-    if (study is None) == (judgments is None):
-        raise InputError(
-            "resolve takes either a study or a file of judgments",
-            "For instance: prefjudge resolve STUDY, or: prefjudge resolve --judgments FILE",
-        )
-    unknown = [name for name in rule if name not in RULES]
-    if unknown:
-        raise InputError(f"there is no rule {unknown[0]!r}", f"The rules are: {', '.join(RULES)}.")
-    notices: list[Notice] = []
-    if judgments is not None:
-        log, pools, default = read_judgments(judgments, notices=notices), None, "shallow-pooling"
-    else:
-        assert study is not None
-        log, pools, default = _of_study(study)
-        out = out or study / QRELS_FILE
-    found = resolve_all(log, rules=tuple(rule) or (default,), pools=pools)
-    first = next(iter(found.values()))
+    _check_rules(rule, sparse_rule)
+    votes = gather_votes(study, judgments, without, verb="resolve")
+    names = tuple(dict.fromkeys(rule or (votes.rule,)))
+    if study is not None and out is None and form is Form.TREC:
+        out = study / QRELS_FILE
+    found = resolve_all(
+        votes.log, rules=names, pools=votes.pools, ties=ties, strengths=strengths, sparse_rule=sparse_rule
+    )
+    first = found[names[0]]
     qrels = to_qrels(first, PREFERENCE_NAME)
+    wanted = len(first) <= _SURE_QUERIES if confidence is None else confidence
+    chances = _confidence(votes, strengths, seed) if wanted and len(votes.log) else None
     if out is not None:
-        write_qrels(out, qrels)
+        _write(out, form, qrels, votes.log, list(found.values()), chances)
     return ResolveResult(
         rule=first.rule,
-        queries=len(first.queries),
-        judgments=len(log),
+        queries=len(first),
+        judgments=len(votes.log),
         qrels=int(qrels.query.size),
         statuses=first.counts(),
         rules={name: resolutions.counts() for name, resolutions in found.items()},
-        cycles=_cycles(first),
+        cycles=name_cycles(votes.log, first),
+        confidence=assess_sureness(first, chances) if chances else None,
+        sensitivity=_sensitivity(votes, names, ties, strengths, runs, measure) if sensitivity else (),
+        per_query=resolved_queries(first, chances) if per_query else (),
+        form=form.value,
         out=str(out) if out else None,
-        notices=tuple(str(notice) for notice in notices),
+        notices=tuple(map(str, votes.notices)),
     )
 
 
-def _of_study(study: Path) -> tuple["Judgments", "Pools", str]:
-    from prefjudge.study.assignments import load_judgments
-    from prefjudge.study.pooling import load_pools
-    from prefjudge.study.study import Study
+def _check_rules(rules: Sequence[str], sparse_rule: str | None) -> None:
+    from prefjudge.core.rules import RULES
 
-    opened = Study(study)
-    with opened.transaction(write=False) as db:
-        log, pools = load_judgments(db), load_pools(db)
-    if not len(log):
-        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {study}")
-    return log, pools, opened.config.rule
+    for name in (*rules, *((sparse_rule,) if sparse_rule else ())):
+        if name not in RULES:
+            raise InputError(f"there is no rule {name!r}", f"The rules are: {', '.join(RULES)}.")
 
 
-def _cycles(resolutions: "Resolutions") -> dict[str, tuple[str, ...]]:
-    """Return the passages that are preferred to each other in a circle, by query."""
-    return {resolution.query_id: resolution.cycle for resolution in resolutions if resolution.cycle}
+def _confidence(votes: Votes, strengths: bool, seed: int | None) -> "Confidence":
+    from prefjudge.core.confidence import assess_confidence
+
+    rng = votes_generator(votes.study, seed, verb="resolve")
+    return assess_confidence(votes.log, rng=rng, pools=votes.pools, strengths=strengths)
+
+
+def _sensitivity(
+    votes: Votes,
+    rules: tuple[str, ...],
+    ties: TieWorth,
+    strengths: bool,
+    runs: Sequence[str | Path],
+    measure: str | None,
+) -> tuple["Variation", ...]:
+    from prefjudge.core.rules import RULES
+    from prefjudge.core.sensitivity import assess_sensitivity
+    from prefjudge.steps.run_order import run_comparison
+
+    return assess_sensitivity(
+        votes.log,
+        rule=rules[0],
+        rules=rules[1:] or RULES,
+        pools=votes.pools,
+        ties=ties,
+        strengths=strengths,
+        compare_runs=run_comparison(votes, runs, measure),
+    )
+
+
+def _write(
+    out: Path,
+    form: Form,
+    qrels: "Qrels",
+    log: "Judgments",
+    found: Sequence["Resolutions"],
+    chances: "Confidence | None",
+) -> None:
+    from prefjudge.formats.judgments import write_judgments
+    from prefjudge.formats.pools import write_pref_qrels, write_prefs
+    from prefjudge.formats.qrels import write_qrels
+    from prefjudge.formats.resolutions import write_resolutions
+
+    first = found[0]
+    if form is Form.TREC:
+        write_qrels(out, qrels)
+    elif form is Form.PREF:
+        write_judgments(out, _nameless(log))
+    elif form is Form.PREFS:
+        write_prefs(out, log)
+    elif form is Form.VALUES:
+        columns = (first.query.tolist(), first.doc.tolist(), first.score.tolist())
+        rows = [(first.queries[q], first.docs[d], value) for q, d, value in zip(*columns, strict=True)]
+        write_pref_qrels(out, rows)
+    else:
+        write_resolutions(out, found, chances)
+
+
+def _nameless(log: "Judgments") -> "Judgments":
+    """Return the judgments without their workers: four columns."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    return replace(log, workers=(), worker=np.full(len(log), -1, dtype=np.int32))

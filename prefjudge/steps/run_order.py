@@ -1,0 +1,47 @@
+"""Compares the order of runs under two sets of preference qrels."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.steps.votes import Votes
+
+if TYPE_CHECKING:
+    from prefjudge.core.qrels import Qrels
+    from prefjudge.core.sensitivity import CompareRuns
+
+
+def run_comparison(votes: Votes, runs: Sequence[str | Path], measure: str | None) -> "CompareRuns | None":
+    """Return how to compare the order of the runs under two preference qrels; None without runs."""
+    from prefjudge.core.runs import Order
+    from prefjudge.engines.files import judged
+    from prefjudge.evaluation.compared import compared_pairs, relabel
+    from prefjudge.evaluation.correlation import kendall_tau
+    from prefjudge.evaluation.leave_one_out import pooled_documents
+    from prefjudge.evaluation.measures import Measure, score_matrix
+    from prefjudge.steps.pool import expand
+    from prefjudge.study.pooling import load_inputs
+    from prefjudge.study.study import Study
+
+    order, paths = Order.SCORE, expand(runs) if runs else ()
+    if not paths and votes.study is not None:
+        opened = Study(votes.study)
+        order = opened.config.pool.order
+        measure = measure or opened.config.measures[0]
+        with opened.transaction(write=False) as db:
+            paths = tuple(Path(found.path) for found in load_inputs(db) if found.kind == "run")
+    if not paths:
+        return None
+    parsed = Measure.parse(measure or "RR@10")
+    documents = pooled_documents(votes.pools) if votes.pools else compared_pairs(votes.log).documents
+    ranks = judged(paths, documents, order=order, notices=votes.notices)
+
+    def compare(before: "Qrels", after: "Qrels") -> float:
+        scores = [
+            score_matrix(relabel(ranks, documents, qrels), qrels, parsed).values.mean(axis=0)
+            for qrels in (before, after)
+            if qrels.queries
+        ]
+        return float(kendall_tau(*scores)) if len(scores) == 2 else float("nan")
+
+    return compare

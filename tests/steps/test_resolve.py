@@ -1,0 +1,109 @@
+"""Resolve on files: the formats, the rules, the probabilities and the sensitivity report."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prefjudge.core.counting import TieWorth
+from prefjudge.errors import InputError
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.steps.resolve import Form, resolve
+
+LINES = """\
+q1 a b a w1
+q1 a c a w1
+q1 b c b w2
+q2 a b a w1
+q2 b c b w2
+q2 c a c model
+q3 a b tie w2
+q4 a b a w1
+q4 b c b w2
+"""
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    path = tmp_path / "judgments.txt"
+    path.write_text(LINES)
+    return path
+
+
+def test_statuses_cycles_and_probabilities(votes: Path) -> None:
+    result = resolve(judgments=votes, rule=["shallow-pooling", "smith"], per_query=True)
+    assert result.statuses == {"single": 1, "tie": 1, "cycle": 1, "sparse": 1}
+    assert set(result.rules) == {"shallow-pooling", "smith"}
+    assert result.cycles == {"q2": ("a", "b", "c")}
+    by_id = {one.query_id: one for one in result.per_query}
+    assert by_id["q4"].winners == ()
+    assert by_id["q4"].missing == 1
+    assert max(by_id["q1"].p_best, key=by_id["q1"].p_best.__getitem__) == "a"
+    assert all(abs(sum(one.p_best.values()) - 1) < 0.001 for one in result.per_query)
+    assert result.confidence is not None
+    assert result == resolve(judgments=votes, rule=["shallow-pooling", "smith"], per_query=True)
+    assert resolve(judgments=votes, confidence=False).confidence is None
+
+
+@pytest.mark.parametrize(
+    ("form", "lines"), [("trec", 6), ("pref", 9), ("prefs", 18), ("values", 11), ("jsonl", 4)]
+)
+def test_every_format_holds_what_it_says(votes: Path, tmp_path: Path, form: str, lines: int) -> None:
+    out = tmp_path / "out"
+    resolve(judgments=votes, rule=["shallow-pooling", "most-wins"], form=Form(form), out=out)
+    written = out.read_text().splitlines()
+    assert len(written) == lines
+    if form == "trec":
+        assert set(read_qrels(out).queries) == {"q1", "q2", "q3"}
+    elif form == "pref":
+        assert {len(line.split()) for line in written} == {4}
+        assert len(read_judgments(out)) == 9
+    elif form == "jsonl":
+        first = json.loads(written[0])
+        assert (first["query_id"], first["status"], first["winners"]) == ("q1", "single", ["a"])
+        assert {"doc_id", "wins", "comparisons", "p_best"} <= set(first["candidates"][0])
+        assert first["rules"] == {"most-wins": {"status": "single", "winners": ["a"]}}
+
+
+def test_a_sparse_query_is_named_only_by_a_rule_made_for_it(votes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "q.qrels"
+    result = resolve(judgments=votes, sparse_rule="unbeaten", out=out)
+    assert result.statuses["sparse"] == 1
+    assert "q4 0 a 1" in out.read_text().replace("Q0", "0")
+
+
+def test_a_model_may_be_left_out(votes: Path) -> None:
+    result = resolve(judgments=votes, without=["model"])
+    assert result.judgments == 8
+    assert result.statuses["sparse"] == 2
+
+
+def test_sensitivity_covers_rules_ties_and_workers(votes: Path) -> None:
+    result = resolve(judgments=votes, sensitivity=True, ties=TieWorth.HALF)
+    changes = {(one.kind.value, one.name) for one in result.sensitivity}
+    assert {("rule", "bradley-terry"), ("ties", "first doc_id"), ("worker", "model")} <= changes
+
+
+def test_sensitivity_compares_the_order_of_runs(votes: Path, tmp_path: Path) -> None:
+    for run, docs in {"one": "abc", "two": "bca"}.items():
+        lines = [f"q{q} Q0 {doc} {k} {9 - k} {run}" for q in (1, 2, 3) for k, doc in enumerate(docs, 1)]
+        (tmp_path / f"{run}.run").write_text("\n".join(lines) + "\n")
+    result = resolve(judgments=votes, sensitivity=True, runs=[str(tmp_path / "*.run")])
+    assert 1.0 in {one.correlation for one in result.sensitivity}
+    assert not {
+        one.correlation for one in result.sensitivity if not (one.changed or one.lost or one.gained)
+    } - {1.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rule": ["best"]}, "there is no rule 'best'"),
+        ({"sparse_rule": "worst"}, "there is no rule 'worst'"),
+        ({"without": ["nobody"]}, "no judgment is by worker 'nobody'"),
+    ],
+)
+def test_mistakes_are_named(votes: Path, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        resolve(judgments=votes, **options)  # type: ignore[arg-type]
