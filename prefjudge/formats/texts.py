@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from os import fspath
 from pathlib import Path
 
 from prefjudge.errors import InputError
+from prefjudge.formats.lookup import NotSorted, sorted_file
 from prefjudge.formats.problems import Notice, Problems, Stop, decode, encode
 from prefjudge.formats.records import Record, is_json, parse_json, parse_tabs, readable
 from prefjudge.formats.sources import Block, blocks
+
+_PLACED = re.compile(rb"(\w+_\d+)_(\d+)")
 
 
 def read_texts(
@@ -18,7 +22,8 @@ def read_texts(
     """Return the texts of documents by doc_id, in the order asked for; those that are not there are left out.
 
     A collection has a line per document: ``id<tab>text``, ``id<tab>title<tab>text``,
-    ``id<tab>address<tab>title<tab>body``, or a JSON object. A folder is read file by file.
+    ``id<tab>address<tab>title<tab>body``, or a JSON object. A plain file whose ids ascend is not read but
+    searched. A folder is read file by file; MS MARCO v2's ids say where in which file they are.
 
     Raises
     ------
@@ -27,11 +32,58 @@ def read_texts(
     """
     wanted = dict.fromkeys(map(encode, doc_ids))
     found: dict[bytes, str] = {}
-    files = sorted(file for file in Path(path).iterdir() if file.is_file()) if Path(path).is_dir() else [path]
+    folder = Path(path)
+    files = [fspath(path)]
+    if folder.is_dir():
+        _read_by_offset(folder, wanted, found, notices)
+        files = [fspath(file) for file in sorted(folder.iterdir()) if file.is_file()]
+    searched = []
     for file in files:
         if len(found) < len(wanted):
-            _scan(fspath(file), wanted, found, notices)
+            if _search(file, wanted, found, notices):
+                searched.append(file)
+            else:
+                _scan(file, wanted, found, notices)
+    for file in searched:
+        if len(found) < len(wanted):  # a file may ascend at the samples and not between them
+            _scan(file, wanted, found, notices)
     return {decode(name): found[name] for name in wanted if name in found}
+
+
+def _search(
+    path: str, wanted: dict[bytes, None], found: dict[bytes, str], notices: list[Notice] | None
+) -> bool:
+    """Look up what one file has; False where it is not sorted."""
+    missing = [name for name in wanted if name not in found]
+    try:
+        with sorted_file(path) as file:
+            lines = {name: file.find(name) for name in missing}
+    except NotSorted:
+        return False
+    problems = Problems(path, "collection")
+    for name, line in lines.items():
+        if line is not None and (record := parse_tabs(line, 1, problems)):
+            where = f"{path}, document {decode(name)}"
+            found[name] = readable(record.text.strip(), where, notices)
+    problems.check()
+    return True
+
+
+def _read_by_offset(
+    folder: Path, wanted: dict[bytes, None], found: dict[bytes, str], notices: list[Notice] | None
+) -> None:
+    """Read documents whose ids say where they are: MS MARCO v2's ``file_offset``, in unpacked files."""
+    for name in wanted:
+        parts = _PLACED.fullmatch(name)
+        path = folder / decode(parts[1]) if parts else None
+        if parts is None or path is None or not path.is_file():
+            continue
+        with path.open("rb") as file:
+            file.seek(int(parts[2]))
+            line = file.readline()
+        record = parse_json(line, 1, Problems(fspath(path), "collection")) if line else None
+        if record is not None and record.name == name:
+            found[name] = readable(record.text.strip(), fspath(path), notices)
 
 
 def _scan(
