@@ -18,15 +18,18 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from prefjudge.steps.agreement import agreement as agreement
     from prefjudge.steps.audit import audit as audit
+    from prefjudge.steps.check import check as check
     from prefjudge.steps.collect import collect as collect
     from prefjudge.steps.compare import compare as compare
     from prefjudge.steps.gold import gold as gold
     from prefjudge.steps.init import init as init
     from prefjudge.steps.pay import pay as pay
+    from prefjudge.steps.plan import plan as plan
     from prefjudge.steps.pool import pool as pool
     from prefjudge.steps.publish import publish as publish
     from prefjudge.steps.reject import reject as reject
     from prefjudge.steps.resolve import resolve as resolve
+    from prefjudge.steps.run import run as run
     from prefjudge.steps.score import score as score
     from prefjudge.steps.serve import serve as serve
     from prefjudge.steps.stability import stability as stability
@@ -38,15 +41,18 @@ if TYPE_CHECKING:
 _VERBS = (
     "agreement",
     "audit",
+    "check",
     "collect",
     "compare",
     "gold",
     "init",
     "pay",
+    "plan",
     "pool",
     "publish",
     "reject",
     "resolve",
+    "run",
     "score",
     "serve",
     "stability",

@@ -1,0 +1,180 @@
+"""Checks run, qrels and judgments files before anybody scores them, and collections against their lists."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+
+if TYPE_CHECKING:
+    from prefjudge.core.qrels import Qrels
+    from prefjudge.engines.health import RunHealth
+    from prefjudge.formats.manifest import FoundFile
+
+Kind = Literal["run", "qrels", "judgments"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileCheck:
+    """One file: errors make it unusable, warnings say what in it may surprise.
+
+    ``health`` is there for a readable run, ``counts`` for readable qrels and judgments.
+    """
+
+    path: str
+    kind: Kind
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    health: "RunHealth | None"
+    counts: dict[str, int]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the file can be used."""
+        return not self.errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """All files, the groups of runs that rank alike, and the files of a manifest."""
+
+    files: tuple[FileCheck, ...]
+    identical: tuple[tuple[str, ...], ...]
+    manifest: tuple["FoundFile", ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every file can be used and none differs from its manifest."""
+        return all(file.ok for file in self.files) and all(found.status != "wrong" for found in self.manifest)
+
+
+def check(
+    files: Sequence[str | Path],
+    *,
+    kind: str = "auto",
+    qrels: Path | None = None,
+    queries: Path | None = None,
+    cutoff: int = 10,
+    order: Order | None = None,
+    manifest: str | None = None,
+) -> CheckResult:
+    """Check files line by line, and say what in them may surprise.
+
+    Parameters
+    ----------
+    files : sequence of paths or patterns
+        Run, qrels or judgments files; with ``manifest``, one folder.
+    kind : {'auto', 'run', 'qrels', 'judgments'}
+        What the files are; ``auto`` takes four columns for qrels and everything else for a run.
+    qrels : Path, optional
+        Judged documents: adds judged@cutoff and the queries that a run should have.
+    queries : Path, optional
+        The queries that a run should have.
+    cutoff : int
+        The depth at which ties and judged documents matter.
+    order : Order, optional
+        What ranks a document higher.
+    manifest : str, optional
+        The list of files that the folder should hold: ``trec-dl-2020``, or a TOML file.
+
+    Raises
+    ------
+    InputError
+        No file is named, or the qrels, queries or manifest cannot be read. A bad file is a result, no error.
+    """
+    from prefjudge.engines.health import identical_runs
+    from prefjudge.formats.qrels import read_qrels
+    from prefjudge.formats.queries import read_queries
+    from prefjudge.steps.pool import expand
+
+    if not files:
+        raise InputError("check needs a file", "For instance: prefjudge check run.gz --qrels FILE")
+    if manifest is not None:
+        return CheckResult(files=(), identical=(), manifest=_against(manifest, files))
+    judged = read_qrels(qrels, fractions=True) if qrels else None
+    expected = tuple(read_queries(queries)) if queries else None
+    checked = [
+        _check_file(path, _kind(path, kind), judged, expected, cutoff, order or Order.SCORE)
+        for path in expand(files)
+    ]
+    runs = [file.health for file in checked if file.health]
+    return CheckResult(files=tuple(checked), identical=tuple(identical_runs(runs)), manifest=())
+
+
+def _against(manifest: str, files: Sequence[str | Path]) -> tuple["FoundFile", ...]:
+    from prefjudge.formats.manifest import find_listed, read_manifest
+
+    listed = read_manifest(manifest)
+    if len(files) != 1 or not Path(files[0]).is_dir():
+        raise InputError(
+            "a manifest is checked against one folder", f"For instance: --manifest {manifest} DIR"
+        )
+    return tuple(find_listed(Path(files[0]), one) for one in listed)
+
+
+def _kind(path: Path, asked: str) -> Kind:
+    kinds: dict[str, Kind] = {"run": "run", "qrels": "qrels", "judgments": "judgments"}
+    if asked in kinds:
+        return kinds[asked]
+    if asked != "auto":
+        raise InputError(f"there is no kind of file {asked!r}", "Choose auto, run, qrels or judgments.")
+    return "qrels" if _columns(path) == 4 else "run"
+
+
+def _columns(path: Path) -> int:
+    """Return the columns of the first line that is neither blank nor a comment; 0 where there is none."""
+    from prefjudge.formats.sources import pieces
+
+    if str(path) == "-":
+        return 0  # reading ahead would swallow it
+    try:
+        for piece in pieces(path):
+            for line in piece.lstrip(b"\xef\xbb\xbf").split(b"\n"):
+                if line.strip() and not line.startswith(b"#"):
+                    return len(line.split())
+    except InputError:
+        return 0  # the reader will say what is wrong
+    return 0
+
+
+def _check_file(
+    path: Path, kind: Kind, qrels: "Qrels | None", queries: tuple[str, ...] | None, cutoff: int, order: Order
+) -> FileCheck:
+    from prefjudge.engines.health import health
+    from prefjudge.formats.judgments import read_judgments
+    from prefjudge.formats.problems import Notice
+    from prefjudge.formats.qrels import read_qrels
+    from prefjudge.steps.surprises import qrels_surprises, run_surprises
+
+    notices: list[Notice] = []
+    found, counts, warnings = None, {}, []
+    try:
+        if kind == "run":
+            found = health(path, qrels, queries, cutoff, order=order)
+            notices += found.notices
+            warnings = run_surprises(found)
+        elif kind == "qrels":
+            labels = read_qrels(path, fractions=True, notices=notices)
+            counts = {
+                "queries": len(labels.queries),
+                "documents": len(labels.docs),
+                "labels": int(labels.grade.size),
+                "relevant": int((labels.grade >= 1).sum()),
+            }
+            warnings = qrels_surprises(labels)
+        else:
+            votes = read_judgments(path, notices=notices)
+            counts = {"judgments": len(votes), "queries": len(votes.queries), "workers": len(votes.workers)}
+    except InputError as error:
+        return FileCheck(
+            path=str(path),
+            kind=kind,
+            errors=error.problems or (error.message,),
+            warnings=(),
+            health=None,
+            counts={},
+        )
+    said = tuple(dict.fromkeys([*map(str, notices), *(f"{path}: {text}" for text in warnings)]))
+    return FileCheck(path=str(path), kind=kind, errors=(), warnings=said, health=found, counts=counts)

@@ -1,0 +1,142 @@
+"""Checks of files: what is an error, what is a surprise, and what a manifest finds."""
+
+import gzip
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import InputError
+from prefjudge.formats.manifest import ListedFile, find_listed, read_manifest
+from prefjudge.render.annotations import annotation
+from prefjudge.steps.check import check
+from tests.steps.conftest import COLLECTION
+
+RUNS = str(COLLECTION / "runs" / "*.txt")
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def test_sound_files_are_told_apart_and_have_no_errors() -> None:
+    result = check([RUNS, COLLECTION / "qrels.txt"], qrels=COLLECTION / "qrels.txt")
+    assert result.ok
+    assert [file.kind for file in result.files] == ["run"] * 6 + ["qrels"]
+    assert all(file.health and not file.health.missing for file in result.files[:6])
+    assert result.files[6].counts["queries"] == 15
+
+
+def test_a_bad_file_is_a_result_with_every_problem(tmp_path: Path) -> None:
+    bad = write(tmp_path / "bad.txt", "q1 Q0 d1 1 0.5 r", "q1 Q0 d2 2 abc r", "q1 Q0 d3 3 x,y r")
+    result = check([bad])
+    assert not result.ok
+    (file,) = result.files
+    assert len(file.errors) == 2
+    assert all(text.startswith(f"{bad}:{line}:") for text, line in zip(file.errors, (2, 3), strict=True))
+
+
+def test_surprises_are_said_in_sentences(tmp_path: Path) -> None:
+    run = write(
+        tmp_path / "odd.txt",
+        "q1 Q0 d1 0 -1.5 odd",
+        "q1 Q0 d2 1 -1.5 odd",
+        "q1 Q0 d3 2 -0.5 odd",
+        "q3 Q0 d1 1 1.0 odd",
+        "q3 Q0 d2 2 1.0 odd",
+    )
+    queries = write(tmp_path / "queries.tsv", "q1\tone", "q2\ttwo")
+    (file,) = check([run], queries=queries, cutoff=1).files
+    said = "\n".join(file.warnings)
+    for words in (
+        "1 query (q2) of those expected is missing",
+        "1 query (q3) is beyond those expected",
+        "1 query has a tie at the first place",
+        "ranks that contradict the scores",
+        "numbered from 0",
+        "3 scores are negative",
+        "queries hold 2 to 3 documents",
+    ):
+        assert words in said, said
+    assert file.ok
+
+
+def test_qrels_and_judgments_have_surprises_too(tmp_path: Path) -> None:
+    qrels = write(tmp_path / "qrels.txt", "q1 0 d1 0", "q2 0 d1 0.5", "q3 0 d2 1", "q3 0 d1 -1")
+    (file,) = check([qrels]).files
+    said = "\n".join(file.warnings)
+    assert "2 queries (q1, q2) have no relevant document" in said
+    assert "1 grades are negative" in said
+    assert "fractions" in said
+    votes = write(tmp_path / "votes.txt", "q1 d1 d2 d1", "q1 d1 d2 d3")
+    assert not check([votes], kind="judgments").ok
+
+
+def test_runs_that_rank_alike_are_named(tmp_path: Path) -> None:
+    for name, scores in {"a": (9, 8), "b": (0.2, 0.1), "c": (1, 2)}.items():
+        write(tmp_path / f"{name}.txt", f"q1 Q0 d1 1 {scores[0]} {name}", f"q1 Q0 d2 2 {scores[1]} {name}")
+    result = check([str(tmp_path / "*.txt")])
+    assert [[Path(path).stem for path in group] for group in result.identical] == [["a", "b"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"files": []}, "check needs a file"),
+        ({"files": [RUNS], "kind": "notes"}, "no kind of file 'notes'"),
+        ({"files": [RUNS], "manifest": "trec-dl-2020"}, "against one folder"),
+        ({"files": [str(COLLECTION)], "manifest": "trec-dl-1999"}, "trec-dl-2020"),
+    ],
+)
+def test_what_is_missing_is_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        check(**options)  # type: ignore[arg-type]
+    assert message in str(error.value)
+
+
+CONTENT = b"one\ntwo\nthree"
+MD5 = hashlib.md5(CONTENT).hexdigest()
+
+
+def listed(name: str, **facts: object) -> ListedFile:
+    return ListedFile(**{"name": name, "size": len(CONTENT), "md5": MD5, "records": 3, "record": "", **facts})  # type: ignore[arg-type]
+
+
+def test_a_listed_file_is_compared_by_size_digest_and_records(tmp_path: Path) -> None:
+    (tmp_path / "good").write_bytes(CONTENT)
+    assert find_listed(tmp_path, listed("good")).status == "ok"
+    assert find_listed(tmp_path, listed("good", size=4096)).status == "ok"  # listed in whole blocks
+    assert find_listed(tmp_path, listed("other")).status == "absent"
+    wrong = find_listed(tmp_path, listed("good", size=8192, md5="0" * 32, records=4))
+    assert wrong.status == "wrong"
+    assert len(wrong.problems) == 3
+    assert find_listed(tmp_path, listed("good", record="two", records=1)).status == "ok"
+
+
+def test_a_listed_file_is_known_packed_and_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(CONTENT))
+    found = find_listed(tmp_path, listed("packed"))
+    assert (found.status, found.md5, found.records) == ("ok", MD5, 3)
+    (tmp_path / "plain").write_bytes(CONTENT)
+    assert find_listed(tmp_path, listed("plain.gz", md5="of the packed file", size=1)).status == "ok"
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(CONTENT * 1000)[:-9])
+    assert find_listed(tmp_path, listed("cut.gz")).status == "wrong"
+
+
+def test_the_shipped_manifest_knows_a_real_file(data_dir: Path, tmp_path: Path) -> None:
+    assert len(read_manifest("trec-dl-2020")) == 29
+    packed = (data_dir / "msmarco" / "qrels.dl19-passage.txt.gz").read_bytes()
+    (tmp_path / "2019qrels-pass.txt").write_bytes(gzip.decompress(packed))
+    result = check([tmp_path], manifest="trec-dl-2020")
+    assert result.ok
+    assert [found.name for found in result.manifest if found.status == "ok"] == ["2019qrels-pass.txt"]
+    (tmp_path / "2019qrels-pass.txt").write_bytes(gzip.decompress(packed)[:-20])
+    assert not check([tmp_path], manifest="trec-dl-2020").ok
+
+
+def test_annotations_stand_beside_the_line() -> None:
+    assert annotation("error", "runs/a.txt", "runs/a.txt:3:7: not a score: 'x%'") == (
+        "::error file=runs/a.txt,line=3,col=7::not a score: 'x%25'"
+    )
+    assert annotation("warning", "a.txt", "a.txt: ties\nand more") == "::warning file=a.txt::ties%0Aand more"
