@@ -33,6 +33,7 @@ def audit(
     ] = 0.9,
     depth: Annotated[int, typer.Option(help="How many top documents of the runs to compare.")] = 10,
     order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the scores over time: .svg or .png.")] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -53,6 +54,7 @@ def audit(
         alike=alike,
         depth=depth,
         order=one_of(Order, order, "--order"),
+        plot=plot,
         out=out,
     )
     notice(result.notices)
@@ -74,8 +76,8 @@ def show(result: "AuditResult") -> None:
     typer.echo(render_terminal(teams_table(result.audit)))
     if result.audit.standings:
         typer.echo(render_terminal(shifts_table(result.audit)))
-    if result.out:
-        say(f"wrote {result.out}")
+    for path in result.out:
+        say(f"wrote {path}")
 
 
 def to_json(result: "AuditResult") -> dict[str, Any]:

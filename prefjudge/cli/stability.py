@@ -27,6 +27,7 @@ def stability(
     trials: Annotated[int, typer.Option(help="How many query sets to draw.")] = 1000,
     confidence: Annotated[float, typer.Option(help="The level of the rank intervals.")] = 0.95,
     seed: Annotated[int | None, typer.Option(help="Of what is drawn.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the ranks: a .svg or .png file.")] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -45,6 +46,7 @@ def stability(
         trials=trials,
         confidence=confidence,
         seed=seed,
+        plot=plot,
         out=out,
     )
     notice(result.notices)
@@ -69,8 +71,8 @@ def show(result: "StabilityResult") -> None:
         typer.echo(render_terminal(conditions_table(named)))
     if result.ceiling:
         typer.echo(describe_ceiling(result.ceiling, "the sets of judgments given"))
-    if result.out:
-        say(f"wrote {result.out}")
+    for path in result.out:
+        say(f"wrote {path}")
 
 
 def to_json(result: "StabilityResult") -> dict[str, Any]:

@@ -11,6 +11,7 @@ from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.audit import Audit
+    from prefjudge.evaluation.submissions import Submission
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
 
@@ -22,7 +23,7 @@ class AuditResult:
     audit: "Audit"
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
-    out: str | None
+    out: tuple[str, ...]
     notices: tuple[str, ...]
 
 
@@ -40,6 +41,7 @@ def audit(
     alike: float = 0.9,
     depth: int = 10,
     order: Order | None = None,
+    plot: Path | None = None,
     out: Path | None = None,
 ) -> AuditResult:
     """Hold a leaderboard's submissions against its rules.
@@ -68,6 +70,8 @@ def audit(
         How many top documents of the runs to compare.
     order : Order, optional
         What ranks a document higher.
+    plot : Path, optional
+        Draw the leaderboard over time, SVG or PNG by the suffix.
     out : Path, optional
         Write the findings: CSV, JSON, Markdown or LaTeX by the suffix.
 
@@ -108,11 +112,10 @@ def audit(
                 "runs": str(len(paths)),
             },
             inputs=digests(),
-            out=str(out) if out else None,
+            out=tuple(str(path) for path in (out, plot) if path),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
-    if out:
-        _write(result, out)
+    _write(result, entries, out, plot)
     return result
 
 
@@ -123,9 +126,15 @@ def _day(text: str | None, option: str) -> date | None:
         raise InputError(f"{option} {text}: not a date", "Write it as yyyy-mm-dd.") from None
 
 
-def _write(result: AuditResult, out: Path) -> None:
+def _write(result: AuditResult, entries: "Sequence[Submission]", out: Path | None, plot: Path | None) -> None:
     from prefjudge.formats.atomic import write_text
+    from prefjudge.formats.figures import write_figure
     from prefjudge.render.audit_tables import findings_table
+    from prefjudge.render.plots import plot_progress
     from prefjudge.render.tables import render_table
 
-    write_text(out, render_table(findings_table(result.audit, provenance=result.provenance), out.suffix))
+    if out:
+        table = findings_table(result.audit, provenance=result.provenance)
+        write_text(out, render_table(table, out.suffix))
+    if plot:
+        write_figure(plot, plot_progress(entries, result.audit.records))

@@ -42,7 +42,7 @@ class StabilityResult:
     ceiling: "NoiseCeiling | None"
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
-    out: str | None
+    out: tuple[str, ...]
     notices: tuple[str, ...]
 
 
@@ -58,6 +58,7 @@ def stability(
     trials: int = 1000,
     confidence: float = 0.95,
     seed: int | None = None,
+    plot: Path | None = None,
     out: Path | None = None,
 ) -> StabilityResult:
     """Rank the runs on query sets drawn with replacement.
@@ -85,6 +86,8 @@ def stability(
         The level of the rank intervals.
     seed : int, optional
         Of what is drawn.
+    plot : Path, optional
+        Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each.
     out : Path, optional
         Write the share of trials of every run at every rank: CSV, JSON, Markdown or LaTeX by the suffix.
 
@@ -118,11 +121,10 @@ def stability(
             ceiling=_direct_ceiling(votes, confidence),
             provenance=describe(found, order, seed),
             inputs=digests(),
-            out=str(out) if out else None,
+            out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
-    if out:
-        _write(result, out)
+    _write(result, out, _plots(plot, len(conditions)))
     return result
 
 
@@ -238,10 +240,23 @@ def _direct_ceiling(votes: Sequence[_Votes], confidence: float) -> "NoiseCeiling
     return noise_ceiling(list(combinations(boards, 2)), confidence=confidence)
 
 
-def _write(result: StabilityResult, out: Path) -> None:
+def _plots(plot: Path | None, conditions: int) -> list[Path]:
+    """Return a file for each condition: ``ranks.svg``, ``ranks.2.svg`` and so on."""
+    if plot is None:
+        return []
+    rest = range(2, conditions + 1)
+    return [plot, *(plot.with_name(f"{plot.stem}.{number}{plot.suffix}") for number in rest)]
+
+
+def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> None:
     from prefjudge.formats.atomic import write_text
+    from prefjudge.formats.figures import write_figure
+    from prefjudge.render.plots import plot_ranks
     from prefjudge.render.stability_tables import shares_table
     from prefjudge.render.tables import render_table
 
     named = [(condition.part, condition.stability) for condition in result.conditions]
-    write_text(out, render_table(shares_table(named, provenance=result.provenance), out.suffix))
+    if out:
+        write_text(out, render_table(shares_table(named, provenance=result.provenance), out.suffix))
+    for path, (_, ranks) in zip(plots, named, strict=False):
+        write_figure(path, plot_ranks(ranks))

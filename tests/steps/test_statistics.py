@@ -195,8 +195,11 @@ def test_stability_with_votes_has_noise_ceilings(files: Path, tmp_path: Path) ->
         runs=[files / "runs" / "*"],
         judgments=[files / "votes-1.txt", files / "votes-2.txt"],
         trials=40,
+        plot=tmp_path / "ranks.png",
         out=tmp_path / "ranks.csv",
     )
+    assert [Path(name).name for name in result.out] == ["ranks.csv", "ranks.png", "ranks.2.png"]
+    assert all(Path(name).stat().st_size > 50 for name in result.out)
     assert [one.part for one in result.conditions] == ["votes", "votes"]
     assert [one.stability.qrels for one in result.conditions] == ["votes-1", "votes-2"]
     for one in result.conditions:
@@ -265,7 +268,8 @@ def test_audit(files: Path, tmp_path: Path) -> None:
     assert "twins" in rules
     apart = audit(board, merge=False)
     assert [found.rule for found in apart.audit.findings] == ["embargo"]
-    printed = invoke("audit", board, "--out", tmp_path / "findings.md")
+    printed = invoke("audit", board, "--out", tmp_path / "findings.md", "--plot", tmp_path / "time.svg")
+    assert (tmp_path / "time.svg").read_bytes().startswith(b"<?xml")
     assert "still anonymous" in printed.stdout
     assert "siblings" in (tmp_path / "findings.md").read_text()
 

@@ -1,0 +1,23 @@
+"""Figure files: a plot as SVG or PNG."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.formats.atomic import atomic_write
+from prefjudge.render.figures import render_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def write_figure(path: str | Path, figure: "Figure") -> None:
+    """Write a figure in the form that the file's suffix names.
+
+    Raises
+    ------
+    InputError
+        The suffix is neither ``.svg`` nor ``.png``, or the file cannot be written.
+    """
+    content = render_figure(figure, Path(path).suffix)
+    with atomic_write(path) as file:
+        file.write(content)

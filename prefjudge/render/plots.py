@@ -1,0 +1,263 @@
+"""The plots of the papers: each takes a result and returns a figure (see :mod:`prefjudge.render.figures`)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from prefjudge.render.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing
+from prefjudge.render.point_labels import label_points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from prefjudge.evaluation.leaderboard import Leaderboard, LeaderboardRow
+    from prefjudge.evaluation.stability import RankStability
+    from prefjudge.evaluation.submissions import Submission
+    from prefjudge.evaluation.tiers import Standing
+    from prefjudge.evaluation.winratio import WinRatios
+
+
+def plot_leaderboard(board: "Leaderboard", standings: Sequence["Standing"] = ()) -> "Figure":
+    """Draw each run's score with its interval, best on top; tiers are bands, perfect rankings lines."""
+    rows = [row for row in board.rows if not row.perfect]
+    tiers = {one.run: one.tier for one in standings}
+    with drawing(7, 1.4 + 0.24 * len(rows)) as (figure, axes):
+        for place, row in enumerate(rows):
+            if tiers.get(row.run, 1) % 2 == 0:
+                axes.axhspan(place - 0.5, place + 0.5, color=PALE, alpha=0.55, linewidth=0)
+            color = ORANGE if row.beats else BLUE
+            if math.isfinite(row.low):
+                axes.plot([row.low, row.high], [place, place], color=color, linewidth=2.2, alpha=0.4)
+            axes.plot([row.score], [place], "o", color=color, markersize=5)
+        for row in (row for row in board.rows if row.perfect):
+            axes.axvline(row.score, color=RED, linewidth=1.2, linestyle=(0, (4, 2)))
+            axes.annotate(
+                row.run,
+                (row.score, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=8,
+                color=RED,
+            )
+        axes.set_yticks(range(len(rows)), [row.run for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
+        axes.set_xlabel(f"{board.measure} ({board.statistic} and {board.confidence:.0%} interval)")
+        extra = "; bands are tiers" if standings else ""
+        axes.set_title(f"{board.qrels} qrels, {board.queries:,} queries{extra}", pad=16)
+    return figure
+
+
+def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: float | None = None) -> "Figure":
+    """Draw each run's score under one set of qrels against another (shallow pooling, Figure 6).
+
+    Lines mark the perfect rankings: a run beyond one is better than perfect.
+    """
+    found = {row.run: row for row in x.rows}
+    shared = [(found[row.run], row) for row in y.rows if row.run in found and not row.perfect]
+    with drawing(6, 5.4) as (figure, axes):
+        for one, other in shared:
+            axes.plot(
+                [one.score],
+                [other.score],
+                "o",
+                color=ORANGE if one.beats or other.beats else BLUE,
+                markersize=5.5,
+                markeredgecolor="white",
+                markeredgewidth=0.6,
+            )
+        _perfect_lines(axes, x, y)
+        axes.margins(0.08)
+        bars = ([row.score for row in x.rows if row.perfect], [row.score for row in y.rows if row.perfect])
+        label_points(axes, [(one.score, other.score, one.run) for one, other in shared], bars)
+        axes.grid()
+        axes.set_xlabel(f"{x.measure}, {x.qrels} qrels")
+        axes.set_ylabel(f"{y.measure}, {y.qrels} qrels")
+        words = "" if tau is None or not math.isfinite(tau) else f", Kendall's τ {tau:.2f}"
+        axes.set_title(f"{len(shared)} runs under two label sets{words}")
+    return figure
+
+
+def _perfect_lines(axes: "Axes", x: "Leaderboard", y: "Leaderboard") -> None:
+    def bars(board: "Leaderboard") -> list["LeaderboardRow"]:
+        return [row for row in board.rows if row.perfect]
+
+    style: Any = {"color": RED, "linewidth": 1.1, "linestyle": (0, (4, 2))}
+    for row in bars(x):
+        axes.axvline(row.score, **style)
+        axes.annotate(
+            row.run, (row.score, 0.01), xycoords=("data", "axes fraction"), xytext=(3, 0),
+            textcoords="offset points", rotation=90, va="bottom", fontsize=7.5, color=RED,
+        )  # fmt: skip
+    for row in bars(y):
+        axes.axhline(row.score, **style)
+        axes.annotate(
+            row.run, (0.01, row.score), xycoords=("axes fraction", "data"), xytext=(0, 3),
+            textcoords="offset points", va="bottom", fontsize=7.5, color=RED,
+        )  # fmt: skip
+
+
+def plot_ranks(result: "RankStability") -> "Figure":
+    """Draw how often each run took each rank under bootstrapping (Craswell et al., Figure 3)."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    runs = len(result.runs)
+    colors = LinearSegmentedColormap.from_list("ranks", ["#ffffff", "#9dc1e6", BLUE, "#12314f"])
+    side = 0.26 * runs
+    with drawing(2.6 + max(2.4, side), 1.5 + max(1.6, side)) as (figure, axes):
+        image = axes.imshow(100 * result.share, cmap=colors, vmin=0, vmax=100, aspect="equal")
+        if runs <= 30:
+            _write_shares(axes, result)
+        below = [place + 0.4 for place in range(runs)]
+        axes.plot(result.expected - 1, below, "^", color=RED, markersize=3.2, clip_on=False)
+        axes.set_yticks(range(runs), result.runs)
+        step = 1 if runs <= 30 else 5
+        axes.set_xticks(range(0, runs, step), [str(rank + 1) for rank in range(0, runs, step)])
+        axes.tick_params(length=0)
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+        axes.set_xlabel("rank under bootstrapping")
+        axes.spines[:].set_visible(False)
+        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
+        bar.set_label(f"% of {result.trials:,} trials")
+        bar.outline.set_visible(False)
+        figure.suptitle(
+            f"{result.measure}, {result.qrels} qrels, {result.queries:,} queries; red: expected rank",
+            fontsize=10.5, fontweight="bold", x=0.01, ha="left",
+        )  # fmt: skip
+    return figure
+
+
+def _write_shares(axes: "Axes", result: "RankStability") -> None:
+    for run, shares in enumerate(result.share):
+        for rank, share in enumerate(shares):
+            if share >= 0.005:
+                axes.text(
+                    rank, run, f"{100 * share:.0f}", ha="center", va="center", fontsize=6,
+                    color="white" if share > 0.45 else INK,
+                )  # fmt: skip
+
+
+def plot_conditions(named: Sequence[tuple[str, "RankStability"]], runs: Sequence[str]) -> "Figure":
+    """Draw the rank intervals of a few runs under several conditions (Craswell et al., Figure 4)."""
+    count = len(named)
+    colors = [BLUE, ORANGE, RED, "#4d7c3a", "#7a4a9e", MUTED]
+    with drawing(7, 1.3 + (0.2 * len(runs) + 0.25) * count) as (figure, axes):
+        for place, (_, result) in enumerate(named):
+            for number, run in enumerate(runs):
+                at = result.runs.index(run)
+                y = place + (number - (len(runs) - 1) / 2) * min(0.22, 0.8 / len(runs))
+                color = colors[number % len(colors)]
+                axes.plot([result.low[at], result.high[at]], [y, y], color=color, linewidth=3, alpha=0.35)
+                name = run if place == 0 else None
+                axes.plot([result.expected[at]], [y], "o", color=color, markersize=5, label=name)
+        axes.set_yticks(range(count), [words for words, _ in named])
+        axes.set_ylim(count - 0.5, -0.5)
+        axes.set_xlim(0.5, max(len(result.runs) for _, result in named) + 0.5)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
+        axes.set_xlabel("rank under bootstrapping: expected, and interval")
+        figure.legend(loc="outside upper left", ncols=min(4, len(runs)))
+    return figure
+
+
+def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pools") -> "Figure":
+    """Draw how many queries have a pool of each size (shallow pooling, Figures 3 and 4)."""
+    from matplotlib.ticker import MaxNLocator
+
+    total = sum(sizes.values())
+    mean = sum(size * count for size, count in sizes.items()) / total if total else 0.0
+    with drawing(6, 3.4) as (figure, axes):
+        axes.bar(list(sizes), list(sizes.values()), width=0.82, color=BLUE)
+        if len(sizes) <= 24:
+            for size, count in sizes.items():
+                axes.annotate(
+                    f"{count:,}", (size, count), xytext=(0, 2), textcoords="offset points",
+                    ha="center", fontsize=7.5, color=MUTED,
+                )  # fmt: skip
+        if total:
+            axes.axvline(mean, color=RED, linewidth=1.2, linestyle=(0, (4, 2)))
+            axes.annotate(
+                f"mean {mean:.2f}", (mean, 1), xycoords=("data", "axes fraction"), xytext=(4, -3),
+                textcoords="offset points", va="top", fontsize=8, color=RED,
+            )  # fmt: skip
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=24 if len(sizes) <= 24 else 12))
+        axes.grid(axis="y")
+        axes.margins(y=0.12)
+        axes.set_xlabel("documents in the pool")
+        axes.set_ylabel("queries")
+        axes.set_title(f"{title}: {total:,} queries")
+    return figure
+
+
+def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
+    """Draw the matrix of win ratios, rows against columns; bold where significant (Table 4)."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colors = LinearSegmentedColormap.from_list("wins", [ORANGE, "#ffffff", BLUE])
+    runs = result.runs
+    ratios = [[math.nan] * len(runs) for _ in runs]
+    bold = set()
+    for pair in result.pairs:
+        a, b = runs.index(pair.a), runs.index(pair.b)
+        ratios[a][b], ratios[b][a] = pair.ratio, 1 - pair.ratio
+        if pair.p_bonferroni <= alpha:
+            bold |= {(a, b), (b, a)}
+    side = 0.46 * len(runs)
+    with drawing(2.4 + max(2.0, side), 1.6 + max(1.6, side)) as (figure, axes):
+        image = axes.imshow(ratios, cmap=colors, vmin=0, vmax=1, aspect="equal")
+        for a, row in enumerate(ratios):
+            axes.axhspan(a - 0.5, a + 0.5, a / len(runs), (a + 1) / len(runs), color=GRID, linewidth=0)
+            for b, ratio in enumerate(row):
+                if a != b and not math.isfinite(ratio):
+                    axes.text(b, a, "–", ha="center", va="center", fontsize=7.5, color=MUTED)
+                elif a != b:
+                    axes.text(
+                        b, a, f"{ratio:.2f}", ha="center", va="center", fontsize=7.5,
+                        fontweight="bold" if (a, b) in bold else "normal",
+                        color="white" if abs(ratio - 0.5) > 0.38 else INK,
+                    )  # fmt: skip
+        axes.set_yticks(range(len(runs)), [f"{run}  ({result.wins[run]})" for run in runs])
+        axes.set_xticks(range(len(runs)), runs, rotation=45, ha="left", rotation_mode="anchor")
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
+        bar.set_label("share of wins of the row")
+        bar.outline.set_visible(False)
+        figure.suptitle(
+            f"Win ratios over {result.queries:,} queries (bold: significant)",
+            fontsize=10.5, fontweight="bold", x=0.01, ha="left",
+        )  # fmt: skip
+    return figure
+
+
+def plot_progress(submissions: Sequence["Submission"], records: Sequence[str]) -> "Figure":
+    """Draw a leaderboard over time; red points beat everything before them (Lin et al., Figure 1)."""
+    scored = [one for one in submissions if one.held_out is not None]
+    best = sorted((one for one in scored if one.name in records), key=lambda one: one.date)
+    rest = [one for one in scored if one.name not in records]
+    with drawing(7, 3.8) as (figure, axes):
+        axes.plot(
+            [one.date for one in rest], [one.held_out for one in rest],  # type: ignore[arg-type]
+            "o", color="#aab4c0", markersize=4, label="submissions",
+        )  # fmt: skip
+        if best:
+            axes.step(
+                [one.date for one in best], [one.held_out for one in best],  # type: ignore[arg-type]
+                where="post", color=RED, linewidth=1, alpha=0.5,
+            )  # fmt: skip
+            axes.plot(
+                [one.date for one in best], [one.held_out for one in best],  # type: ignore[arg-type]
+                "o", color=RED, markersize=5, label="best so far",
+            )  # fmt: skip
+        axes.grid(axis="y", color=GRID)
+        axes.set_ylabel("held-out score")
+        axes.set_title(f"{len(scored):,} submissions, {len(best)} records")
+        axes.legend(loc="lower right")
+    return figure

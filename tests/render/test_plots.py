@@ -1,0 +1,161 @@
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prefjudge.core.qrels import Scores
+from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboard import leaderboard
+from prefjudge.evaluation.significance import compare_runs
+from prefjudge.evaluation.stability import bootstrap_ranks
+from prefjudge.evaluation.submissions import Submission
+from prefjudge.evaluation.tiers import standings
+from prefjudge.evaluation.winratio import WinRatio, WinRatios
+from prefjudge.formats.figures import write_figure
+from prefjudge.render import plots
+from prefjudge.render.figures import render_figure
+
+pytest.importorskip("matplotlib", reason="plots are optional")
+
+RUNS = ("alpha", "beta", "gamma", "delta")
+
+
+def scores(qrels: str, seed: int) -> Scores:
+    rng = np.random.default_rng(seed)
+    rank = rng.geometric(np.linspace(0.2, 0.7, len(RUNS) + 1), size=(30, len(RUNS) + 1))
+    return Scores(
+        measure="RR@10",
+        qrels=qrels,
+        queries=tuple(f"q{row}" for row in range(30)),
+        runs=(*RUNS, "perfect (official)"),
+        values=np.where(rank <= 10, 1.0 / rank, 0.0),
+        order=Order.SCORE,
+    )
+
+
+def board_plot() -> object:
+    first = scores("official", 1)
+    tested = compare_runs(first, test="t", rng=np.random.default_rng(0))
+    return plots.plot_leaderboard(leaderboard(first, perfect=["perfect (official)"]), standings(tested))
+
+
+def two_boards() -> object:
+    x = leaderboard(scores("official", 1))
+    y = leaderboard(scores("preference", 2), perfect=["perfect (official)"])
+    return plots.plot_two_boards(x, y, tau=0.4)
+
+
+def ranks() -> object:
+    return plots.plot_ranks(bootstrap_ranks(scores("official", 1), trials=50, rng=np.random.default_rng(0)))
+
+
+def conditions() -> object:
+    named = [
+        (name, bootstrap_ranks(scores(name, seed), trials=50, rng=np.random.default_rng(0)))
+        for seed, name in enumerate(("public", "held out"))
+    ]
+    return plots.plot_conditions(named, RUNS[:3])
+
+
+def pool_sizes() -> object:
+    return plots.plot_pool_sizes({1: 3, 2: 11, 3: 20, 7: 2})
+
+
+def wins() -> object:
+    def pair(a: str, b: str, wins_a: int, wins_b: int, p: float) -> WinRatio:
+        return WinRatio(
+            a=a, b=b, wins_a=wins_a, wins_b=wins_b, ties=0, same=0, unjudged=0, p=p, p_bonferroni=p
+        )  # fmt: skip
+
+    result = WinRatios(
+        runs=RUNS[:3],
+        pairs=(
+            pair("alpha", "beta", 9, 1, 0.01),
+            pair("alpha", "gamma", 5, 5, 1.0),
+            pair("beta", "gamma", 0, 0, 1.0),
+        ),
+        wins={"alpha": 1, "beta": 0, "gamma": 0},
+        count="majority",
+        queries=12,
+    )
+    return plots.plot_win_ratios(result)
+
+
+def progress() -> object:
+    entries = [
+        Submission(
+            line=day,
+            submission_id=f"2021010{day}-x",
+            date=date(2021, 1, day),
+            team="T",
+            description="",
+            type="",
+            public=None,
+            held_out=score,
+        )
+        for day, score in enumerate((0.2, 0.3, 0.25, None), 1)
+    ]
+    return plots.plot_progress(entries, ("20210101-x", "20210102-x"))
+
+
+ALL = (board_plot, two_boards, ranks, conditions, pool_sizes, wins, progress)
+
+
+@pytest.mark.parametrize("draw", ALL, ids=lambda draw: draw.__name__)
+def test_files_are_the_same_bytes_each_time(draw: Callable[[], object]) -> None:
+    for form, start in (("svg", b"<?xml"), (".png", b"\x89PNG")):
+        once, again = render_figure(draw(), form), render_figure(draw(), form)  # type: ignore[arg-type]
+        assert once.startswith(start)
+        assert once == again
+        assert b"Matplotlib v" not in once
+
+
+def words(figure: object) -> list[str]:
+    import matplotlib.text
+
+    return [text.get_text() for text in figure.findobj(matplotlib.text.Text)]  # type: ignore[attr-defined]
+
+
+def test_what_is_drawn_can_be_read() -> None:
+    assert {*RUNS, "perfect (official)"} <= set(words(board_plot()))
+    assert "24" not in words(two_boards())
+    assert "4 runs under two label sets, Kendall's τ 0.40" in words(two_boards())
+    assert {"public", "held out", "alpha"} <= set(words(conditions()))
+    assert "mean 2.75" in words(pool_sizes())
+    assert {"0.90", "0.10", "0.50", "–", "alpha  (1)"} <= set(words(wins()))
+    assert "3 submissions, 2 records" in words(progress())
+    assert any("RR@10, official qrels, 30 queries" in text for text in words(ranks()))
+
+
+def test_significant_win_ratios_are_bold() -> None:
+    import matplotlib.text
+
+    bold = {
+        text.get_text()
+        for text in wins().findobj(matplotlib.text.Text)  # type: ignore[attr-defined]
+        if text.get_fontweight() == "bold"
+    }
+    assert {"0.90", "0.10"} <= bold
+    assert "0.50" not in bold
+
+
+def test_other_forms_are_refused_and_suffixes_are_names(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="written as 'gif'"):
+        render_figure(pool_sizes(), "gif")  # type: ignore[arg-type]
+    write_figure(tmp_path / "pool.png", pool_sizes())  # type: ignore[arg-type]
+    assert (tmp_path / "pool.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match="need matplotlib") as refused:
+        plots.plot_leaderboard(leaderboard(scores("official", 1)))
+    assert "prefjudge[plot]" in refused.value.hint
+
+
+def test_an_empty_pool_is_no_trouble() -> None:
+    assert "Sizes of the pools: 0 queries" in words(plots.plot_pool_sizes({}))
