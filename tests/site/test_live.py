@@ -107,7 +107,9 @@ def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
     inside.locator("#begin").focus()
     for key in ("Enter", "1", "Enter", "2"):
         page.keyboard.press(key)
-    soon(page, lambda: page.inner_text("#kept") == "Saved")
+    kept = "fetch(location.pathname + '/draft').then(answer => answer.json())"
+    soon(page, lambda: len((page.evaluate(kept)["draft"] or {"answers": ""})["answers"]) == 2)
+    assert page.inner_text("#kept") == "Saved"
     page.reload()
     soon(page, lambda: inside.locator("#place").inner_text() == "Comparison 2 of 4")
     assert inside.locator("[name=choice][value='1']").is_checked()

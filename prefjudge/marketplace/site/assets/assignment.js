@@ -39,7 +39,13 @@
   };
 
   const drawn = JSON.parse(document.getElementById("draft").textContent);
-  const leave = () => { letGo(); location.assign(address + "/done"); };
+  let leaving = false;
+  const leave = () => {
+    if (leaving) return;
+    leaving = true;
+    letGo();
+    location.assign(address + "/done");
+  };
 
   const giveBack = () => {
     const known = waiting || unsaved() || drawn;
