@@ -12,7 +12,20 @@ import numpy as np
 
 DOCS = 8_841_823
 SEED = 20_260_930
-_WORDS = ("passage", "query", "answer", "index", "ranker", "lake", "seven", "about", "between", "orange", "the", "of")
+_WORDS = (
+    "passage",
+    "query",
+    "answer",
+    "index",
+    "ranker",
+    "lake",
+    "seven",
+    "about",
+    "between",
+    "orange",
+    "the",
+    "of",
+)
 
 
 def stream(*key: int) -> np.random.Generator:
@@ -109,7 +122,9 @@ def graded_qrels(folder: Path, run: Path, queries: int, depth: int) -> Path:
         for query in query_ids(queries):
             for doc in rng.choice(DOCS, 5, replace=False).tolist():
                 rows.setdefault((b"%d" % query, b"%d" % doc), 0)
-        path.write_bytes(b"".join(b"%b 0 %b %d\n" % (query, doc, grade) for (query, doc), grade in rows.items()))
+        path.write_bytes(
+            b"".join(b"%b 0 %b %d\n" % (query, doc, grade) for (query, doc), grade in rows.items())
+        )
     return path
 
 

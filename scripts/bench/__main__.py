@@ -1,0 +1,66 @@
+"""Run the benchmarks: ``python scripts/bench [section ...]``.
+
+Inputs are generated with a fixed seed below the cache folder, peers are installed in an environment of their
+own, and ours and theirs run in turn. What counts is the ratios; seconds depend on the machine and its load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from harness import Lab, hold, lines
+
+HERE = Path(__file__).parent
+SECTIONS = sorted(
+    path.stem for path in HERE.glob("*.py") if path.stem not in ("__main__", "harness", "inputs")
+)
+
+
+def main() -> int:
+    """Hold the contests and print how they end."""
+    parser = argparse.ArgumentParser(prog="python scripts/bench", description=__doc__)
+    parser.add_argument(
+        "sections", nargs="*", metavar="SECTION", help="one or more of: " + ", ".join(SECTIONS)
+    )
+    parser.add_argument("--short", action="store_true", help="tiny inputs, one round, nothing judged: for CI")
+    parser.add_argument(
+        "--cache", type=Path, default=HERE.parents[1] / ".bench", help="folder of inputs and peers"
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--no-peers", action="store_true", help="install nothing; compare with the floors only"
+    )
+    parser.add_argument("--json", type=Path, help="write the ratios there too")
+    options = parser.parse_args()
+    unknown = set(options.sections) - set(SECTIONS)
+    if unknown:
+        parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+    options.cache.mkdir(parents=True, exist_ok=True)
+    lab = Lab(folder=options.cache.resolve(), short=options.short)
+    if options.short or options.no_peers:
+        lab.peers = ()
+    results = []
+    for name in options.sections or SECTIONS:
+        section = importlib.import_module(name)
+        print(f"{section.TITLE}", flush=True)
+        if hasattr(section, "prepare"):
+            section.prepare(lab)
+        for contest in section.contests(lab):
+            samples, ratios, absent = hold(contest, 1 if options.short else options.rounds)
+            for line in lines(contest, samples, ratios, absent, judge=not options.short):
+                print(line, flush=True)
+            results += [{"section": name, **asdict(ratio), "median": ratio.median} for ratio in ratios]
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

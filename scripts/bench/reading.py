@@ -1,0 +1,70 @@
+"""Reading: every line of a run verified, the first time and the second."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+
+import inputs
+from harness import Contest, Lab, shell
+from pooling import shape
+
+TITLE = "reading: every line verified"
+
+OURS = """
+import sys
+from prefjudge.engines.files import top
+top(sys.argv[2:], k=1, cache=sys.argv[1] or None)
+"""
+FIRST = """
+import sys, shutil
+from prefjudge.engines.files import top
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+top(sys.argv[2:], k=1, cache=sys.argv[1])
+"""
+IR_MEASURES = """
+import sys, ir_measures
+for path in sys.argv[1:]:
+    for row in ir_measures.read_trec_run(path):
+        pass
+"""
+PYTREC_EVAL = """
+import sys, pytrec_eval
+for path in sys.argv[1:]:
+    with open(path) as file:
+        pytrec_eval.parse_run(file)
+"""
+
+
+def prepare(lab: Lab) -> None:
+    """Make the runs."""
+    inputs.runs(lab.folder, **shape(lab))
+
+
+def contests(lab: Lab) -> Iterable[Contest]:
+    """Yield the contests."""
+    one = inputs.runs(lab.folder, **shape(lab))[0]
+    copies = lab.folder / "copies"
+    shutil.rmtree(copies, ignore_errors=True)
+    yield Contest(
+        name="one run, columns, numbers, order, duplicates",
+        ours=lab.ours(OURS, "", one),
+        rivals={
+            "wc -l": shell(["wc", "-l", one]),
+            "ir_measures, no checks": lab.peer("ir-measures", IR_MEASURES, one),
+            "pytrec_eval": lab.peer("pytrec-eval-terrier", PYTREC_EVAL, one),
+        },
+        goals={"wc -l": "<= 25", "ir_measures, no checks": ">= 6"},
+    )
+    yield Contest(
+        name="the same, and a copy kept",
+        ours=lab.ours(FIRST, copies, one),
+        rivals={"wc -l": shell(["wc", "-l", one])},
+    )
+    paths = inputs.runs(lab.folder, **shape(lab))[:4]
+    yield Contest(
+        name=f"the second time, {len(paths)} runs",
+        ours=lab.ours(OURS, lab.folder / "copies-many", *paths),
+        rivals={"wc -l": shell(["wc", "-l", *paths])},
+        goals={"wc -l": "<= 2.5"},
+    )
