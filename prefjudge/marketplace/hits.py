@@ -274,6 +274,6 @@ def _must_be(turn: Turn, hit: Record, *allowed: str) -> None:
     if now not in allowed:
         raise refused(
             "InvalidHITState",
-            f"The HIT {hit['hit_id']} is {now}."
+            f"The HIT {hit['hit_id']} is currently in the state '{now}'."
             f" This operation can be called with a status of: {', '.join(allowed)}.",
         )

@@ -162,10 +162,16 @@ def serve(
 
     ``ready`` is called with the server, which knows its addresses, once requests are answered.
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
-    refused unless ``plain_http`` allows clear text.
+    refused unless ``plain_http`` allows clear text. Where they are not given, the environment's
+    ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` say so.
     """
     log_to_stderr()
-    settings = Settings(host=host, port=port, public_url=public_url, plain_http=plain_http)
+    settings = Settings(
+        host=host,
+        port=port,
+        public_url=public_url or os.environ.get("PREFJUDGE_PUBLIC_URL") or None,
+        plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
+    )
     Server(store_url, settings, Rules(sandbox=sandbox), time.time).run(ready)
 
 

@@ -93,7 +93,7 @@ def test_a_test_notification(requester, posted):
         {"Transport": "Email", "Destination": "me@example.org"},
         {"Destination": "arn:aws:sns:us-east-1:1:topic"},
         {"Destination": "http://example.org/"},
-        {"Version": "2014-08-15"},
+        {"Version": "2015-01-01"},
     ],
 )
 def test_what_cannot_be_sent_is_refused(requester, changes):

@@ -8,7 +8,7 @@ from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.turk_errors import invalid, refused
 
-VERSION = "2006-05-05"
+VERSIONS = ("2006-05-05", "2014-08-15")
 
 
 def _check(notification: Params) -> None:
@@ -21,8 +21,8 @@ def _check(notification: Params) -> None:
         raise invalid(
             where, "this marketplace posts notifications, signed, to an https address (Transport SNS)"
         )
-    if notification["Version"] != VERSION:
-        raise invalid("Notification.Version", f"must be {VERSION}")
+    if notification["Version"] not in VERSIONS:
+        raise invalid("Notification.Version", f"must be {' or '.join(VERSIONS)}")
 
 
 def _update(turn: Turn, requester_id: str, params: Params) -> Result:

@@ -1,0 +1,203 @@
+"""Load on the marketplace: simulated workers do HITs of 13 pairs over HTTP, as people would.
+
+    python scripts/bench/marketplace.py                      # short: 40 workers, 200 HITs
+    python scripts/bench/marketplace.py --workers 200 --hits 2000
+    python scripts/bench/marketplace.py --store postgresql://HOST/NAME --processes 4
+
+Prints one JSON object: HITs per second, the time of a page, and what was lost or handed out twice (nothing).
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import boto3
+import numpy as np
+import urllib3
+from botocore import UNSIGNED
+from botocore.config import Config
+
+from prefjudge.core.hits import Layout
+from prefjudge.render.hit_page import HitPage, Slot, render_hit_page, render_html_question
+
+PAIRS, WORDS = 13, 60
+SERVER = """
+import json, sys
+from prefjudge.marketplace.server import serve
+def say(server):
+    print(json.dumps({"endpoint": server.endpoint, "token": server.admin_token}), flush=True)
+serve(sys.argv[1], ready=say)
+"""
+
+
+def question(rng: np.random.Generator) -> str:
+    """Return a HIT of 13 pairs with passages of MS MARCO's length."""
+    words = np.array(
+        ["passage", "query", "answer", "seven", "about", "lake", "between", "orange", "the", "of"]
+    )
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz0123456789"))
+
+    def name() -> str:
+        return "".join(rng.choice(letters, 12))
+
+    def text(length: int) -> str:
+        return " ".join(rng.choice(words, length))
+
+    slots = tuple(
+        Slot(name=name(), query=text(6), passages=(text(WORDS), text(WORDS)), tokens=(name(), name()))
+        for _ in range(PAIRS)
+    )
+    layout = Layout(order=tuple(range(PAIRS)), swapped=(False,) * PAIRS)
+    page = HitPage(
+        title="Which passage is better?",
+        question="Which passage best answers the question?",
+        instructions=text(40),
+        consent=text(40),
+        reward="$2.00",
+        per_pair="$0.15",
+        slots=slots,
+        layouts=(layout,),
+    )
+    return render_html_question(render_hit_page(page))
+
+
+class Crowd:
+    """Workers, each on a thread of its own, who work until nothing is left."""
+
+    def __init__(self, endpoints: list[str]) -> None:
+        self.endpoints = endpoints
+        self.times: dict[str, list[float]] = {}
+        self.done: list[str] = []
+        self.errors: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def work(self, number: int, invite: str, group: str) -> None:
+        """Sign in and do HITs."""
+        endpoint = self.endpoints[number % len(self.endpoints)]
+        http = urllib3.PoolManager(retries=False)
+        headers = {"Accept": "application/json"}
+
+        def call(page: str, verb: str, url: str, fields: dict[str, str] | None = None) -> Any:
+            began = time.perf_counter()
+            more = {"fields": fields or {}, "encode_multipart": False} if verb == "POST" else {}
+            answer = http.request(verb, url, headers=headers, timeout=120, **more)
+            with self._lock:
+                self.times.setdefault(page, []).append(time.perf_counter() - began)
+                if answer.status >= 400 and b'"none_left"' not in answer.data:
+                    self.errors[f"{page} {answer.status}"] += 1
+            return answer
+
+        signed_in = call("sign in", "POST", f"{endpoint}/signin", {"invite": invite})
+        headers["Cookie"] = signed_in.headers["set-cookie"].split(";")[0]
+        headers["X-CSRF-Token"] = signed_in.json()["csrf"]
+        call("list", "GET", f"{endpoint}/hits")
+        while True:
+            taken = call("accept", "POST", f"{endpoint}/groups/{group}/accept")
+            if taken.status != 201:
+                return
+            held = taken.json()
+            call("frame", "GET", held["frame_url"])
+            answers = {"assignmentId": held["assignment_id"], "consent": "yes", "layout": "0"}
+            answers |= {f"slot{i:02d}": "token" for i in range(PAIRS)}
+            answers |= {f"slot{i:02d}.ms": "9000" for i in range(PAIRS)}
+            if call("submit", "POST", f"{endpoint}/mturk/externalSubmit", answers).status == 200:
+                with self._lock:
+                    self.done.append(held["assignment_id"])
+
+
+def measure(store: str, processes: int, workers: int, hits: int) -> dict[str, Any]:
+    """Run the load and return what it showed."""
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", SERVER, store], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        for _ in range(processes)
+    ]
+    try:
+        about = [json.loads(one.stdout.readline()) for one in running if one.stdout]
+        return _load([one["endpoint"] for one in about], about[0]["token"], workers, hits)
+    finally:
+        for one in running:
+            one.terminate()
+        for one in running:
+            one.wait(timeout=60)
+
+
+def _load(endpoints: list[str], token: str, workers: int, hits: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
+    client = boto3.client("mturk", endpoint_url=endpoints[0], region_name="us-east-1", config=config)
+    hit_type = client.create_hit_type(
+        Title="t", Description="d", Reward="2.00", AssignmentDurationInSeconds=3600
+    )["HITTypeId"]
+    xml = question(rng)
+    began = time.perf_counter()
+    for i in range(hits):
+        client.create_hit_with_hit_type(
+            HITTypeId=hit_type, LifetimeInSeconds=86400, Question=xml, UniqueRequestToken=f"load {i}"
+        )
+    published = time.perf_counter() - began
+    http = urllib3.PoolManager()
+    admin = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+    invites = [
+        http.request("POST", f"{endpoints[0]}/admin/workers", json={}, headers=admin).json()["invite"]
+        for _ in range(workers)
+    ]
+    crowd = Crowd(endpoints)
+    threads = [
+        threading.Thread(target=crowd.work, args=(i, invite, hit_type)) for i, invite in enumerate(invites)
+    ]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    worked = time.perf_counter() - began
+    overview = http.request("GET", f"{endpoints[0]}/admin/overview", headers=admin).json()
+    submitted = overview["counts"]["assignments"].get("Submitted", 0)
+    every = np.array([one for times in crowd.times.values() for one in times]) * 1000
+    return {
+        "workers": workers,
+        "hits": hits,
+        "question_bytes": len(xml.encode()),
+        "processes": len(endpoints),
+        "created_per_second": round(hits / published, 1),
+        "hits_per_second": round(len(crowd.done) / worked, 1),
+        "page_ms": {
+            "p50": round(float(np.percentile(every, 50)), 1),
+            "p95": round(float(np.percentile(every, 95)), 1),
+            "p99": round(float(np.percentile(every, 99)), 1),
+        },
+        "p95_ms_by_page": {
+            page: round(float(np.percentile(times, 95)) * 1000, 1)
+            for page, times in sorted(crowd.times.items())
+        },
+        "lost": len(set(crowd.done)) - submitted,
+        "handed_out_twice": len(crowd.done) - len(set(crowd.done)),
+        "errors": dict(crowd.errors),
+        "ledger_imbalance": overview["ledger_imbalance"],
+    }
+
+
+def main() -> None:
+    """Read the options and print the result."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--workers", type=int, default=40)
+    parser.add_argument("--hits", type=int, default=200)
+    parser.add_argument("--store", help="a SQLite file of its own by default")
+    parser.add_argument("--processes", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = options.store or f"sqlite:///{Path(folder) / 'market.db'}"
+        print(json.dumps(measure(store, options.processes, options.workers, options.hits), indent=1))
+
+
+if __name__ == "__main__":
+    main()

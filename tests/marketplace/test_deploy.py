@@ -1,0 +1,72 @@
+"""The examples of deployment say what the marketplace needs."""
+
+import configparser
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "deploy"
+
+
+def serve_arguments(words: list[str]) -> dict[str, str]:
+    """Return the options of a ``prefjudge serve``, checked to be ones that it has."""
+    assert words[0].endswith("prefjudge")
+    assert words[1] == "serve"
+    options = dict(zip(words[2::2], words[3::2], strict=True))
+    assert set(options) <= {"--host", "--port", "--store"}
+    return options
+
+
+def instructions() -> list[tuple[str, str]]:
+    text = (FOLDER / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(line.split(None, 1)[0], line.split(None, 1)[1]) for line in lines]
+
+
+def test_the_container_serves_as_nobody_special():
+    found = dict(instructions())
+    words = [*_list(found["ENTRYPOINT"]), *_list(found["CMD"])]
+    options = serve_arguments(words)
+    assert options["--port"] == found["EXPOSE"]
+    assert options["--store"].startswith("sqlite:///" + found["VOLUME"])
+    assert found["USER"] not in ("root", "0")
+    assert f":{found['EXPOSE']}/healthz" in found["HEALTHCHECK"]
+
+
+def _list(text: str) -> list[str]:
+    return re.findall(r'"([^"]*)"', text)
+
+
+def test_the_unit_runs_on_loopback_with_a_store_of_its_own():
+    unit = configparser.ConfigParser(interpolation=None, strict=False)
+    unit.optionxform = str
+    unit.read(FOLDER / "prefjudge.service")
+    service = unit["Service"]
+    options = serve_arguments(shlex.split(service["ExecStart"]))
+    assert options["--host"] == "127.0.0.1"
+    assert options["--store"] == f"sqlite:////var/lib/{service['StateDirectory']}/marketplace.db"
+    assert service["DynamicUser"] == service["NoNewPrivileges"] == "yes"
+    assert int(service["TimeoutStopSec"]) > 10  # longer than a graceful stop
+
+
+@pytest.fixture(scope="module")
+def nginx() -> str:
+    text = (FOLDER / "nginx.conf").read_text()
+    return "\n".join(line.partition("#")[0] for line in text.splitlines())
+
+
+def test_the_web_server_keeps_the_host_and_adds_tls(nginx):
+    assert nginx.count("{") == nginx.count("}")
+    statements = [line.strip() for line in nginx.splitlines() if line.strip()]
+    assert all(line.endswith((";", "{", "}")) for line in statements)
+    directives = dict(
+        line.rstrip(";").split(None, 1) for line in statements if " " in line and line.endswith(";")
+    )
+    assert "proxy_set_header Host $host;" in statements
+    assert "listen 443 ssl;" in statements
+    assert directives["access_log"] == "off"
+    assert directives["proxy_pass"] == "http://prefjudge"
+    assert re.search(r"upstream prefjudge \{\s*server 127\.0\.0\.1:8000;", nginx)
+    assert "Host" in directives["proxy_set_header"] or "X-Forwarded" in directives["proxy_set_header"]
