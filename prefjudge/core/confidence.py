@@ -104,7 +104,7 @@ def assess_confidence(
     in ten. It knows nothing of careless workers: drop them first.
     """
     if scale is None:
-        scale = _estimated_scale(judgments, pools, strengths, rng)
+        scale = estimate_scale(judgments, rng=rng, pools=pools, strengths=strengths)
     parts: list[tuple[Index, Codes, Floats, Floats, Floats]] = []
     for block in tournaments(judgments, pools=pools, block_rows=block_rows):
         n = block.doc.size
@@ -135,9 +135,17 @@ def _deviations(fit: Strengths) -> Floats:
     return np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
 
 
-def _estimated_scale(
-    judgments: Judgments, pools: Pools | None, strengths: bool, rng: np.random.Generator
+def estimate_scale(
+    judgments: Judgments,
+    *,
+    rng: np.random.Generator,
+    pools: Pools | None = None,
+    strengths: bool = False,
 ) -> float:
+    """Return how far apart candidates are: the prior under which the votes are most probable, in logits.
+
+    Repeated votes on a pair, and circles, tell it; a thousand queries are enough. 1 without any votes.
+    """
     stacks: list[VoteMatrices] = []
     found = 0
     for block in tournaments(judgments, pools=pools, block_rows=1 << 15):

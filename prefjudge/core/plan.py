@@ -201,7 +201,8 @@ def choose_plan(
     quick = [plan for plan in plans if plan.rounds <= most_rounds]
     every = [*quick, *_plans_by_size(quick, sizes, packing)] if quick else []
     affordable = [plan for plan in every if plan.money <= budget]
-    return max(affordable, key=lambda plan: (plan.chance, -plan.money), default=None)
+    chosen = max(affordable, key=lambda plan: (plan.chance, -plan.money), default=None)
+    return None if chosen is None else _improved(chosen, quick, sizes, budget, packing)
 
 
 def _plans_by_size(plans: Sequence[Plan], sizes: Mapping[int, int], packing: Packing) -> list[Plan]:
@@ -217,3 +218,22 @@ def _plans_by_size(plans: Sequence[Plan], sizes: Mapping[int, int], packing: Pac
         if key not in found:
             found[key] = assemble_plan("by size", sizes, chosen, packing)
     return list(found.values())
+
+
+def _improved(
+    plan: Plan, plans: Sequence[Plan], sizes: Mapping[int, int], budget: Decimal, packing: Packing
+) -> Plan:
+    """Spend what is left of the budget: change the strategy of one size at a time while that helps."""
+    while True:
+        better = plan
+        for place, outlook in enumerate(plan.by_size):
+            for other in plans:
+                if other.by_size[place].chance > outlook.chance:
+                    swapped = [*plan.by_size]
+                    swapped[place] = other.by_size[place]
+                    found = assemble_plan("by size", sizes, swapped, packing)
+                    if found.money <= budget and found.chance > better.chance:
+                        better = found
+        if better is plan:
+            return plan
+        plan = better

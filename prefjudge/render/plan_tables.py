@@ -1,0 +1,43 @@
+"""Plans as tables."""
+
+from collections.abc import Sequence
+
+from prefjudge.core.plan import Plan
+from prefjudge.render.tables import Bold, Cell, Column, Table
+
+
+def plans_table(plans: Sequence[Plan], chosen: Plan | None = None, notes: Sequence[str] = ()) -> Table:
+    """Return the plans from cheap to dear; the chosen one stands out."""
+    listed = [*plans, *([chosen] if chosen and chosen.name not in {plan.name for plan in plans} else [])]
+    rows: list[tuple[Cell, ...]] = []
+    for plan in sorted(listed, key=lambda plan: (plan.money, -plan.chance)):
+        is_chosen = chosen is not None and plan.name == chosen.name
+        rows.append(
+            (
+                Bold(plan.name) if is_chosen else plan.name,
+                plan.chance,
+                plan.money,
+                plan.hours,
+                plan.rounds,
+                plan.pairs,
+                plan.judgments,
+                plan.hits,
+                plan.assignments,
+            )
+        )
+    return Table(
+        title="Plans",
+        columns=(
+            Column(name="strategy"),
+            Column(name="chance", head="finds the best", kind="percent", digits=1),
+            Column(name="money", head="cost", kind="money"),
+            Column(name="hours", head="worker hours", kind="number", digits=0),
+            Column(name="rounds", kind="integer"),
+            Column(name="pairs", kind="integer"),
+            Column(name="judgments", kind="integer"),
+            Column(name="hits", head="HITs", kind="integer"),
+            Column(name="assignments", kind="integer"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+    )
