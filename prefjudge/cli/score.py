@@ -9,6 +9,7 @@ from prefjudge.cli.options import Json, MaybeStudy, Out
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 if TYPE_CHECKING:
+    from prefjudge.engines.health import RunHealth
     from prefjudge.steps.score import ScoreResult
 
 
@@ -85,8 +86,16 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
     if per_query and not result.out:
         tables = [per_query_table([board.scores for board in result.boards])]
     typer.echo("\n".join(render_table(table, form) for table in tables), nl=False)
+    for run in result.health:
+        typer.echo("\n".join([f"\n{run.tag}: {run.queries:,} queries, {run.lines:,} lines", *_notes(run)]))
     for path in result.out:
         say(f"wrote {path}")
+
+
+def _notes(run: "RunHealth") -> list[str]:
+    from prefjudge.steps.surprises import run_surprises
+
+    return [f"  {text}" for text in run_surprises(run)]
 
 
 def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]:

@@ -23,7 +23,8 @@ class Board:
     leaderboard : Leaderboard
         The runs in order, with the perfect rankings.
     standings : tuple of Standing
-        Tiers and rank intervals; empty where there are not two runs and two queries to test.
+        Tiers and rank intervals, from the means: empty on a board of medians, and where there are not two
+        runs and two queries to test.
     ties : tuple of TieSensitivity
         What the order of tied documents could change, for each run; empty where it was not asked.
     scores : Scores
@@ -46,7 +47,7 @@ def make_board(
     """Order the runs of a score matrix, and put them into tiers by paired t tests with Holm's correction."""
     ranked = only_runs(scores, [run for run in scores.runs if run not in perfect])
     firm: tuple[Standing, ...] = ()
-    if len(ranked.runs) > 1 and len(ranked.queries) > 1:
+    if statistic == "mean" and len(ranked.runs) > 1 and len(ranked.queries) > 1:
         # the t test draws nothing, so no seed matters here
         firm = standings(compare_runs(ranked, test="t", rng=np.random.default_rng(0)))
     return Board(
@@ -85,7 +86,7 @@ def label_board(
         score_matrix([*ranks, *bars], qrels, measure),
         statistic=statistic,
         perfect=[bar.run for bar in bars],
-        ties=tie_sensitivity(ranks, qrels, measure),
+        ties=tie_sensitivity(ranks, qrels, measure, statistic=statistic),
     )
 
 

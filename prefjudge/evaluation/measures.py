@@ -8,7 +8,7 @@ import numpy as np
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.families import FAMILIES, Parameter
-from prefjudge.evaluation.placings import Floats, ideal_placings, placings
+from prefjudge.evaluation.placings import Floats, Placings, ideal_placings, placings
 from prefjudge.evaluation.spellings import parse_measure
 
 
@@ -78,8 +78,12 @@ class Measure:
         ndarray of float64, shape (len(qrels.queries),)
             The score of each judged query; a query that the run missed has found nothing.
         """
+        return self.score_against(ideal_placings(qrels), ranks, qrels)
+
+    def score_against(self, ideal: Placings, ranks: JudgedRanks, qrels: Qrels) -> Floats:
+        """Score one run where the qrels' best order is known already: many runs share it."""
         scorer = FAMILIES[self.family].scorer
-        return scorer(placings(ranks, qrels), ideal_placings(qrels), self.cutoff, dict(self.parameters))
+        return scorer(placings(ranks, qrels), ideal, self.cutoff, dict(self.parameters))
 
 
 def _write_parameter(value: Parameter) -> str:
@@ -137,11 +141,12 @@ def score_matrix(ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure) -
             f"the runs were ranked by different orders: {', '.join(sorted(orders))}",
             "Read all of them by one order.",
         )
+    ideal = ideal_placings(qrels)
     return Scores(
         measure=str(measure),
         qrels=qrels.name,
         queries=qrels.queries,
         runs=tuple(tags),
-        values=np.column_stack([measure.score(placed, qrels) for placed in ranks]),
+        values=np.column_stack([measure.score_against(ideal, placed, qrels) for placed in ranks]),
         order=ranks[0].order,
     )

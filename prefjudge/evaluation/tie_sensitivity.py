@@ -6,20 +6,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
+from prefjudge.evaluation.intervals import Statistic
 from prefjudge.evaluation.measures import Measure
-from prefjudge.evaluation.placings import number_in_group
+from prefjudge.evaluation.placings import ideal_placings, number_in_group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TieSensitivity:
-    """The mean score of a run as ranked, and at both ends of what its ties allow.
+    """The mean (or median) score of a run as ranked, and at both ends of what its ties allow.
 
     Attributes
     ----------
     run, measure : str
         What was scored.
     lowest, score, highest : float
-        The least mean that an order of the tied documents gives, the mean under the declared order, and the
+        The least value that an order of the tied documents gives, that under the declared order, and the
         greatest.
     queries : int
         On how many queries the order of ties matters.
@@ -63,24 +64,28 @@ def tie_sensitivity(
         The labels.
     measure : Measure
         Any measure that rises when a better document moves up, or falls with it.
+    statistic : {'mean', 'median'}
+        What sums up the queries.
 
     Returns
     -------
     tuple of TieSensitivity
         One per run, in the order given.
     """
-    rows = []
+    centre = np.mean if statistic == "mean" else np.median
+    rows, ideal = [], ideal_placings(qrels)
     for placed in ranks:
-        scores = measure.score(placed, qrels)
-        ends = np.stack([measure.score(with_ties_at(placed, best=best), qrels) for best in (False, True)])
+        scores = measure.score_against(ideal, placed, qrels)
+        orders = (with_ties_at(placed, best=best) for best in (False, True))
+        ends = np.stack([measure.score_against(ideal, order, qrels) for order in orders])
         low, high = ends.min(axis=0), ends.max(axis=0)
         rows.append(
             TieSensitivity(
                 run=placed.run,
                 measure=str(measure),
-                lowest=float(low.mean()),
-                score=float(scores.mean()),
-                highest=float(high.mean()),
+                lowest=float(centre(low)),
+                score=float(centre(scores)),
+                highest=float(centre(high)),
                 queries=int((high > low).sum()),
             )
         )

@@ -151,6 +151,33 @@ def test_the_matrix_refuses_what_cannot_be_compared() -> None:
         score_matrix([make_ranks(RUN, empty)], empty, Measure.parse("RR"))
 
 
+def slow_score(name: str, ranking: list[str], label: dict[str, float]) -> float:
+    """Score by walking down the ranking, one document after the other."""
+    ideal = sorted(label.values(), reverse=True)
+    total = reading = 0.0
+    going_on = 1.0
+    top = max(max(label.values()), 1.0)
+    for place, doc in enumerate(ranking[:4], 1):
+        grade = label.get(doc, 0.0)
+        satisfied = (2**grade - 1) / 2**top
+        total += {
+            "ERR@4": going_on * satisfied / place,
+            "RBP(p=0.6)@4": 0.4 * 0.6 ** (place - 1) * (grade >= 1),
+            "NCG@4": grade / (sum(ideal[:4]) or 1),
+            "Judged@4": (doc in label) / len(ranking[:4]),
+            "nDCG(dcg='exp-log2')@4": (2**grade - 1)
+            / math.log2(place + 1)
+            / (sum((2**best - 1) / math.log2(rank + 2) for rank, best in enumerate(ideal[:4])) or 1),
+            "ESL@4": 0.0,
+        }[name]
+        going_on *= 1 - satisfied
+        if name == "ESL@4":
+            reading += 1
+            if grade >= 1:
+                return reading
+    return 5.0 if name == "ESL@4" else total
+
+
 docs = st.sampled_from("abcdefgh")
 runs = st.dictionaries(
     st.sampled_from(["q1", "q2"]), st.dictionaries(docs, st.integers(-3, 3).map(float), max_size=8)
@@ -166,6 +193,18 @@ def test_scores_lie_between_0_and_1(run: RunDict, label: dict[str, dict[str, flo
     scores = Measure.parse(name).score(make_ranks(run, qrels), qrels)
     assert scores.shape == (len(qrels.queries),)
     assert ((scores >= 0) & (scores <= 1 + 1e-12)).all()
+
+
+@given(
+    st.permutations("abcdefgh").flatmap(lambda order: st.integers(0, 8).map(lambda size: order[:size])),
+    st.dictionaries(docs, st.integers(0, 3).map(float), min_size=1),
+    st.sampled_from(["ERR@4", "RBP(p=0.6)@4", "NCG@4", "Judged@4", "nDCG(dcg='exp-log2')@4", "ESL@4"]),
+)
+def test_equals_a_walk_down_the_ranking(ranking: list[str], label: dict[str, float], name: str) -> None:
+    qrels = make_qrels({"q": label})
+    run = {"q": {doc: -float(place) for place, doc in enumerate(ranking)}}
+    score = Measure.parse(name).score(make_ranks(run, qrels), qrels)[0]
+    assert score == pytest.approx(slow_score(name, ranking, label))
 
 
 TREC_EVAL = {
