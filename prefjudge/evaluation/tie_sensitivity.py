@@ -52,9 +52,9 @@ def with_ties_at(ranks: JudgedRanks, *, best: bool) -> JudgedRanks:
 
 
 def tie_sensitivity(
-    ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure
+    ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure, *, statistic: Statistic = "mean"
 ) -> tuple[TieSensitivity, ...]:
-    """Bound the mean score of each run over all orders of its tied documents.
+    """Bound the score of each run over all orders of its tied documents.
 
     Parameters
     ----------
