@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.evaluation.intervals import Statistic
 from prefjudge.evaluation.leaderboard import Leaderboard, leaderboard, perfect_ranks
 from prefjudge.evaluation.measures import Measure, score_matrix
-from prefjudge.evaluation.significance import compare_runs
 from prefjudge.evaluation.tie_sensitivity import TieSensitivity, tie_sensitivity
-from prefjudge.evaluation.tiers import Standing, standings
+from prefjudge.evaluation.tiers import Standing, standings_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +45,7 @@ def make_board(
     ranked = only_runs(scores, [run for run in scores.runs if run not in perfect])
     firm: tuple[Standing, ...] = ()
     if statistic == "mean" and len(ranked.runs) > 1 and len(ranked.queries) > 1:
-        # the t test draws nothing, so no seed matters here
-        firm = standings(compare_runs(ranked, test="t", rng=np.random.default_rng(0)))
+        firm = standings_of(ranked)
     return Board(
         leaderboard=leaderboard(scores, statistic=statistic, perfect=perfect),
         standings=firm,

@@ -1,7 +1,9 @@
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prefjudge.evaluation.significance import compare_runs
-from prefjudge.evaluation.tiers import standings
+from prefjudge.evaluation.tiers import standings, standings_of
 
 from .test_leaderboard import scores_of
 
@@ -34,3 +36,21 @@ def test_identical_runs_share_a_tier() -> None:
         ("b", 1, 1, 2),
         ("c", 2, 3, 3),
     ]
+
+
+@given(
+    st.integers(2, 6).flatmap(
+        lambda runs: st.lists(
+            st.lists(st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 1.0]), min_size=runs, max_size=runs),
+            min_size=2,
+            max_size=40,
+        )
+    ),
+    st.sampled_from(["RR@10", "ESL@100"]),
+)
+def test_the_short_way_to_t_tests_gives_the_same_tiers(rows: list[list[float]], measure: str) -> None:
+    scores = scores_of(
+        {f"r{number}": list(column) for number, column in enumerate(zip(*rows, strict=True))}, measure
+    )
+    long = standings(compare_runs(scores, test="t", rng=np.random.default_rng(1)))
+    assert standings_of(scores) == long
