@@ -101,27 +101,19 @@ class StreamText:
         self.stream = stream
         self.base = 0
         self.kept = 0
-        self.held = b""
+        self.held = bytearray()
         self.over = False
 
     def read(self, size: int, start: int) -> bytes:
         """Return up to ``size`` bytes from ``start``, which is not before what is held."""
-        missing = start + size - self.base - len(self.held)
-        if missing > 0 and not self.over:
-            self._extend(missing)
-        return self.held[start - self.base : start - self.base + size]
-
-    def _extend(self, missing: int) -> None:
-        parts = [self.held[self.kept - self.base :]]
-        while missing > 0:
+        end = start + size
+        while end > self.base + len(self.held) and not self.over:
             piece = next(self.stream, b"")
-            if not piece:
-                self.over = True
-                break
-            parts.append(piece)
-            missing -= len(piece)
-        self.base = self.kept
-        self.held = b"".join(parts)
+            self.over = not piece
+            del self.held[: self.kept - self.base]
+            self.base = self.kept
+            self.held += piece
+        return bytes(self.held[start - self.base : end - self.base])
 
     def ended(self, end: int) -> bool:
         """Tell whether the stream ends at ``end`` or before."""

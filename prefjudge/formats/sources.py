@@ -18,7 +18,7 @@ BLOCK = 1 << 20
 """Bytes of text in a block: columns of it stay in the cache of a processor core."""
 
 _PIECE = 1 << 20
-_INFLATED_PIECE = 128 << 10
+_INFLATED_PIECE = 64 << 10
 _BOM = b"\xef\xbb\xbf"
 _FOREIGN = (
     (b"\xfd7zXZ", "compressed with xz", "unpack it: xz -d {path}"),

@@ -20,8 +20,8 @@ POLARS = """
 import sys, polars as pl
 columns = {"q": pl.String, "z": pl.String, "d": pl.String, "r": pl.Int64, "s": pl.Float64, "t": pl.String}
 for path in sys.argv[2:]:
-    run = pl.scan_csv(path, separator=" ", has_header=False, quote_char=None, schema=columns).select("q", "d", "s")
-    run.group_by("q").agg(pl.col("d", "s").top_k_by("s", int(sys.argv[1]))).collect()
+    run = pl.scan_csv(path, separator=" ", has_header=False, quote_char=None, schema=columns)
+    run.select("q", "d", "s").group_by("q").agg(pl.col("d", "s").top_k_by("s", int(sys.argv[1]))).collect()
 """
 DUCKDB = """
 import sys, duckdb
