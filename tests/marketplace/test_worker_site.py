@@ -173,7 +173,7 @@ def test_other_host_names_are_refused(market, path, headers):
             {"Origin": "https://evil.example", "X-Amz-Target": "MTurkRequesterServiceV20170117.ListHITs"},
             403,
         ),
-        ("/mturk/externalSubmit", {"Origin": "https://evil.example"}, 403),
+        ("/mturk/externalSubmit", {"Origin": "https://requester.example"}, 400),
         ("/mturk/externalSubmit", {"Origin": "null"}, 400),
     ],
 )
@@ -195,6 +195,7 @@ def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
         "completion": {
             "submitted": {"code": "C1", "url": "https://panel.example/done?cc=C1"},
             "returned": {"code": "C2", "url": ""},
+            "none_left": {"code": "C3", "url": ""},
         },
     }
     made = admin.call("POST", "/admin/panels", panel, status=201)
@@ -231,6 +232,11 @@ def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
         "POST", f"{market.endpoint}/assignments/{taken[1]['assignment_id']}/return", headers=headers
     )
     assert back.json()["completion"] == {"code": "C2", "url": ""}
+    offered = HTTP.request("GET", f"{market.endpoint}/hits", headers=headers).json()
+    assert offered["completion"] is None  # the HIT that was returned is open again
+    requester.update_expiration_for_hit(HITId=hits[1]["HITId"], ExpireAt=0)
+    offered = HTTP.request("GET", f"{market.endpoint}/hits", headers=headers).json()
+    assert offered["completion"] == {"code": "C3", "url": ""}
     shown = json.dumps(admin.call("GET", "/admin/overview")) + json.dumps(
         requester.list_assignments_for_hit(HITId=hits[0]["HITId"]), default=str
     )

@@ -67,6 +67,10 @@ class Platform:
         self.origin = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
     def url(self, page: HitPage, assignment: str = ASSIGNMENT) -> str:
         self.html = render_hit_page(page)
         return f"{self.origin}/page?assignmentId={assignment}&turkSubmitTo={self.origin}"
@@ -92,8 +96,7 @@ class Platform:
 def platform() -> Iterator[Platform]:
     started = Platform()
     yield started
-    started.server.shutdown()
-    started.server.server_close()
+    started.stop()
 
 
 def place(page: Any) -> str:

@@ -9,7 +9,7 @@ from prefjudge.core.hits import layout_index
 from prefjudge.marketplace.server import start
 from prefjudge.render.hit_page import render_hit_page, render_html_question
 from tests.site.conftest import inspect, soon
-from tests.site.test_judging_page import page_of
+from tests.site.test_judging_page import Platform, page_of
 
 
 class Marketplace:
@@ -40,18 +40,20 @@ class Marketplace:
         while self.posted:
             self.requester.update_expiration_for_hit(HITId=self.posted.pop(), ExpireAt=0)
 
-    def invitation(self, name: str) -> str:
+    def admin(self, path: str, values: dict[str, Any]) -> dict[str, Any]:
         import json
         from urllib.request import Request, urlopen
 
-        request = Request(
-            f"{self.server.endpoint}/admin/workers",
-            json.dumps({"name": name}).encode(),
-            {"Authorization": f"Bearer {self.server.admin_token}", "Content-Type": "application/json",
-             "Accept": "application/json"},
-        )  # fmt: skip
+        headers = {
+            "Authorization": f"Bearer {self.server.admin_token}", "Content-Type": "application/json",
+            "Accept": "application/json",
+        }  # fmt: skip
+        request = Request(self.server.endpoint + path, json.dumps(values).encode(), headers)
         with urlopen(request) as answer:
-            return str(json.load(answer)["invite_url"])
+            return dict(json.load(answer))
+
+    def invitation(self, name: str) -> str:
+        return str(self.admin("/admin/workers", {"name": name})["invite_url"])
 
     def submitted(self, hit_id: str) -> list[dict[str, Any]]:
         return list(self.requester.list_assignments_for_hit(HITId=hit_id)["Assignments"])
@@ -194,6 +196,33 @@ def test_the_page_of_a_hit_reaches_nothing_of_the_site(marketplace, open_page):
     page.forgiven += ["CORS policy", "ERR_FAILED", "401"]
 
 
+def test_an_external_question_is_judged_on_the_requesters_own_server(marketplace, open_page):
+    platform = Platform()
+    address = platform.url(page_of(2)).partition("?")[0]
+    hit_id = marketplace.post(EXTERNAL.format(address), Title="Elsewhere")
+    page = signed_in(open_page, marketplace, "Barbara")
+    page.forgiven.append("allow-same-origin")  # the page is of another origin, so it escapes into its own
+    page.click("text=Accept and work")
+    inside = page.frame_locator("iframe")
+    inside.locator("#begin").click()
+    inside.locator("#text1").click()
+    inside.locator("#next").click()
+    soon(page, lambda: page.inner_text("#kept") == "Saved")
+    page.reload()
+    soon(page, lambda: inside.locator("#place").inner_text() == "Comparison 2 of 2")
+    inside.locator("#text1").click()
+    inside.locator("#next").click()
+    inside.locator("#send").click()
+    thanked(page)
+    platform.stop()
+    (assignment,) = marketplace.submitted(hit_id)
+    assert answers_of(assignment)["consent"] == "yes"
+
+
+EXTERNAL = """<?xml version="1.0"?>
+<ExternalQuestion
+ xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">
+<ExternalURL>{}</ExternalURL><FrameHeight>600</FrameHeight></ExternalQuestion>"""
 FORM = """<?xml version="1.0"?>
 <QuestionForm xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2017-11-06/QuestionForm.xsd">
 <Overview><Title>About passages</Title></Overview>
@@ -280,3 +309,25 @@ def test_a_password_opens_the_door_that_an_invitation_opened(marketplace, open_p
     page.fill("#password", "correct horse")
     page.keyboard.press("Enter")
     page.wait_for_url("**/hits")
+
+
+def test_a_panel_sends_a_worker_and_gets_one_back(marketplace, open_page):
+    home = f"{marketplace.server.endpoint}/healthz?cc=CDONE"  # stands for the panel's own site
+    panel = {
+        "name": "panel", "participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID",
+        "completion": {"submitted": {"code": "CDONE", "url": home}},
+    }  # fmt: skip
+    link = marketplace.admin("/admin/panels", panel)["url"]
+    marketplace.post(render_html_question(render_hit_page(page_of(1))), Title="For the panel")
+    page = open_page()
+    page.goto(f"{link}?PROLIFIC_PID=5f0c&STUDY_ID=s1&SESSION_ID=e1")
+    page.wait_for_url("**/hits")
+    page.click("text=Accept and work")
+    inside = page.frame_locator("iframe")
+    for control in ("#begin", "#text0", "#next", "#send"):
+        inside.locator(control).click()
+    thanked(page)
+    assert page.inner_text("code.key") == "CDONE"
+    page.forgiven.append("404 (Not Found)")  # no icon there
+    page.click("text=Back to your panel")
+    page.wait_for_url("**cc=CDONE")

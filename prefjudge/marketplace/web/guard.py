@@ -16,7 +16,9 @@ _HEADERS = [
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
-_OPAQUE = ("/mturk/externalSubmit",)  # posted by frames, whose origin is opaque
+_FROM_ANYWHERE = (
+    "/mturk/externalSubmit",
+)  # posted by the pages of HITs: of an opaque origin, or the requester's own
 
 
 class Guard:
@@ -57,11 +59,10 @@ class Guard:
         origin = request.headers.get("origin")
         if request.method in ("GET", "HEAD") or origin is None:
             return ""
-        if origin == "null" and request.url.path in _OPAQUE:
-            return ""
         there = urlsplit(origin)
         known = {urlsplit(self.front.origin(request)).netloc, request.headers.get("host", "")}
-        if request.headers.get("x-amz-target") or there.netloc not in known:
+        strange = there.netloc not in known and request.url.path not in _FROM_ANYWHERE
+        if request.headers.get("x-amz-target") or strange:
             return "Requests from other sites are refused."
         return ""
 
