@@ -1,0 +1,262 @@
+"""Nothing in a served page but its meaning tells a gold pair from another."""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import urllib3
+
+from prefjudge.core.gold import suggest_gold
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pool import pool
+from prefjudge.steps.publish import publish
+from prefjudge.steps.serve import Door, keep_open, open_door
+from prefjudge.study.hits import load_hits
+from prefjudge.study.pooling import load_inputs, load_passages, load_queries
+from prefjudge.study.study import Study
+from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.guesser import (
+    ServedPage,
+    name_of,
+    passages_of_gold,
+    slots_by_form,
+    slots_by_text,
+    success,
+    with_texts,
+)
+
+CHANCE = 0.002
+"""Below this the guesser is not lucky. Secret and seed are fixed, so that luck does not come and go."""
+
+
+class Visitor:
+    """Somebody with an account who looks at every HIT, as the marketplace serves it."""
+
+    def __init__(self, door: Door) -> None:
+        self._site = door.worker_site
+        self._http = urllib3.PoolManager(timeout=30.0)
+        self._headers = {"Accept": "application/json"}
+        card = self._http.request(
+            "POST", f"{door.admin}/workers",
+            headers={**self._headers, "Authorization": f"Bearer {door.admin_token}"},
+            json={"name": "visitor", "locale": "US", "approved": 20_000, "approval_rate": 99},
+        ).json()  # fmt: skip
+        reply = self._http.request(
+            "POST", f"{self._site}/signin", headers=self._headers, fields={"invite": card["invite"]},
+            encode_multipart=False,
+        )  # fmt: skip
+        cookies = [cookie.partition(";")[0] for cookie in reply.headers.getlist("set-cookie")]
+        self._headers["Cookie"] = "; ".join(cookies)
+
+    def look_at(self, hit_id: str) -> tuple[bytes, "np.ndarray"]:
+        """Return the page's bytes and the second at which each arrived."""
+        seen = self._http.request("GET", f"{self._site}/hits/{hit_id}", headers=self._headers).json()
+        began = time.perf_counter()
+        reply = self._http.request("GET", seen["frame"]["url"], headers=self._headers, preload_content=False)
+        parts = [(part, time.perf_counter() - began) for part in reply.stream(512)]
+        return b"".join(part for part, _ in parts), np.repeat(
+            [at for _, at in parts], [len(p) for p, _ in parts]
+        )
+
+
+def fix_secret(study: Path) -> None:
+    with Study(study).transaction() as db:
+        db.execute("INSERT INTO settings VALUES ('secret', :value)", value="5ec2e7" * 8 + "0" * 16)
+
+
+def publish_and_look(study: Path) -> list[ServedPage]:
+    opened = Study(study)
+    pages = []
+    with keep_open(study), open_door(opened) as door:
+        publish(study, yes=True)
+        visitor = Visitor(door)
+        with opened.transaction(write=False) as db:
+            hits = load_hits(db)
+        for hit in hits:
+            source, arrived = visitor.look_at(hit.hit_id or "")
+            golden = [slot for slot in hit.slots if slot.gold_id is not None]
+            pages.append(
+                ServedPage(
+                    source=source,
+                    arrived=arrived,
+                    gold=frozenset(slot.name for slot in golden),
+                    right=frozenset(slot.tokens[0] for slot in golden),
+                )
+            )
+    return pages
+
+
+def change(study: Path, old: str, new: str) -> None:
+    config = study / "study.toml"
+    assert old in config.read_text()
+    config.write_text(config.read_text().replace(old, new))
+
+
+@pytest.fixture(scope="module")
+def demo_pages(tmp_path_factory: pytest.TempPathFactory) -> list[ServedPage]:
+    """The shipped collection in small HITs."""
+    study = tmp_path_factory.mktemp("secrecy") / "study"
+    init(study, config="demo")
+    fix_secret(study)
+    change(study, "pairs_per_hit = 10", "pairs_per_hit = 2")
+    pool_demo(study)
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    return publish_and_look(study)
+
+
+@pytest.fixture(scope="module")
+def cacm_study(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    cacm = data_dir / "cacm"
+    if not cacm.is_dir():
+        pytest.skip("no cacm/ in the real data")
+    study = tmp_path_factory.mktemp("secrecy") / "study"
+    init(study)
+    fix_secret(study)
+    pool(
+        study,
+        runs=[str(cacm / "runs" / "*.gz")],
+        qrels=cacm / "qrels.txt",
+        queries=cacm / "queries.tsv",
+        collection=cacm / "collection.tsv",
+    )
+    gold(study, suggest=60, accept=True)
+    return study
+
+
+@pytest.fixture(scope="module")
+def cacm_pages(cacm_study: Path) -> list[ServedPage]:
+    """Real abstracts and titles, with suggested gold pairs, in HITs of the usual size."""
+    return publish_and_look(cacm_study)
+
+
+@pytest.mark.parametrize("pages", ["demo_pages", "cacm_pages"])
+def test_the_form_of_a_page_does_not_tell_gold(pages: str, request: pytest.FixtureRequest) -> None:
+    served: list[ServedPage] = request.getfixturevalue(pages)
+    assert len(served) >= 20
+    found = success(slots_by_form(served))
+    assert found.p_value > CHANCE, found
+    assert 0.35 < found.auc < 0.65
+
+
+@pytest.mark.parametrize("pages", ["demo_pages", "cacm_pages"])
+def test_the_form_of_a_page_does_not_tell_the_answer_to_gold(
+    pages: str, request: pytest.FixtureRequest
+) -> None:
+    found = success(passages_of_gold(request.getfixturevalue(pages)))
+    assert found.p_value > CHANCE, found
+
+
+def test_the_size_and_punctuation_of_texts_do_not_tell_suggested_gold(cacm_pages: list[ServedPage]) -> None:
+    examples = slots_by_text(cacm_pages)
+    assert examples.sought.sum() >= 40
+    found = success(examples)
+    assert found.p_value > CHANCE, found
+
+
+def test_the_page_comes_alone_and_asks_for_nothing(demo_pages: list[ServedPage]) -> None:
+    for page in demo_pages[:5]:
+        assert b"default-src 'none'; script-src 'sha256-" in page.source
+        assert not re.search(rb"<(link|img|iframe)|\b(src|href)=|fetch\(|XMLHttpRequest", page.source)
+
+
+def _rename(page: ServedPage) -> ServedPage:
+    source = page.source
+    for name in page.gold:
+        source = source.replace(name.encode(), b"77" + name[2:].encode())
+    return replace(page.edited(source), gold=frozenset("77" + name[2:] for name in page.gold))
+
+
+def _space(page: ServedPage) -> ServedPage:
+    return page.with_chunks(
+        [c.replace(b"<dd", b" <dd", 1) if name_of(c) in page.gold else c for c in page.chunks]
+    )
+
+
+def _last_in_source(page: ServedPage) -> ServedPage:
+    return page.with_chunks(sorted(page.chunks, key=lambda chunk: name_of(chunk) in page.gold))
+
+
+def _every_fourth(page: ServedPage) -> ServedPage:
+    """Show gold at fixed places of the first layout."""
+    golden = [i for i, chunk in enumerate(page.chunks) if name_of(chunk) in page.gold]
+    others = [i for i in range(len(page.chunks)) if i not in golden]
+    order = others[:1] + golden[:1] + others[1:2] + golden[1:2] + others[2:3] + golden[2:] + others[3:]
+    return page.with_layouts([[order, page.layouts[0][1]], *page.layouts[1:]])
+
+
+def _turn_alone(page: ServedPage) -> ServedPage:
+    """Turn all sides but those of gold from one layout to the next."""
+    fixed = [name_of(chunk) in page.gold for chunk in page.chunks]
+    first = page.layouts[0][1]
+    turned = [[side ^ (number % 2) ^ (f and number % 2) for side, f in zip(first, fixed, strict=True)]
+              for number in range(len(page.layouts))]  # fmt: skip
+    return page.with_layouts([[order, sides] for (order, _), sides in zip(page.layouts, turned, strict=True)])
+
+
+def _late(page: ServedPage) -> ServedPage:
+    arrived = page.arrived.copy()
+    for chunk in page.chunks:
+        if name_of(chunk) in page.gold:
+            at = page.source.index(chunk)
+            arrived[at : at + len(chunk)] += 0.5
+    return replace(page, arrived=arrived)
+
+
+LEAKS: list[Callable[[ServedPage], ServedPage]] = [
+    _rename, _space, _last_in_source, _every_fourth, _turn_alone, _late,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_planted_leak_of_form_is_found(
+    demo_pages: list[ServedPage], leak: Callable[[ServedPage], ServedPage]
+) -> None:
+    found = success(slots_by_form([leak(page) for page in demo_pages]))
+    assert found.auc > 0.9, found
+    assert found.p_value < CHANCE / 100
+
+
+def test_longer_gold_is_found(cacm_pages: list[ServedPage]) -> None:
+    longer = [
+        page.with_chunks([c.replace(b"<dd", b" and so on" * 40 + b"<dd") if name_of(c) in page.gold else c
+                          for c in page.chunks])
+        for page in cacm_pages
+    ]  # fmt: skip
+    found = success(slots_by_text(longer))
+    assert found.auc > 0.95, found
+
+
+def test_gold_that_takes_after_no_pair_is_found(cacm_study: Path, cacm_pages: list[ServedPage]) -> None:
+    """Gold drawn without a look at the pairs is longer than they are: half of these are titles alone."""
+    with Study(cacm_study).transaction(write=False) as db:
+        queries, passages = load_queries(db), load_passages(db)
+        qrels = read_qrels(next(found.path for found in load_inputs(db) if found.kind == "qrels"))
+    drawn = cycle(suggest_gold(qrels, queries, passages, 60, rng=np.random.default_rng(1)))
+
+    def careless(page: ServedPage) -> ServedPage:
+        chunks = page.chunks
+        for place, chunk in enumerate(chunks):
+            if name_of(chunk) in page.gold:
+                pair = next(drawn)
+                chunks[place] = with_texts(chunk, pair.query, pair.good, pair.bad)
+        return page.with_chunks(chunks)
+
+    found = success(slots_by_text([careless(page) for page in cacm_pages]))
+    assert found.auc > 0.65, found
+    assert found.p_value < CHANCE / 100
+
+
+def test_a_right_answer_that_always_comes_first_is_found(demo_pages: list[ServedPage]) -> None:
+    def first(page: ServedPage) -> ServedPage:
+        tokens = [re.findall(rb'<dd id="([^"]*)"', chunk)[0].decode() for chunk in page.chunks]
+        return replace(page, right=frozenset(tokens))
+
+    found = success(passages_of_gold([first(page) for page in demo_pages]))
+    assert found.auc > 0.85, found
