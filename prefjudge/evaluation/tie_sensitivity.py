@@ -76,8 +76,11 @@ def tie_sensitivity(
     rows, ideal = [], ideal_placings(qrels)
     for placed in ranks:
         scores = measure.score_against(ideal, placed, qrels)
-        orders = (with_ties_at(placed, best=best) for best in (False, True))
-        ends = np.stack([measure.score_against(ideal, order, qrels) for order in orders])
+        if np.array_equal(placed.best, placed.worst):  # no judged document is tied with another one
+            ends = np.stack([scores, scores])
+        else:
+            orders = (with_ties_at(placed, best=best) for best in (False, True))
+            ends = np.stack([measure.score_against(ideal, order, qrels) for order in orders])
         low, high = ends.min(axis=0), ends.max(axis=0)
         rows.append(
             TieSensitivity(
