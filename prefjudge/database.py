@@ -150,7 +150,7 @@ class Database:
 
     def _connection(self) -> Any:
         raw = getattr(self._local, "raw", None)
-        if raw is None:
+        if raw is None or getattr(raw, "closed", False):  # psycopg closes a connection that the server lost
             raw = self._local.raw = self._connect()
             with self._lock:
                 self._open.append(raw)
