@@ -39,7 +39,8 @@ class Desk:
         return self._submit(act, write).result()
 
     def _submit(self, act: Act[T], write: bool) -> "Future[T]":
-        if write and self._writer is not None:
+        # a sweep writes, so a reading that would begin with one goes to the writer too
+        if self._writer is not None and (write or self.market.sweep_is_due()):
             return self._writer.submit(act)
         return self._pool.submit(self._carry_out, act, write)
 

@@ -130,6 +130,10 @@ class Market:
         """Close the store."""
         self.database.close()
 
+    def sweep_is_due(self) -> bool:
+        """Tell whether the next turn will carry out what time has brought about."""
+        return abs(self.clock() - self._swept) >= self.sweep_every
+
     def _due(self, now: float) -> bool:
         with self._lock:
             if abs(now - self._swept) < self.sweep_every:

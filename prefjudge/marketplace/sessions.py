@@ -19,6 +19,7 @@ class Session:
     worker_id: str
     name: str | None
     csrf: str
+    unread: int
 
 
 def invite(turn: Turn, worker_id: str) -> str:
@@ -62,15 +63,17 @@ def find_session(turn: Turn, secret: str | None) -> Session | None:
     if not secret:
         return None
     rows = turn.rows(
-        "SELECT w.worker_id, w.name FROM sessions s JOIN workers w ON w.worker_id = s.worker_id"
+        "SELECT w.worker_id, w.name, (SELECT count(*) FROM messages m"
+        " WHERE m.worker_id = w.worker_id AND m.is_read = 0)"
+        " FROM sessions s JOIN workers w ON w.worker_id = s.worker_id"
         " WHERE s.session_hash = :hash AND s.expires > :now",
         hash=_hash(secret),
         now=turn.now,
     )
     if not rows:
         return None
-    worker_id, name = rows[0]
-    return Session(worker_id=worker_id, name=name, csrf=turn.market.sign("csrf", secret))
+    worker_id, name, unread = rows[0]
+    return Session(worker_id=worker_id, name=name, csrf=turn.market.sign("csrf", secret), unread=unread)
 
 
 def close_session(turn: Turn, secret: str | None) -> None:

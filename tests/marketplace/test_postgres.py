@@ -60,3 +60,19 @@ def test_servers_share_time_money_and_tokens(postgres_url):
         assert left.list_hits()["NumResults"] == right.list_hits()["NumResults"] == 1
         assert left.get_account_balance()["OnHoldBalance"] == "2.40"
         assert one.admin_token == other.admin_token
+
+
+def test_a_server_outlives_its_databases_restart(postgres_url):
+    import psycopg
+
+    with start(postgres_url) as server:
+        requester = new_requester(server.endpoint)
+        hit = offer(requester)
+        with psycopg.connect(postgres_url, autocommit=True) as db:
+            db.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        patient = new_requester(server.endpoint, attempts=10)
+        found = patient.get_hit(HITId=hit["HITId"])
+        assert found["HIT"]["HITId"] == hit["HITId"]

@@ -63,6 +63,7 @@ def _html(front: Front, request: Request, page: Page, session: Session | None, c
         "csrf": session.csrf if session else csrf,
         "nonce": nonce,
         "worker": {"worker_id": session.worker_id, "name": session.name} if session else None,
+        "unread": session.unread if session else 0,
         "path": request.url.path,
         "marketplace": front.about,
     }

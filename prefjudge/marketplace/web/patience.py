@@ -15,10 +15,10 @@ class Patience:
         self._failures: OrderedDict[str, list[float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def exhausted(self, who: str, now: float) -> bool:
+    def exhausted(self, who: str, now: float, tries: int = TRIES) -> bool:
         """Tell whether ``who`` has failed too often of late."""
         with self._lock:
-            return len([time for time in self._failures.get(who, ()) if time > now - WINDOW]) >= TRIES
+            return len([time for time in self._failures.get(who, ()) if time > now - WINDOW]) >= tries
 
     def failed(self, who: str, now: float) -> None:
         """Count a failure."""

@@ -11,6 +11,7 @@ from prefjudge.marketplace.sessions import Session
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page
+from prefjudge.marketplace.web.patience import TRIES
 
 
 async def show_sign_in(front: Front, request: Request) -> Page:
@@ -28,14 +29,15 @@ async def show_sign_in(front: Front, request: Request) -> Page:
 async def sign_in(front: Front, request: Request) -> Page:
     """Open a session for who has an invitation, or a name and its password."""
     fields = await remembered_fields(request)
-    who = f"{request.client.host if request.client else ''}|{fields.get('name', '')}"
-    now = front.market.clock()
-    if front.patience.exhausted(who, now):
+    address = request.client.host if request.client else ""
+    who, now = f"{address}|{fields.get('name', '')}", front.market.clock()
+    if front.patience.exhausted(who, now) or front.patience.exhausted(address, now, 10 * TRIES):
         return _again(fields, "Too many wrong tries. Wait a minute.", "too_many_tries", 429)
     try:
         secret, session = await _open(front, fields)
     except Refusal as refusal:
         front.patience.failed(who, now)
+        front.patience.failed(address, now)
         return _again(fields, refusal.message, refusal.code, 401)
     return Page(
         name="signin",

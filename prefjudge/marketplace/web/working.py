@@ -47,10 +47,10 @@ async def list_groups(front: Front, request: Request, session: Session) -> Page:
     """List what is on offer."""
 
     def act(turn: Turn) -> dict[str, Any]:
-        return {
-            **offers.groups(turn, session.worker_id, _number(request)),
-            "open": work.held(turn, session.worker_id),
-        }
+        shown = offers.groups(turn, session.worker_id, _number(request))
+        held = work.held(turn, session.worker_id)
+        back = None if shown["groups"] or held else panels.completion(turn, session.worker_id, "none_left")
+        return {**shown, "open": held, "completion": back}
 
     return Page(name="hits", context=await front.desk.run(act, write=False))
 
