@@ -89,6 +89,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "hits": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 3, "open": [ASSIGNMENT]}),
     "hits-fresh": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 1, "open": []}),
     "hits-none": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": []}),
+    "hits-panel": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": [], "completion": {"code": "C3", "url": ""}}),
     "preview": ("/groups/3GROUP", {"group": GROUP, "hit": {"hit_id": "3HIT"}, "frame": FRAME, "can_accept": True, "reason": ""}),
     "preview-barred": ("/groups/3BARRED", {"group": BARRED, "hit": {"hit_id": "3HIT"}, "frame": None, "can_accept": False, "reason": "You do not hold a qualification that this HIT needs."}),
     "assignment": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None}),
