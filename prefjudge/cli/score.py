@@ -35,6 +35,9 @@ def score(
         int | None, typer.Option(help="Do samples of so many queries rank the runs as all of them?")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The seed of the samples.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
+    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
     out: Out = None,
     format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
     json: Json = False,
@@ -58,6 +61,9 @@ def score(
         leave_one_out=leave_one_out,
         sample=sample,
         seed=seed,
+        trust=trust,
+        workers=workers,
+        cache=cache,
         out=out,
     )
     notice(result.notices)

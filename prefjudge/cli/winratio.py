@@ -24,6 +24,9 @@ def winratio(
         str | None, typer.Option(help="A run whose top passages are compared with the qrels.")
     ] = None,
     order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
+    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
     out: Out = None,
     format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
     json: Json = False,
@@ -42,6 +45,9 @@ def winratio(
         count=named_count(count),
         against_qrel=against_qrel,
         order=one_of(Order, order, "--order"),
+        trust=trust,
+        workers=workers,
+        cache=cache,
         out=out,
     )
     notice(result.notices)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputDigest:
-    """One input of a result; the digest is empty for what was read from stdin."""
+    """One input of a result; the digest is empty for stdin and for trusted runs."""
 
     kind: str
     path: str
@@ -16,15 +16,23 @@ class InputDigest:
 
 
 @contextmanager
-def digesting(files: Iterable[tuple[str, Path]]) -> Iterator[Callable[[], tuple[InputDigest, ...]]]:
-    """Digest files on a thread of their own, beside other work; call what is yielded for the result."""
+def digesting(
+    files: Iterable[tuple[str, Path]], *, trust: bool = False
+) -> Iterator[Callable[[], tuple[InputDigest, ...]]]:
+    """Digest files on a thread of their own, beside other work; call what is yielded for the result.
+
+    Runs that are trusted are not read in full, so they are not digested either.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     from prefjudge.formats.digests import digest
 
     named = list(files)
     with ThreadPoolExecutor(1) as thread:
-        running = [None if str(path) == "-" else thread.submit(digest, path) for _, path in named]
+        running = [
+            None if str(path) == "-" or (trust and kind == "run") else thread.submit(digest, path)
+            for kind, path in named
+        ]
         try:
             yield lambda: tuple(
                 InputDigest(kind=kind, path=str(path), digest=found.result() if found else "")

@@ -12,7 +12,7 @@ from prefjudge.errors import InputError
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.pools import Pools
-    from prefjudge.core.qrels import JudgedRanks, Qrels
+    from prefjudge.core.qrels import Qrels
     from prefjudge.engines.health import RunHealth
     from prefjudge.evaluation.boards import Board
     from prefjudge.evaluation.correlation import RankCorrelation
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.labels import Sources
     from prefjudge.steps.provenance import InputDigest
+    from prefjudge.steps.readers import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,9 @@ def score(
     leave_one_out: bool = False,
     sample: int | None = None,
     seed: int | None = None,
+    trust: bool = False,
+    workers: int = 1,
+    cache: Path | None = None,
     out: Path | None = None,
 ) -> ScoreResult:
     """Score runs under the original and the preference qrels.
@@ -104,6 +108,12 @@ def score(
         Draw 1,000 samples of so many queries, and say how far their boards agree with those of all queries.
     seed : int, optional
         The seed of the samples; a study has its own.
+    trust : bool
+        Read only what is needed: lines without a judged document are then not checked, nor runs digested.
+    workers : int
+        How many processes read runs side by side.
+    cache : Path, optional
+        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     out : Path, optional
         Write every row of every board: CSV, JSON, Markdown or LaTeX by the suffix; ``leaderboard.csv`` in the
         study by default.
@@ -119,6 +129,7 @@ def score(
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import chosen_order
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.readers import reading
     from prefjudge.steps.score_files import targets, write_score
 
     if study is None and not (runs and (qrels or judgments)):
@@ -131,9 +142,10 @@ def score(
     by_labels, by_pairs = _measures(measure, found)
     opened = found.study
     order = chosen_order(found, order)
-    with digesting(found.files) as digests:
-        boards = _label_boards(found, by_labels, order, statistic, notices)
-        pair_boards, agreement = _pair_boards(found, by_pairs, order, statistic, notices)
+    readers = reading(found.runs, order, trust=trust, workers=workers, cache=cache, notices=notices)
+    with digesting(found.files, trust=trust) as digests, readers as reader:
+        boards = _label_boards(found, by_labels, statistic, reader)
+        pair_boards, agreement = _pair_boards(found, by_pairs, statistic, reader)
         boards += pair_boards
         result = ScoreResult(
             boards=tuple(boards),
@@ -142,9 +154,9 @@ def score(
                 for a, b in combinations(boards, 2)
                 if a.leaderboard.measure == b.leaderboard.measure
             ),
-            winratio=_win_ratios(found, order, notices),
+            winratio=_win_ratios(found, reader),
             pair_agreement=agreement,
-            left_out=_left_out(found, by_labels[0], order, notices) if leave_one_out and by_labels else (),
+            left_out=_left_out(found, by_labels[0], reader) if leave_one_out and by_labels else (),
             samples=_samples(found, boards, sample, seed) if sample is not None else (),
             health=_health(found, order) if health else (),
             provenance=_provenance(found, order),
@@ -172,17 +184,15 @@ def _measures(texts: Sequence[str], found: "Sources") -> tuple[list["Measure"], 
 def _label_boards(
     found: "Sources",
     measures: Sequence["Measure"],
-    order: Order,
     statistic: "Statistic",
-    notices: list["Notice"],
+    reader: "Reader",
 ) -> list["Board"]:
     """Return a board for each label set and measure; later sets show the perfect ranking of the first."""
-    from prefjudge.engines.files import judged
     from prefjudge.evaluation.boards import label_board
 
     boards = []
     for labels in found.qrels if measures else ():
-        ranks = judged(found.runs, labels, order=order, notices=notices)
+        ranks = reader.judged(labels)
         tops = () if labels is found.qrels[0] else found.qrels[:1]
         boards += [
             label_board(ranks, labels, measure, tops=tops, statistic=statistic) for measure in measures
@@ -193,12 +203,10 @@ def _label_boards(
 def _pair_boards(
     found: "Sources",
     measures: Sequence["PreferenceMeasure"],
-    order: Order,
     statistic: "Statistic",
-    notices: list["Notice"],
+    reader: "Reader",
 ) -> tuple[list["Board"], tuple["PairAgreement", ...]]:
     """Return a board for each preference measure, and how each run agrees with the preferences."""
-    from prefjudge.engines.files import judged
     from prefjudge.evaluation.boards import make_board
     from prefjudge.evaluation.compared import compared_pairs
     from prefjudge.evaluation.pair_agreement import pair_agreement
@@ -207,32 +215,28 @@ def _pair_boards(
     if found.judgments is None or not len(found.judgments):
         return [], ()
     pairs = compared_pairs(found.judgments)
-    ranks = judged(found.runs, pairs.documents, order=order, notices=notices)
+    ranks = reader.judged(pairs.documents)
     boards = [
         make_board(preference_matrix(ranks, pairs, measure), statistic=statistic) for measure in measures
     ]
     return boards, pair_agreement(ranks, pairs)
 
 
-def _win_ratios(found: "Sources", order: Order, notices: list["Notice"]) -> "WinRatios | None":
-    from prefjudge.engines.files import top
+def _win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
     from prefjudge.evaluation.winratio import win_ratios
     from prefjudge.steps.winratio import official_qrels
 
     official = official_qrels(found)
     if found.judgments is None or len(found.runs) + (official is not None) < 2:
         return None
-    heads = top(found.runs, k=1, order=order, notices=notices)
+    heads = reader.top(1)
     queries = found.pools.queries if found.pools else None
     return win_ratios(found.judgments, heads, official, queries=queries)
 
 
-def _left_out(
-    found: "Sources", measure: "Measure", order: Order, notices: list["Notice"]
-) -> tuple["LeftOut", ...]:
+def _left_out(found: "Sources", measure: "Measure", reader: "Reader") -> tuple["LeftOut", ...]:
     from prefjudge.core.pools import build_pools, select_queries
     from prefjudge.core.preferences import resolve, to_qrels
-    from prefjudge.engines.files import judged, top
     from prefjudge.evaluation.leave_one_out import leave_one_out, pooled_documents
 
     if found.judgments is None:
@@ -245,9 +249,9 @@ def _left_out(
     pools = found.pools
     if pools is None:
         first = found.qrels[0] if found.qrels else None
-        everything = build_pools(top(found.runs, k=1, order=order, notices=notices), first)
+        everything = build_pools(reader.top(1), first)
         pools = select_queries(everything, found.judgments.queries)
-    ranks: list[JudgedRanks] = judged(found.runs, pooled_documents(pools), order=order, notices=notices)
+    ranks = reader.judged(pooled_documents(pools))
     return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
 
 

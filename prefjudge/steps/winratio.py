@@ -39,6 +39,9 @@ def winratio(
     count: "Count" = "majority",
     against_qrel: str | None = None,
     order: Order | None = None,
+    trust: bool = False,
+    workers: int = 1,
+    cache: Path | None = None,
     out: Path | None = None,
 ) -> WinRatioResult:
     """Compare all pairs of runs by their top passages: which one do people prefer?
@@ -61,6 +64,12 @@ def winratio(
         The tag of a run whose top passages are compared with the qrels, by category.
     order : Order, optional
         What ranks a document higher.
+    trust : bool
+        Read only the top of each query: the lines below are then not checked, nor runs digested.
+    workers : int
+        How many processes read runs side by side.
+    cache : Path, optional
+        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     out : Path, optional
         Write the matrix: CSV, JSON, Markdown or LaTeX by the suffix.
 
@@ -71,11 +80,11 @@ def winratio(
     StudyError
         The study is not resolved yet.
     """
-    from prefjudge.engines.files import top
     from prefjudge.evaluation.top_against_qrel import top_against_qrel
     from prefjudge.evaluation.winratio import win_ratios
     from prefjudge.steps.labels import gather
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.readers import reading
 
     if study is None and not (runs and judgments):
         raise InputError(
@@ -91,8 +100,9 @@ def winratio(
     asked = found.pools.queries if found.pools else None
     order = order or (found.study.config.pool.order if found.study else Order.SCORE)
     assert found.judgments is not None
-    with digesting(found.files) as digests:
-        heads = top(found.runs, k=2 if against_qrel else 1, order=order, notices=notices)
+    readers = reading(found.runs, order, trust=trust, workers=workers, cache=cache, notices=notices)
+    with digesting(found.files, trust=trust) as digests, readers as reader:
+        heads = reader.top(2 if against_qrel else 1)
         result = WinRatioResult(
             winratio=win_ratios(found.judgments, heads, labels, queries=asked, count=count),
             against_qrel=top_against_qrel(found.judgments, heads, labels, against_qrel, queries=asked)

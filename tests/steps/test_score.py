@@ -178,3 +178,18 @@ def test_win_ratios_say_what_they_need(judgments: Path, options: dict[str, objec
     with pytest.raises(InputError) as error:
         winratio(**options)  # type: ignore[arg-type]
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("how", [{"trust": True}, {"workers": 2}, {"cache": True}])
+def test_how_runs_are_read_changes_no_score(how: dict[str, object], judgments: Path, tmp_path: Path) -> None:
+    given = {"runs": RUNS, "qrels": [str(QRELS)], "judgments": judgments, "measure": ["RR@10", "Judged@3"]}
+    if "cache" in how:
+        how = {"cache": tmp_path / "copies"}
+        score(**given, **how)  # type: ignore[arg-type]
+    plain, other = score(**given), score(**given, **how)  # type: ignore[arg-type]
+    for a, b in zip(plain.boards, other.boards, strict=True):
+        assert a.leaderboard == b.leaderboard
+        assert a.ties == b.ties
+    assert plain.winratio == other.winratio
+    digests = [found.digest for found in other.inputs if found.kind == "run"]
+    assert all(digest == "" for digest in digests) if how.get("trust") else all(digests)

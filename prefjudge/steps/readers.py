@@ -1,0 +1,80 @@
+"""Reading runs: one way of doing it for all that a step wants to know of them."""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.runs import Order
+
+if TYPE_CHECKING:
+    from prefjudge.core.qrels import JudgedRanks, Qrels
+    from prefjudge.core.runs import Heads
+    from prefjudge.formats.problems import Notice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Runs, and how they are read: by which order, how strictly, by how many processes, with which copies."""
+
+    runs: tuple[Path, ...]
+    order: Order
+    trust: bool
+    cache: Path | None
+    executor: Executor | None
+    notices: "list[Notice]"
+
+    def top(self, depth: int) -> "Heads":
+        """Return the first documents of each query of each run."""
+        from prefjudge.engines.files import top
+
+        return top(
+            self.runs,
+            k=depth,
+            order=self.order,
+            trust=self.trust,
+            cache=self.cache,
+            executor=self.executor,
+            notices=self.notices,
+        )
+
+    def judged(self, qrels: "Qrels") -> "list[JudgedRanks]":
+        """Return where each run placed the documents of the qrels."""
+        from prefjudge.engines.files import judged
+
+        return judged(
+            self.runs,
+            qrels,
+            order=self.order,
+            trust=self.trust,
+            cache=self.cache,
+            executor=self.executor,
+            notices=self.notices,
+        )
+
+
+@contextmanager
+def reading(
+    runs: tuple[Path, ...],
+    order: Order,
+    *,
+    trust: bool = False,
+    workers: int = 1,
+    cache: Path | None = None,
+    notices: "list[Notice]",
+) -> Iterator[Reader]:
+    """Yield a reader of the runs; more than one worker is a pool of processes, and changes no result."""
+
+    def reader(executor: Executor | None) -> Reader:
+        return Reader(runs=runs, order=order, trust=trust, cache=cache, executor=executor, notices=notices)
+
+    if min(workers, len(runs)) < 2:
+        yield reader(None)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(min(workers, len(runs)), mp_context=get_context("spawn")) as pool:
+        yield reader(pool)
