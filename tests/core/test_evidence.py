@@ -1,0 +1,140 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta
+
+from prefjudge.core.evidence import gather_evidence, run_chance, share_interval
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.signs import SignKind, find_signs
+
+
+def judged(rows: list[tuple[str, str, str, int, str]]) -> Judgments:
+    """Judgments from rows of query, left, right, choice, worker ("" for nobody)."""
+    queries, docs = sorted({r[0] for r in rows}), sorted({d for r in rows for d in r[1:3]})
+    workers = sorted({r[4] for r in rows} - {""})
+    return Judgments(
+        queries=tuple(queries), docs=tuple(docs), workers=tuple(workers),
+        query=np.array([queries.index(r[0]) for r in rows], dtype=np.int32),
+        left=np.array([docs.index(r[1]) for r in rows], dtype=np.int32),
+        right=np.array([docs.index(r[2]) for r in rows], dtype=np.int32),
+        choice=np.array([r[3] for r in rows], dtype=np.int8),
+        strength=np.ones(len(rows), dtype=np.int8),
+        worker=np.array([workers.index(r[4]) if r[4] else -1 for r in rows], dtype=np.int32),
+    )  # fmt: skip
+
+
+def crowd(rng: np.random.Generator, pairs: int = 60) -> tuple[Judgments, np.ndarray]:
+    """Three honest workers, one who always chooses the left, one at random; and their times."""
+    rows, times = [], []
+    for pair in range(pairs):
+        for worker in ("ann", "bob", "cid", "left", "random"):
+            better_left = rng.random() < 0.5
+            docs = (f"a{pair}", f"b{pair}") if better_left else (f"b{pair}", f"a{pair}")
+            right = 1 if better_left else -1
+            honest = right if rng.random() < 0.9 else -right
+            choice = {"left": 1, "random": int(rng.choice([-1, 1]))}.get(worker, honest)
+            rows.append(("q", *docs, choice, worker))
+            times.append(500 if worker == "random" else int(rng.integers(15_000, 40_000)))
+    return judged(rows), np.array(times)
+
+
+@given(st.integers(1, 12), st.integers(0, 12))
+def test_the_chance_of_a_row_is_that_of_counting_all_throws(length: int, count: int) -> None:
+    throws = list(product("lr", repeat=count))
+    met = sum(any(side * length in "".join(throw) for side in "lr") for throw in throws)
+    assert run_chance(length, count) == pytest.approx(met / len(throws))
+
+
+def test_a_long_row_is_not_certain_in_many_throws() -> None:
+    rng = np.random.default_rng(3)
+    sides = rng.random((4000, 300)) < 0.5
+    same = np.diff(sides.astype(np.int8), axis=1) == 0
+    met = [any("1" * 9 in "".join(map(str, row.astype(int))) for row in [throw]) for throw in same]
+    assert run_chance(10, 300) == pytest.approx(np.mean(met), abs=0.03)
+
+
+def test_the_interval_of_a_share_is_the_quantiles_of_its_posterior() -> None:
+    low, high = share_interval(np.array([3, 0]), np.array([1, 0]))
+    assert low == pytest.approx([beta.ppf(0.025, 4, 2), 0.025])
+    assert high == pytest.approx([beta.ppf(0.975, 4, 2), 0.975])
+
+
+def test_each_odd_worker_stands_out_by_what_is_odd_and_honest_ones_do_not() -> None:
+    judgments, times = crowd(np.random.default_rng(7), pairs=150)
+    words = np.full(len(judgments), 120)
+    evidence = gather_evidence(
+        judgments, milliseconds=times, words=words,
+        gold_right=np.array([18, 17, 18, 9, 10]), gold_missed=np.array([0, 1, 0, 9, 8]),
+    )  # fmt: skip
+    signs = find_signs(evidence)
+    kinds = {worker: {sign.kind for sign in signs if sign.worker == worker} for worker in evidence.workers}
+    assert kinds["ann"] == kinds["bob"] == kinds["cid"] == set()
+    assert kinds["left"] >= {SignKind.SIDE, SignKind.RUN, SignKind.GOLD, SignKind.AGREEMENT}
+    assert SignKind.TIME not in kinds["left"]
+    assert kinds["random"] >= {SignKind.TIME, SignKind.AGREEMENT, SignKind.GOLD}
+    assert not kinds["random"] & {SignKind.SIDE, SignKind.RUN}
+    texts = {(sign.worker, sign.kind): sign.text for sign in signs}
+    assert texts["left", SignKind.SIDE] == (
+        "chose the left passage in 150 of 150 comparisons (chance below 1 in a million)"
+    )
+    assert texts["left", SignKind.GOLD].startswith("got 9 of 18 gold pairs right (95 % interval: 29% to 71%)")
+    assert texts["random", SignKind.TIME] == "made 150 of 150 choices faster than anybody reads"
+
+
+def test_repeats_count_where_the_sides_were_swapped() -> None:
+    evidence = gather_evidence(
+        judged(
+            [
+                ("q", "a", "b", 1, "w"),
+                ("q", "b", "a", -1, "w"),  # the same passage on the other side
+                ("q", "a", "c", 1, "w"),
+                ("q", "c", "a", 1, "w"),  # the same side, so another passage
+                ("q", "b", "c", 1, "w"),
+                ("q", "b", "c", -1, "w"),  # not swapped
+                ("q", "c", "b", 1, "v"),  # somebody else
+                ("r", "b", "a", 1, "w"),  # another query
+            ]
+        )
+    )
+    row = evidence.workers.index("w")
+    assert (evidence.repeated[row], evidence.consistent[row]) == (2, 1)
+    assert evidence.repeated[1 - row] == 0
+
+
+def test_what_is_not_known_is_evidence_of_nothing() -> None:
+    rows = [("q", "a", "b", 1, ""), ("q", "b", "a", 0, "w"), ("q", "a", "b", 1, "w")]
+    evidence = gather_evidence(judged(rows), milliseconds=np.zeros(3, dtype=np.int64), words=np.full(3, 500))
+    assert evidence.judged.tolist() == [2]
+    assert evidence.decided.tolist() == [1]
+    assert evidence.longest_run.tolist() == [1]
+    assert np.isnan(evidence.seconds).all()
+    assert evidence.timed.tolist() == evidence.hurried.tolist() == [0]
+    assert find_signs(evidence) == ()
+    nobody = gather_evidence(judged([("q", "a", "b", 1, "")]))
+    assert find_signs(nobody) == ()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_order_of_workers_and_of_names_does_not_matter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    judgments, times = crowd(rng, pairs=8)
+    order = np.argsort(judgments.worker, kind="stable")
+    by_worker = judged(
+        [
+            (
+                "q", judgments.docs[judgments.left[i]], judgments.docs[judgments.right[i]],
+                int(judgments.choice[i]), judgments.workers[judgments.worker[i]],
+            )
+            for i in order
+        ]
+    )  # fmt: skip
+    one = gather_evidence(judgments, milliseconds=times)
+    other = gather_evidence(by_worker, milliseconds=times[order])
+    for column in ("left", "decided", "longest_run", "run_p", "seconds", "compared", "agreed"):
+        np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
+    for row, worker in enumerate(one.workers):
+        mine = judgments.worker == judgments.workers.index(worker)
+        assert one.seconds[row] == pytest.approx(np.median(times[mine]) / 1000)
