@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.status import status as status
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
+    from prefjudge.steps.workers import workers as workers
     from prefjudge.study.study import Study as Study
 
 _VERBS = (
@@ -59,6 +60,7 @@ _VERBS = (
     "status",
     "winratio",
     "work",
+    "workers",
 )
 
 __all__ = ["Study", "__version__", *_VERBS]

@@ -27,6 +27,7 @@ from prefjudge.cli import (
     status,
     winratio,
     work,
+    workers,
 )
 from prefjudge.errors import PrefjudgeError
 
@@ -64,6 +65,7 @@ for verb, panel in (
     (pay.pay, _CROWD),
     (reject.reject, _CROWD),
     (work.work, _CROWD),
+    (workers.workers, _CROWD),
     (demo.demo, "Start here"),
 ):
     app.command(rich_help_panel=panel)(verb)

@@ -30,6 +30,9 @@ def pool(
         int | None, typer.Option(min=1, help="… whose pools have at least this size.")
     ] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Do not check the lines below the depth.")] = False,
+    challenge: Annotated[
+        bool, typer.Option("--challenge", help="New runs: their new top results meet the best-known answers.")
+    ] = False,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -52,11 +55,16 @@ def pool(
         sample=sample,
         min_size=min_size,
         trust=trust,
+        challenge=challenge,
         out=out,
     )
     notice(result.notices)
     if json:
         print_json(result)
+        return
+    if challenge:
+        say(f"{result.documents:,} newcomers challenge the best-known answers of {result.queries:,} queries")
+        say(f"next: prefjudge run {study}")
         return
     from prefjudge.render.histogram import render_histogram
 

@@ -37,7 +37,7 @@ def publish(
     if json:
         print_json(result)
     elif result.dry_run:
-        _show(result)
+        show_offer(result)
         say("nothing was published: this was a dry run")
     elif result.published:
         say(f"published {result.published} HITs at {result.endpoint}; {result.open} are open")
@@ -48,7 +48,7 @@ def publish(
 
 def _asked(json: bool) -> "Callable[[PublishResult], bool]":
     def ask(offer: "PublishResult") -> bool:
-        _show(offer)
+        show_offer(offer)
         if json or not sys.stdin.isatty():
             return False
         if offer.target == "live":
@@ -58,7 +58,8 @@ def _asked(json: bool) -> "Callable[[PublishResult], bool]":
     return ask
 
 
-def _show(offer: "PublishResult") -> None:
+def show_offer(offer: "PublishResult") -> None:
+    """Print what would be published, where, and what it costs."""
     money = "play money" if offer.target == "sandbox" else "REAL MONEY"
     say(f"target    {offer.target} ({money}) at {offer.endpoint}")
     say(f"HITs      {offer.hits:,} with {offer.pairs:,} pairs, {offer.assignments:,} assignments")

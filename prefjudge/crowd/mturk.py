@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -240,24 +241,34 @@ def _explained(endpoint: str, operation: str, response: dict[str, Any]) -> Crowd
 
 def _client(endpoint: str, signed: bool) -> Any:
     """Return a client pinned to ``endpoint``."""
-    import boto3
     from botocore import UNSIGNED
     from botocore.config import Config
-    from botocore.session import get_session
 
-    session = get_session()
-    if "mturk" not in session.get_available_services():
-        loader = session.get_component("data_loader")
-        loader.search_paths.append(str(files("prefjudge") / "marketplace" / "service"))
     config = Config(
         retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
         connect_timeout=10,
         read_timeout=60,
         **({} if signed else {"signature_version": UNSIGNED}),
     )
-    return boto3.Session(botocore_session=session, region_name=REGION).client(
-        "mturk", endpoint_url=endpoint, config=config
-    )
+    session = _session() if signed else _unsigned_session()  # a kept session would keep old credentials
+    return session.client("mturk", endpoint_url=endpoint, config=config)
+
+
+@cache
+def _unsigned_session() -> Any:
+    """Return a session that has read the API's description once for all its clients."""
+    return _session()
+
+
+def _session() -> Any:
+    import boto3
+    from botocore.session import get_session
+
+    session = get_session()
+    if "mturk" not in session.get_available_services():
+        loader = session.get_component("data_loader")
+        loader.search_paths.append(str(files("prefjudge") / "marketplace" / "service"))
+    return boto3.Session(botocore_session=session, region_name=REGION)
 
 
 def _epoch(moment: datetime | None) -> float | None:

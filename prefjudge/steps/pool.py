@@ -61,6 +61,7 @@ def pool(
     sample: int | None = None,
     min_size: int | None = None,
     trust: bool = False,
+    challenge: bool = False,
     out: Path | None = None,
 ) -> PoolResult:
     """Pool the top of each run with the qrels, into a study or a file.
@@ -90,6 +91,9 @@ def pool(
         Keep a random sample of so many queries whose pools have at least ``min_size`` candidates.
     trust : bool
         Read only what the top needs: the lines below are then not checked.
+    challenge : bool
+        The runs are new: only their top results that the study does not know are to be judged, each against
+        the best-known answer. ``run`` has them judged.
     out : Path, optional
         Write the pool as a table: query, document, contributors.
 
@@ -105,6 +109,8 @@ def pool(
     from prefjudge.formats.queries import read_queries
 
     opened, settings = _settings(study)
+    if challenge:
+        return _challenge(opened, runs, collection)
     order, depth = order or settings.order, depth or settings.depth
     duels = design is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth
@@ -131,7 +137,7 @@ def pool(
     pairs = all_pairs(pools)
     changed = False
     if opened is not None:
-        files = _inputs(paths, heads.runs, {"qrels": qrels, "queries": queries, "collection": collection})
+        files = input_files(paths, heads.runs, {"qrels": qrels, "queries": queries, "collection": collection})
         changed = _keep(opened, pools, pairs, files, texts or {}, passages or {})
     if out is not None:
         _write(out, pools)
@@ -146,6 +152,38 @@ def pool(
         changed=changed,
         out=str(out) if out else None,
         notices=tuple(str(notice) for notice in notices),
+    )
+
+
+def _challenge(study: "Study | None", runs: Sequence[str | Path], collection: Path | None) -> PoolResult:
+    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.challenge import open_challenge
+
+    if study is None:
+        raise InputError(
+            "a challenge needs a study", "For instance: prefjudge pool STUDY --challenge --runs …"
+        )
+    notices: list[Notice] = []
+    opened = open_challenge(study, expand(runs), collection, notices)
+    if opened.unknown:
+        notices.append(
+            Notice(
+                where=str(study.folder),
+                what=f"{len(opened.unknown)} queries of the new runs have no best-known answer, "
+                f"such as {opened.unknown[0]!r}: they are left out",
+            )
+        )
+    return PoolResult(
+        queries=opened.queries,
+        documents=opened.newcomers,
+        pairs=opened.newcomers,
+        sizes={},
+        runs=opened.runs,
+        depth=1,
+        order=str(study.config.pool.order),
+        changed=opened.newcomers > 0,
+        out=None,
+        notices=tuple(map(str, notices)),
     )
 
 
@@ -238,9 +276,10 @@ def _passages(collection: Path, heads: Heads, qrels: Qrels | None, notices: list
     return found
 
 
-def _inputs(
+def input_files(
     paths: Sequence[Path], tags: Sequence[str], others: Mapping[str, Path | None]
 ) -> list["InputFile"]:
+    """Return the record of the files that a study is made from, with their digests."""
     from prefjudge.formats.digests import digest
     from prefjudge.study.pooling import InputFile
 
@@ -270,10 +309,13 @@ def _keep(
 
     votes = _votes(study, len(pairs))
     with study.transaction() as db:
-        before = [row[1:] for row in load_pairs(db)]
+        members = set(db.execute("SELECT query_id, doc_id FROM pooled"))
+        stored = [row for row in load_pairs(db) if {(row[1], row[2]), (row[1], row[3])} <= members]
+        started = bool(db.execute("SELECT 1 FROM hits LIMIT 1"))
+        before = [row[1:4] if started else row[1:] for row in stored]
         sources = set(db.execute("SELECT query_id, doc_id, source FROM pooled"))
         after = [
-            (pairs.queries[q], pairs.docs[a], pairs.docs[b], n)
+            (pairs.queries[q], pairs.docs[a], pairs.docs[b], n)[: 3 if started else 4]
             for q, a, b, n in zip(
                 pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), votes, strict=True
             )
@@ -283,7 +325,7 @@ def _keep(
             for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
         }
         same = after == before and contributions == sources
-        if not same and db.execute("SELECT 1 FROM hits LIMIT 1"):
+        if not same and started:
             raise StudyError(
                 "the study has HITs for another pool, which cannot be replaced",
                 "Make a new study for the new pool.",

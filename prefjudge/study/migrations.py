@@ -77,4 +77,26 @@ STEPS = [
     );
     CREATE TABLE barred (worker_id TEXT PRIMARY KEY, reason TEXT NOT NULL, barred DOUBLE PRECISION NOT NULL);
     """,
+    """
+    CREATE TABLE answers (
+        version BIGINT NOT NULL, query_id TEXT NOT NULL, doc_id TEXT NOT NULL,
+        PRIMARY KEY (version, query_id, doc_id)
+    );
+    CREATE TABLE challenges (
+        challenge BIGINT PRIMARY KEY, strategy TEXT NOT NULL,
+        started DOUBLE PRECISION NOT NULL, concluded DOUBLE PRECISION
+    );
+    CREATE TABLE challengers (
+        challenge BIGINT NOT NULL REFERENCES challenges (challenge),
+        query_id TEXT NOT NULL, doc_id TEXT NOT NULL, source TEXT NOT NULL,
+        PRIMARY KEY (challenge, query_id, doc_id, source)
+    );
+    CREATE TABLE duels (
+        challenge BIGINT NOT NULL REFERENCES challenges (challenge),
+        query_id TEXT NOT NULL, incumbent TEXT NOT NULL, newcomer TEXT NOT NULL, brought_by TEXT NOT NULL,
+        votes_for DOUBLE PRECISION NOT NULL, votes_against DOUBLE PRECISION NOT NULL,
+        dethroned BIGINT NOT NULL,
+        PRIMARY KEY (challenge, query_id, newcomer)
+    );
+    """,
 ]

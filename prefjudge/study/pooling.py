@@ -27,10 +27,7 @@ def save_pools(
     """Replace the study's pools, pairs and inputs."""
     for table in ("inputs", "pooled", "pairs"):
         db.execute(f"DELETE FROM {table}")
-    db.executemany(
-        "INSERT INTO inputs VALUES (:kind, :path, :digest, :name)",
-        ({"kind": i.kind, "path": i.path, "digest": i.digest, "name": i.name} for i in inputs),
-    )
+    save_inputs(db, inputs)
     db.executemany(
         "INSERT INTO pooled VALUES (:query, :doc, :source)",
         (
@@ -51,6 +48,14 @@ def save_pools(
                 start=1,
             )
         ),
+    )
+
+
+def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
+    """Add the files that the study is made from."""
+    db.executemany(
+        "INSERT INTO inputs VALUES (:kind, :path, :digest, :name) ON CONFLICT (kind, path) DO NOTHING",
+        ({"kind": i.kind, "path": i.path, "digest": i.digest, "name": i.name} for i in inputs),
     )
 
 
@@ -104,3 +109,27 @@ def load_inputs(db: Connection) -> list[InputFile]:
     """Return the files that the study was made from."""
     rows = db.execute("SELECT kind, path, digest, name FROM inputs ORDER BY kind, path")
     return [InputFile(kind=kind, path=path, digest=digest, name=name) for kind, path, digest, name in rows]
+
+
+def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]]) -> None:
+    """Ask for more votes: query_id, doc_a, doc_b, and how many on top of those that count already.
+
+    A pair that the study did not have is added.
+    """
+    kept = {
+        (query, a, b): votes
+        for query, a, b, votes in db.execute(
+            "SELECT p.query_id, p.doc_a, p.doc_b, count(DISTINCT j.worker_id) FROM pairs p "
+            "JOIN judgments j USING (pair_id) LEFT JOIN drops d USING (judgment_id) "
+            "WHERE d.judgment_id IS NULL GROUP BY p.query_id, p.doc_a, p.doc_b"
+        )
+    }
+    following = int(db.execute("SELECT coalesce(max(pair_id), 0) + 1 FROM pairs")[0][0])
+    db.executemany(
+        "INSERT INTO pairs VALUES (:id, :query, :a, :b, :votes) "
+        "ON CONFLICT (query_id, doc_a, doc_b) DO UPDATE SET votes = excluded.votes",
+        (
+            {"id": following + i, "query": query, "a": a, "b": b, "votes": more + kept.get((query, a, b), 0)}
+            for i, (query, a, b, more) in enumerate(wanted)
+        ),
+    )

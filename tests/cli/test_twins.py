@@ -23,7 +23,8 @@ def words(callback: object) -> set[str]:
 def test_a_verb_and_its_function_have_the_same_options(verb: str) -> None:
     function = getattr(import_module(f"prefjudge.steps.{verb}"), verb)
     callback = next(c.callback for c in app.registered_commands if c.callback and c.callback.__name__ == verb)
-    assert words(callback) - ONLY_CLI == words(function) - ONLY_FUNCTION
+    assert words(callback) - words(function) <= ONLY_CLI
+    assert words(function) - words(callback) <= ONLY_FUNCTION
 
 
 def test_the_face_of_the_library_has_the_verbs() -> None:

@@ -69,7 +69,8 @@ class Wire:
 
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
-    monkeypatch.setattr(time, "sleep", lambda _: None)  # the client waits before it repeats a call
+    # the client waits before it repeats a call
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     return Wire(monkeypatch)
 
 

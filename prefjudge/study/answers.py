@@ -1,0 +1,121 @@
+"""The best-known answers, version after version, and the challenges that changed them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prefjudge.core.challenge import Duel
+from prefjudge.core.qrels import Qrels
+from prefjudge.core.runs import encode
+from prefjudge.database import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenChallenge:
+    """A challenge that has not been concluded: its number, its strategy and the newcomers' rows."""
+
+    number: int
+    strategy: str
+    rows: Sequence[tuple[str, str, str]]
+
+
+def save_answers(db: Connection, version: int, qrels: Qrels) -> None:
+    """Record a version of the best-known answers, in place of an earlier record of it."""
+    db.execute("DELETE FROM answers WHERE version = :version", version=version)
+    db.executemany(
+        "INSERT INTO answers VALUES (:version, :query, :doc)",
+        (
+            {"version": version, "query": qrels.queries[query], "doc": qrels.docs[doc]}
+            for query, doc in zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True)
+        ),
+    )
+
+
+def load_answers(db: Connection, version: int, name: str) -> Qrels:
+    """Return a version of the best-known answers."""
+    rows = db.execute(
+        "SELECT query_id, doc_id FROM answers WHERE version = :version ORDER BY query_id, doc_id",
+        version=version,
+    )
+    queries = tuple(dict.fromkeys(query for query, _ in rows))
+    docs = tuple(sorted({doc for _, doc in rows}))
+    return Qrels(
+        name=name,
+        queries=queries,
+        docs=docs,
+        query=encode([query for query, _ in rows], queries),
+        doc=encode([doc for _, doc in rows], docs),
+        grade=np.ones(len(rows)),
+    )
+
+
+def last_version(db: Connection) -> int:
+    """Return the number of the last version of the answers, 0 where there is none."""
+    return int(db.execute("SELECT coalesce(max(version), 0) FROM answers")[0][0])
+
+
+def save_challenge(
+    db: Connection, strategy: str, brought_by: Mapping[tuple[str, str], Sequence[str]], when: float
+) -> int:
+    """Open a challenge with its newcomers, and return its number."""
+    number = int(db.execute("SELECT coalesce(max(challenge), 0) + 1 FROM challenges")[0][0])
+    db.execute(
+        "INSERT INTO challenges VALUES (:number, :strategy, :when, NULL)",
+        number=number,
+        strategy=strategy,
+        when=when,
+    )
+    db.executemany(
+        "INSERT INTO challengers VALUES (:number, :query, :doc, :source)",
+        (
+            {"number": number, "query": query, "doc": doc, "source": source}
+            for (query, doc), sources in brought_by.items()
+            for source in sources
+        ),
+    )
+    return number
+
+
+def load_open_challenge(db: Connection) -> OpenChallenge | None:
+    """Return the challenge that is under way, if any."""
+    rows = db.execute("SELECT challenge, strategy FROM challenges WHERE concluded IS NULL ORDER BY challenge")
+    if not rows:
+        return None
+    number, strategy = rows[0]
+    return OpenChallenge(
+        number=number,
+        strategy=strategy,
+        rows=db.execute(
+            "SELECT query_id, doc_id, source FROM challengers WHERE challenge = :number "
+            "ORDER BY query_id, doc_id, source",
+            number=number,
+        ),
+    )
+
+
+def save_conclusion(db: Connection, number: int, duels: Iterable[Duel], when: float) -> None:
+    """Record how a challenge ended."""
+    db.executemany(
+        "INSERT INTO duels VALUES (:number, :query, :incumbent, :newcomer, :runs, :won, :lost, :dethroned) "
+        "ON CONFLICT (challenge, query_id, newcomer) DO NOTHING",
+        (
+            {
+                "number": number,
+                "query": duel.query_id,
+                "incumbent": duel.incumbent,
+                "newcomer": duel.newcomer,
+                "runs": ", ".join(duel.brought_by),
+                "won": duel.votes_for,
+                "lost": duel.votes_against,
+                "dethroned": int(duel.dethroned),
+            }
+            for duel in duels
+        ),
+    )
+    db.execute("UPDATE challenges SET concluded = :when WHERE challenge = :number", when=when, number=number)
+
+
+def load_challengers(db: Connection) -> list[tuple[str, str]]:
+    """Return every newcomer that has had its chance: query_id, doc_id."""
+    return db.execute("SELECT DISTINCT query_id, doc_id FROM challengers ORDER BY query_id, doc_id")

@@ -1,0 +1,103 @@
+"""The command lines of score, winratio and check: keys of their JSON, forms of their output, exit codes."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import prefjudge
+from tests.steps.conftest import COLLECTION
+
+RUNS = str(COLLECTION / "runs" / "*.txt")
+QRELS = COLLECTION / "qrels.txt"
+
+
+@pytest.fixture
+def judgments(tmp_path: Path) -> Path:
+    path = tmp_path / "judgments.txt"
+    path.write_text("q01 p25 p34 p25\nq01 p25 p34 p34\nq01 p25 p34 p25\nq01 p20 p25 p25\nq01 p34 p20 tie\n")
+    return path
+
+
+def test_winratio_prints_the_documented_json(judgments: Path) -> None:
+    done = prefjudge("winratio", "--runs", RUNS, "--judgments", judgments, "--qrels", QRELS, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {"a", "b", "wins_a", "wins_b", "ties", "p", "p_bonferroni"} <= set(found["pairs"][0])
+    assert len(found["pairs"]) == 7 * 6 / 2
+    assert set(found["wins"]) == set(found["runs"])
+    pair = next(p for p in found["pairs"] if (p["a"], p["b"]) == ("label-tuned", "late-interaction"))
+    assert (pair["wins_a"], pair["wins_b"], pair["ties"]) == (0, 1, 0)  # p34 against p25: 1 vote to 2
+
+
+def test_winratio_counts_only_the_queries_of_the_file(judgments: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.tsv"
+    other.write_text("q02\twhat\n")
+    done = prefjudge("winratio", "--runs", RUNS, "--judgments", judgments, "--queries", other, "--json")
+    assert all(pair["wins_a"] == pair["wins_b"] == 0 for pair in json.loads(done.stdout)["pairs"])
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("terminal", "RR@10, one qrels"), ("md", "**RR@10, one qrels"), ("tex", "% prefjudge:")],
+)
+def test_score_prints_in_the_form_asked_for(form: str, start: str) -> None:
+    done = prefjudge("score", "--runs", RUNS, "--qrels", f"one={QRELS}", "--format", form)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(start)
+
+
+def test_score_as_csv_is_one_table_of_every_row() -> None:
+    done = prefjudge(
+        "score", "--runs", RUNS, "--qrels", QRELS, "--measure", "RR", "--measure", "P@1", "--format", "csv"
+    )
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert len(rows) == 12
+    assert {row["measure"] for row in rows} == {"RR", "P@1"}
+
+
+def test_score_json_holds_what_was_asked_for(judgments: Path) -> None:
+    done = prefjudge(
+        "score", "--runs", RUNS, "--qrels", QRELS, "--judgments", judgments,
+        "--measure", "RR@10", "--measure", "ppref@10", "--per-query", "--health", "--sample", 5, "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {"leaderboards", "tau", "winratio", "pair_agreement", "leave_one_out", "samples", "health"} <= set(
+        found
+    )
+    assert {"samples", "health", "provenance", "inputs", "out", "per_query"} <= set(found)
+    assert {"tier", "rank_low", "rank_high", "ties_low", "ties_high"} <= set(
+        found["leaderboards"][0]["rows"][0]
+    )
+    assert len(found["per_query"]) == 6 * 15 + 6 * 1
+    assert found["samples"][0]["size"] == 5
+    assert len(found["health"]) == 6
+
+
+def test_check_exits_with_1_for_a_bad_file_and_says_so_in_every_form(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("q1 Q0 d1 1 0.5 r\nq1 Q0 d1 2 0.4 r\n")
+    words = prefjudge("check", bad)
+    assert words.returncode == 1
+    assert "cannot be used" in words.stdout
+    data = prefjudge("check", bad, RUNS, "--json")
+    assert data.returncode == 1
+    found = json.loads(data.stdout)
+    assert not found["ok"]
+    assert [file["ok"] for file in found["files"]] == [False] + [True] * 6
+    annotated = prefjudge("check", bad, "--format", "github")
+    assert annotated.stdout.startswith(f"::error file={bad},line=2")
+    assert prefjudge("check", RUNS, "--qrels", QRELS).returncode == 0
+
+
+def test_check_compares_a_folder_with_a_manifest(tmp_path: Path) -> None:
+    (tmp_path / "2020qrels-pass.txt").write_text("23849 0 1020327 2\n")
+    done = prefjudge("check", "--manifest", "trec-dl-2020", tmp_path, "--json")
+    assert done.returncode == 1
+    found = {entry["name"]: entry for entry in json.loads(done.stdout)["manifest"]}
+    assert found["2020qrels-pass.txt"]["status"] == "wrong"
+    assert found["2020qrels-pass.txt"]["problems"] == ["1 records, listed with 11,386"]
+    assert found["collection.tar.gz"]["status"] == "absent"

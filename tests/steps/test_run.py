@@ -1,0 +1,157 @@
+"""A study driven round after round, and the answers kept current as new runs come."""
+
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import InputError, StudyError
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.steps.collect import collect
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pool import PoolResult, pool
+from prefjudge.steps.publish import publish
+from prefjudge.steps.run import run
+from prefjudge.steps.score import score
+from prefjudge.steps.status import status
+from prefjudge.study.study import Study
+from tests.cli.conftest import prefjudge
+from tests.steps.conftest import COLLECTION
+from tests.steps.test_interruptions import Wire, listed, recorded
+from tests.steps.test_interruptions import wire as wire
+from tests.steps.test_road import TRUTH
+
+RUNS = sorted((COLLECTION / "runs").iterdir())
+HONEST = {"workers": 6, "error": 0.0, "truth": TRUTH, "yes": True}
+
+
+def pool_runs(study: Path, runs: list[Path], *, challenge: bool = False) -> PoolResult:
+    return pool(
+        study,
+        runs=runs,
+        qrels=None if challenge else COLLECTION / "qrels.txt",
+        queries=None if challenge else COLLECTION / "queries.tsv",
+        collection=COLLECTION / "collection.tsv",
+        challenge=challenge,
+    )
+
+
+@pytest.fixture
+def young(tmp_path: Path) -> Path:
+    """A study of the first three runs."""
+    study = tmp_path / "study"
+    init(study, config="demo")
+    pool_runs(study, RUNS[:3])
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    return study
+
+
+def answers(study: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    qrels = read_qrels(study / "preference.qrels")
+    for query, doc in zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True):
+        found.setdefault(qrels.queries[query], set()).add(qrels.docs[doc])
+    return found
+
+
+def best_of(study: Path) -> dict[str, set[str]]:
+    """The truly best candidates that the study has seen."""
+    truth = {
+        (query, doc): float(value)
+        for query, doc, value in (line.split("\t") for line in TRUTH.read_text().splitlines()[1:])
+    }
+    with Study(study).transaction(write=False) as db:
+        rows = db.execute(
+            "SELECT query_id, doc_id FROM pooled UNION SELECT query_id, doc_id FROM challengers"
+        )
+    best: dict[str, set[str]] = {}
+    for query in {query for query, _ in rows}:
+        values = {doc: truth[query, doc] for q, doc in rows if q == query}
+        best[query] = {doc for doc, value in values.items() if value == max(values.values())}
+    return best
+
+
+@pytest.mark.parametrize("strategy", ["default", "round-robin:1", "halving:1x2", "knockout:3", "lead:2"])
+def test_without_error_every_strategy_ends_at_the_truth(young: Path, strategy: str) -> None:
+    result = run(young, strategy=strategy, **HONEST)  # type: ignore[arg-type]
+    assert (result.unfinished, result.stopped_by) == (0, "nothing left to ask")
+    found, best = answers(young), best_of(young)
+    assert found.keys() == best.keys()
+    assert all(docs <= best[query] for query, docs in found.items())
+    again = run(young, **HONEST)  # type: ignore[arg-type]
+    assert (again.rounds, again.judgments) == (0, result.judgments)
+
+
+def test_the_budget_ends_it_and_queries_that_are_not_through_have_no_answer(young: Path) -> None:
+    config = young / "study.toml"
+    config.write_text(config.read_text().replace("budget = 100.00", "budget = 12.50"))
+    result = run(young, strategy="round-robin:3", **HONEST)  # type: ignore[arg-type]
+    assert result.stopped_by.startswith("the budget")
+    assert 0 < result.unfinished < result.queries
+    assert len(answers(young)) == result.queries - result.unfinished
+    assert float(status(young).committed) <= 12.50
+    config.write_text(config.read_text().replace("budget = 12.50", "budget = 200.00"))
+    assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
+
+
+def test_a_run_killed_after_every_call_goes_on(young: Path, wire: Wire) -> None:
+    wire.kind = "kill after"
+    result = wire.until_done(lambda: run(young, strategy="halving:1x2", **HONEST))  # type: ignore[arg-type]
+    wire.kind = ""
+    assert result.unfinished == 0
+    assert listed(young) == recorded(young)
+    best = best_of(young)
+    assert all(docs <= best[query] for query, docs in answers(young).items())
+
+
+def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(young: Path) -> None:
+    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    before, judged = answers(young), status(young).judgments
+    opened = pool_runs(young, RUNS[3:], challenge=True)
+    assert opened.documents > 0
+    with pytest.raises(StudyError, match="a challenge is under way"):
+        pool_runs(young, RUNS[3:], challenge=True)
+    result = run(young, **HONEST)  # type: ignore[arg-type]
+    assert result.version == 2
+    assert len(result.duels) == opened.documents
+    after, best = answers(young), best_of(young)
+    assert all(docs <= best[query] for query, docs in after.items())
+    changed = {query for query in after if after[query] != before[query]}
+    assert changed
+    assert changed <= {duel.query_id for duel in result.duels if duel.dethroned}
+    for duel in result.duels:
+        assert duel.brought_by
+        assert duel.dethroned == (duel.votes_for > duel.votes_against)
+    # At a lead of three, without error, each duel takes three votes.
+    assert status(young).judgments - judged == 3 * opened.documents
+    assert (young / "preference-v1.qrels").is_file()
+    assert len(score(young).boards[0].leaderboard.ranked) == 6
+    with pytest.raises(InputError, match=r"has a run .* already"):
+        pool_runs(young, RUNS[3:], challenge=True)
+
+
+def test_what_does_not_fit_is_said(young: Path) -> None:
+    with pytest.raises(StudyError, match=r"no best-known answers yet\nRun: prefjudge resolve"):
+        pool_runs(young, RUNS[3:], challenge=True)
+    with pytest.raises(InputError, match="no strategy 'best'"):
+        run(young, strategy="best", **HONEST)  # type: ignore[arg-type]
+    with pytest.raises(StudyError, match="nobody said yes"):
+        run(young, strategy="halving")
+    with pytest.raises(StudyError, match="driven by halving, not knockout:3"):
+        run(young, strategy="knockout:3")
+    with pytest.raises(StudyError, match="do not work for real money"):
+        run(young, live=True, workers=2)
+
+
+def test_a_published_study_is_not_driven(young: Path) -> None:
+    publish(young, yes=True)
+    collect(young)
+    with pytest.raises(StudyError, match="was published by `publish`"):
+        run(young, **HONEST)  # type: ignore[arg-type]
+
+
+def test_the_verb_narrates_its_rounds(young: Path) -> None:
+    done = prefjudge("run", young, "--strategy", "halving", "--workers", 6, "--error", 0, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "round 1: " in done.stderr
+    assert "wrote version 1 of the answers" in done.stderr
