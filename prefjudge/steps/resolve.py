@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.counting import TieWorth
-from prefjudge.errors import InputError
+from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.votes import Votes, gather_votes, votes_generator
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ def resolve(
     votes = gather_votes(study, judgments, without, verb="resolve")
     names = tuple(dict.fromkeys(rule or (votes.rule,)))
     if study is not None and out is None and form is Form.TREC:
+        _refuse_kept_answers(study)
         out = study / QRELS_FILE
     found = resolve_all(
         votes.log, rules=names, pools=votes.pools, ties=ties, strengths=strengths, sparse_rule=sparse_rule
@@ -152,6 +153,20 @@ def resolve(
         out=str(out) if out else None,
         notices=tuple(map(str, votes.notices)),
     )
+
+
+def _refuse_kept_answers(study: Path) -> None:
+    """Leave the answers alone that ``run`` keeps: a strategy does not judge every pair of a pool."""
+    from prefjudge.study.answers import last_version
+    from prefjudge.study.study import Study
+
+    with Study(study).transaction(write=False) as db:
+        version = last_version(db)
+    if version:
+        raise StudyError(
+            f"the answers of this study, version {version}, are kept by `prefjudge run`",
+            "Give --out FILE to resolve its judgments by a rule besides.",
+        )
 
 
 def _check_rules(rules: Sequence[str], sparse_rule: str | None) -> None:

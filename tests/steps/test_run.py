@@ -11,6 +11,7 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
+from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
 from prefjudge.steps.score import score
 from prefjudge.steps.status import status
@@ -78,6 +79,8 @@ def test_without_error_every_strategy_ends_at_the_truth(young: Path, strategy: s
     found, best = answers(young), best_of(young)
     assert found.keys() == best.keys()
     assert all(docs <= best[query] for query, docs in found.items())
+    with pytest.raises(StudyError, match="version 1, are kept by `prefjudge run`"):
+        resolve(young)
     again = run(young, **HONEST)  # type: ignore[arg-type]
     assert (again.rounds, again.judgments) == (0, result.judgments)
 
