@@ -263,11 +263,14 @@ def _samples(
     from prefjudge.steps.matrices import generator
 
     rng = generator(found, "query samples", seed)
+    large = [
+        board for board in boards if len(board.scores.queries) >= size
+    ]  # judgments may cover fewer queries
     return tuple(
         sample_agreement(
             only_runs(board.scores, [row.run for row in board.leaderboard.ranked]), size=size, rng=rng
         )
-        for board in boards
+        for board in large or boards
     )
 
 
