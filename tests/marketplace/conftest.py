@@ -1,5 +1,7 @@
 """A marketplace on port 0, a clock that a test moves, requesters through boto3 and workers over HTTP."""
 
+import threading
+
 import pytest
 
 from prefjudge.marketplace.server import Server, start
@@ -12,10 +14,22 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(scope="session")
+def stopping():
+    """Stop servers beside the next test: a graceful stop mostly waits."""
+    threads: list[threading.Thread] = []
+    yield threads
+    for thread in threads:
+        thread.join(timeout=30)
+        assert not thread.is_alive(), "a server did not stop"
+
+
 @pytest.fixture
-def market(tmp_path, clock):
-    with start(f"sqlite:///{tmp_path}/market.db", clock=clock) as server:
-        yield server
+def market(tmp_path, clock, stopping):
+    server = start(f"sqlite:///{tmp_path}/market.db", clock=clock)
+    yield server
+    stopping.append(threading.Thread(target=server.stop))
+    stopping[-1].start()
 
 
 @pytest.fixture

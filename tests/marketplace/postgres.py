@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -83,6 +84,8 @@ def private_cluster() -> Iterator[Cluster]:
         "listen_addresses=127.0.0.1",
         "-c",
         "max_connections=120",
+        "-c",
+        "fsync=off",
     ]
     process = subprocess.Popen(
         _as_somebody([str(programs / "postgres"), "-D", str(data), *options], folder), **quiet
@@ -91,7 +94,7 @@ def private_cluster() -> Iterator[Cluster]:
         _wait(process, port)
         yield Cluster(port)
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)  # do not wait for connections
         process.wait(timeout=30)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -58,8 +58,11 @@ def test_an_assignment_is_abandoned_at_its_deadline(requester, worker, admin, cl
     clock.advance(0.1)  # less than the sweep's interval: the deadline itself decides
     assert worker.submit(ident, status=410)["code"] == "too_late"
     clock.advance(1)
+    other = admin.worker()
+    clock.advance(1)
+    assert [group["available"] for group in other.groups()] == [1]
     assert counts(requester, hit) == (1, 0, 0)
-    admin.worker().do(hit)
+    other.do(hit)
 
 
 def test_a_repeated_submission_is_acknowledged_and_changes_nothing(requester, worker):

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import botocore
@@ -17,6 +18,7 @@ from prefjudge.marketplace.server import start
 OURS = mturk()
 
 
+@cache
 def models():
     theirs = botocore.session.get_session()
     try:

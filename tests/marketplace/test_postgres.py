@@ -13,7 +13,7 @@ from tests.marketplace.processes import serving
 
 @pytest.mark.parametrize("processes", [4])
 def test_four_processes_hand_out_every_assignment_once(postgres_url, processes):
-    """200 workers take 400 assignments of 250 HITs from four servers, and leave none."""
+    """200 workers take 240 assignments of 160 HITs from four servers, and leave none."""
     with start(postgres_url) as first, serving(postgres_url, processes - 1) as others:
         endpoints = [first.endpoint, *others]
         idents = {
@@ -21,15 +21,15 @@ def test_four_processes_hand_out_every_assignment_once(postgres_url, processes):
         }
         assert len(idents) == 1
         requester = new_requester(first.endpoint)
-        hits = [offer(requester, MaxAssignments=1) for _ in range(100)]
-        hits += [offer(requester, MaxAssignments=2) for _ in range(150)]
+        hits = [offer(requester, MaxAssignments=1) for _ in range(80)]
+        hits += [offer(requester, MaxAssignments=2) for _ in range(80)]
         group = hits[0]["HITTypeId"]
         admin = Admin(first)
         swarm = Swarm(
             endpoints, [admin.call("POST", "/admin/workers", {}, status=201)["invite"] for _ in range(200)]
         )
         done = swarm.work(group)
-        assert len(done) == len(set(done)) == 400
+        assert len(done) == len(set(done)) == 240
         listed = []
         for hit in hits:
             found = requester.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
