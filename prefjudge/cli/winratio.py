@@ -52,10 +52,14 @@ def winratio(
     )
     notice(result.notices)
     if json:
+        against = result.against_qrel
         print_json(
             {
                 **to_plain(result.winratio),
-                "against_qrel": to_plain(result.against_qrel),
+                "pairs": [
+                    {**to_plain(pair), "ratio": to_plain(pair.ratio)} for pair in result.winratio.pairs
+                ],
+                "against_qrel": against and {**to_plain(against), "shares": to_plain(against.shares)},
                 "provenance": result.provenance,
                 "inputs": to_plain(result.inputs),
                 "out": result.out,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
 from prefjudge.core.qrels import JudgedRanks, Qrels
+from prefjudge.core.runs import encode
 from prefjudge.evaluation.compared import relabel
 from prefjudge.evaluation.leaderboard import LeaderboardRow, leaderboard
 from prefjudge.evaluation.measures import Measure, score_matrix
@@ -67,19 +68,12 @@ def without_source(judgments: Judgments, pools: Pools, source: str) -> tuple[Jud
         Where ``source`` contributed to no pool of ``pools.sources``.
     """
     drop = exclusive_rows(pools, source)
-    gone = {
-        (pools.queries[query], pools.docs[doc])
-        for query, doc in zip(pools.query[drop], pools.doc[drop], strict=True)
-    }
-    keep = np.fromiter(
-        (
-            (judgments.queries[query], judgments.docs[left]) not in gone
-            and (judgments.queries[query], judgments.docs[right]) not in gone
-            for query, left, right in zip(judgments.query, judgments.left, judgments.right, strict=True)
-        ),
-        dtype=bool,
-        count=len(judgments),
-    )
+    width = len(pools.docs) + 1  # an unpooled document has the code -1, and its place at the end
+    gone = pools.query[drop].astype(np.int64) * width + pools.doc[drop]
+    query = encode(judgments.queries, pools.queries).astype(np.int64)[judgments.query] * width
+    doc = encode(judgments.docs, pools.docs)
+    doc = np.where(doc < 0, len(pools.docs), doc)
+    keep = ~(np.isin(query + doc[judgments.left], gone) | np.isin(query + doc[judgments.right], gone))
     columns = ("query", "left", "right", "choice", "strength", "worker")
     fewer = replace(judgments, **{name: getattr(judgments, name)[keep] for name in columns})
     number = np.cumsum(~drop) - 1
