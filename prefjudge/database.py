@@ -9,6 +9,7 @@ at once.
 import re
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -82,6 +83,7 @@ class Database:
         self._local = threading.local()
         self._lock = threading.Lock()
         self._open: list[Any] = []
+        weakref.finalize(self, _close_all, self._open)  # whoever drops the door leaves nothing open behind it
 
     @property
     def skip_locked(self) -> str:
@@ -143,9 +145,7 @@ class Database:
     def close(self) -> None:
         """Close every thread's connection."""
         with self._lock:
-            for raw in self._open:
-                raw.close()
-            self._open.clear()
+            _close_all(self._open)
         self._local = threading.local()
 
     def _connection(self) -> Any:
@@ -168,6 +168,11 @@ class Database:
         except sqlite3.Error as error:
             raise StudyError(f"cannot open {path}: {error}", "Is the folder there and writable?") from error
         return raw
+
+
+def _close_all(connections: list[Any]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _connect_postgresql(url: str) -> Any:
