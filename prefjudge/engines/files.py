@@ -113,7 +113,7 @@ def judged(
         check_overlap(
             result.path, qrels, example=result.example, shared=len(result.seen), found=result.judged.size
         )
-    tags = _tags([result.path for result in results], [result.tag for result in results], notices)
+    tags = run_tags([result.path for result in results], [result.tag for result in results], notices)
     if notices is not None:
         for result in results:
             notices.extend(result.notices)
@@ -156,7 +156,7 @@ def _distinct(paths: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
     return names
 
 
-def _tags(paths: Sequence[str], tags: Sequence[str], notices: list[Notice] | None) -> tuple[str, ...]:
+def run_tags(paths: Sequence[str], tags: Sequence[str], notices: list[Notice] | None) -> tuple[str, ...]:
     """Return a name for each run: its tag, or its file's name where the tag is absent or not its own."""
     named = []
     for path, tag in zip(paths, tags, strict=True):
@@ -175,7 +175,7 @@ def _tags(paths: Sequence[str], tags: Sequence[str], notices: list[Notice] | Non
 
 def _heads(results: list[RunHead], order: Order, notices: list[Notice] | None) -> Heads:
     """Join the heads of the runs; queries and documents are numbered as they first come."""
-    tags = _tags([result.path for result in results], [result.tag for result in results], notices)
+    tags = run_tags([result.path for result in results], [result.tag for result in results], notices)
     if notices is not None:
         for result in results:
             notices.extend(result.notices)
