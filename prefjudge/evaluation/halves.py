@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from prefjudge.core.runs import Codes
 from prefjudge.evaluation.grids import Grid, Matrix
-from prefjudge.evaluation.pairsums import PairSums, few_levels, one_hot, pair_tables, table_sums, tie_term
+from prefjudge.evaluation.pairsums import PairSums, few_levels, table_sums, tie_term
 
 Column = NDArray[np.float64]
 Index = NDArray[np.intp]
 Counts = NDArray[np.int32]
 Masks = NDArray[np.bool_]
 
+_TABLES = 1 << 18
+"""How many cells of tables to work on at a time."""
 BUDGET = 1 << 26
 """How many bytes the counts of all runs may take; more splits than fit are done in turns."""
 
@@ -52,17 +54,44 @@ def half_sums(
 def _by_counting(
     grid: Grid, masks: Masks, a: Codes, b: Codes, levels: Column
 ) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
-    hot = one_hot(grid, levels)
-    whole = pair_tables(hot, hot, a, b)
-    pairs = np.arange(a.size)
-    for split, mask in enumerate(masks):
-        half = hot[mask]
-        tables = pair_tables(half, half, a, b)
-        sums = (
-            table_sums(tables, levels, 2 * grid.slack),
-            table_sums(whole - tables, levels, 2 * grid.slack),
-        )
-        yield np.full(a.size, split), pairs, sums
+    width, splits = levels.size, len(masks)
+    code = (np.searchsorted(levels, grid.values.T, side="right") - 1).astype(np.uint16)
+    packed, lane = _pack(masks)
+    step = max(1, _TABLES // (splits * width * width))
+    for at in range(0, a.size, step):
+        pairs = np.arange(at, min(at + step, a.size))
+        first = np.zeros((pairs.size, width * width, splits))
+        whole = np.zeros((pairs.size, width * width, 1))
+        for row, pair in enumerate(pairs):
+            cell = code[a[pair]] * np.uint16(width) + code[b[pair]]
+            order = np.argsort(cell, kind="stable")
+            ordered = cell[order]
+            start = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] + 1))
+            counts = np.add.reduceat(packed[order], start, axis=0).view(lane)
+            first[row, ordered[start]] = counts[:, :splits]
+            whole[row, ordered[start], 0] = np.diff(start, append=cell.size)
+        sums = [
+            table_sums(np.moveaxis(part, 2, 1).reshape(-1, width, width), levels, 2 * grid.slack)
+            for part in (first, whole - first)
+        ]
+        yield np.tile(np.arange(splits), pairs.size), np.repeat(pairs, splits), (sums[0], sums[1])
+
+
+def _pack(masks: Masks) -> tuple[NDArray[np.uint64], type[np.uint16] | type[np.uint32]]:
+    """Return the masks as counters, several in one word, so that one addition counts several splits.
+
+    Returns
+    -------
+    packed : ndarray of uint64, shape (queries, words)
+    lane : numpy type
+        What to view sums of ``packed`` as, to get the counts of the splits, and empty lanes behind them.
+    """
+    splits, queries = masks.shape
+    lane: type[np.uint16] | type[np.uint32] = np.uint16 if queries < 1 << 16 else np.uint32
+    lanes = 8 // np.dtype(lane).itemsize
+    padded = np.zeros((queries, -(-splits // lanes) * lanes), dtype=lane)
+    padded[:, :splits] = masks.T
+    return padded.view(np.uint64), lane
 
 
 def _by_sorting(
@@ -74,15 +103,15 @@ def _by_sorting(
     for at in range(0, len(masks), step):
         part = masks[at : at + step]
         splits = np.arange(at, at + len(part))
-        members = np.ascontiguousarray(part.T)
-        weights = part.astype(np.float64)
+        members = _Members(part)
+        weights, others = part.astype(np.float64), (~part).astype(np.float64)
         ladders = [_Ladder(run, members) for run in ranks]
         for pair, (left, right) in enumerate(zip(a, b, strict=True)):
             difference = columns[left] - columns[right]
             difference[np.abs(difference) <= 2 * grid.slack] = 0.0
             squared = difference * difference
             first = weights @ difference, weights @ squared
-            last = difference.sum() - first[0], squared.sum() - first[1]
+            last = others @ difference, others @ squared
             signed = _signed_ranks(difference, 2 * grid.slack, members)
             pooled = _pooled_ranks(ladders[left], ladders[right])
             sums = [
@@ -104,15 +133,27 @@ def _dense_ranks(grid: Grid) -> Codes:
     return np.ascontiguousarray(merged[place].reshape(grid.values.shape).T)
 
 
-def _running(order: Index, members: Masks) -> Counts:
-    """Count how many of the first i queries of an order are in the first half: shape (n + 1, splits)."""
-    running = np.zeros((order.size + 1, members.shape[1]), dtype=np.int32)
-    np.cumsum(members[order], axis=0, dtype=np.int32, out=running[1:])
-    return running
+class _Members:
+    """Which queries are in the first half of each split."""
+
+    def __init__(self, masks: Masks) -> None:
+        self.splits = len(masks)
+        self.packed, self.lane = _pack(masks)
+
+    def running(self, order: Index, places: Index) -> Counts:
+        """Count, at each place of an order of queries, how many before it are in the first half.
+
+        Returns
+        -------
+        ndarray of int32, shape (places, splits)
+        """
+        total = np.zeros((order.size + 1, self.packed.shape[1]), dtype=np.uint64)
+        np.cumsum(self.packed[order], axis=0, out=total[1:])
+        return total[places].view(self.lane)[:, : self.splits].astype(np.int32)
 
 
 def _signed_ranks(
-    difference: Column, slack: float, members: Masks
+    difference: Column, slack: float, members: _Members
 ) -> tuple[dict[str, Column], dict[str, Column]]:
     """Return the signed-rank sums of one pair for both halves of all splits.
 
@@ -126,24 +167,25 @@ def _signed_ranks(
     key = 2 * group + (difference[query] > 0)
     order = np.argsort(key, kind="stable")
     ordered = key[order]
-    running = _running(query[order], members)
     groups = np.arange(1, group.max(initial=0) + 1)
-    start, middle, end = (
-        np.searchsorted(ordered, bound) for bound in (2 * groups, 2 * groups + 1, 2 * groups + 2)
-    )
+    start, middle, end = (np.searchsorted(ordered, 2 * groups + step) for step in (0, 1, 2))
     some = end > middle
-    low, high = running[start[some]], running[end[some]]
-    above, around = high - running[middle[some]], low + high
-    whole, reach = (end - middle)[some], (start + end)[some]
     tied = np.flatnonzero(end - start > 1)
-    ties = (running[end[tied]] - running[start[tied]]).astype(np.float64)
+    ends = (start[some], end[some], middle[some], start[tied], end[tied], [order.size])
+    low, high, below, first, last, every = np.split(
+        members.running(query[order], np.concatenate(ends).astype(np.intp)),
+        np.cumsum([len(part) for part in ends])[:-1],
+    )
+    above, around = high - below, low + high
+    whole, reach = (end - middle)[some], (start + end)[some]
+    ties = (last - first).astype(np.float64)
     everyone = (end - start)[tied, None].astype(np.float64)
     product = _dot(above, around)
     plus, total = above.sum(axis=0), int(whole.sum())
     rest = int(whole @ (reach + 1)) - _weigh(whole, around) - _weigh(reach + 1, above) + product
     return (
-        _signed(plus, running[-1] - plus, (product + plus) / 2, ties),
-        _signed(total - plus, query.size - total - running[-1] + plus, rest / 2, everyone - ties),
+        _signed(plus, every[0] - plus, (product + plus) / 2, ties),
+        _signed(total - plus, query.size - total - every[0] + plus, rest / 2, everyone - ties),
     )
 
 
@@ -159,11 +201,11 @@ def _signed(plus: Counts, minus: Counts, rank_sum: Column, ties: Matrix) -> dict
 class _Ladder:
     """The distinct scores of one run, and how many queries of each first half lie below each of them."""
 
-    def __init__(self, ranks: Codes, members: Masks) -> None:
+    def __init__(self, ranks: Codes, members: _Members) -> None:
         order = np.argsort(ranks, kind="stable")
         self.levels, first = np.unique(ranks[order], return_index=True)
         self.below = np.append(first, ranks.size)
-        self.running = _running(order, members)[self.below]
+        self.running = members.running(order, self.below)
 
 
 def _pooled_ranks(a: _Ladder, b: _Ladder) -> tuple[dict[str, Column], dict[str, Column]]:

@@ -6,9 +6,10 @@ of whole numbers and draws do not depend on the block: a seed gives the same res
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from prefjudge.core.runs import Codes
 from prefjudge.evaluation.grids import Grid, Matrix
@@ -54,21 +55,28 @@ def bootstrap_sums(
     """
     n = len(grid.values)
     matrix = _narrow(grid.values, n * float(np.abs(grid.values).max(initial=0.0)))
-    for counts in bootstrap_counts(n, trials, rng, block=block):
-        yield (counts.astype(matrix.dtype) @ matrix).astype(np.float64)
+    for counts in bootstrap_counts(n, trials, rng, block=block, kind=matrix.dtype):
+        yield (counts @ matrix).astype(np.float64)
 
 
 def bootstrap_counts(
-    n: int, trials: int, rng: np.random.Generator, *, block: int = BLOCK
-) -> Iterator[Counts]:
+    n: int,
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    block: int = BLOCK,
+    kind: DTypeLike = np.int64,
+) -> Iterator[NDArray[Any]]:
     """Yield how often each of ``n`` queries is in each sample: shape (trials, n), some trials at a time."""
-    kind = np.uint16 if n <= 1 << 16 else np.uint32
+    narrow = np.uint16 if n <= 1 << 16 else np.uint32
+    row = np.arange(_DRAW)[:, None] * n
     for size in _portions(trials, n, block, step=_DRAW):
-        sample = np.concatenate(
-            [rng.integers(0, n, size=(min(_DRAW, size - at), n), dtype=kind) for at in range(0, size, _DRAW)]
-        ).astype(np.intp)
-        sample += np.arange(size)[:, None] * n
-        yield np.bincount(sample.ravel(), minlength=size * n).reshape(size, n)
+        counts = np.empty((size, n), dtype=kind)
+        for at in range(0, size, _DRAW):  # few at a time, so that they stay in the cache
+            part = counts[at : at + _DRAW]
+            sample = rng.integers(0, n, size=(len(part), n), dtype=narrow) + row[: len(part)]
+            part[:] = np.bincount(sample.ravel(), minlength=part.size).reshape(part.shape)
+        yield counts
 
 
 def permuted_ranges(grid: Grid, resamples: int, rng: np.random.Generator) -> Matrix:
