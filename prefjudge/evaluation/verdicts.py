@@ -46,20 +46,18 @@ class Verdicts:
         -------
         for_a, for_b, for_neither : ndarray of int64, shape (n,)
         """
-        wanted = pair_key(query, a, b, self.width)
-        slot = np.minimum(np.searchsorted(self.key, wanted), max(self.key.size - 1, 0))
-        known = (a >= 0) & (b >= 0) & (a != b)
-        if not self.key.size:
-            known &= False
-            slot, counts = slot[known], np.zeros((3, 0), dtype=np.int64)
-        else:
-            known &= self.key[slot] == wanted
-            counts = np.stack([self.smaller, self.greater, self.ties])[:, slot[known]]
         out = np.zeros((3, query.size), dtype=np.int64)
-        swapped = a[known] > b[known]
-        out[0, known] = np.where(swapped, counts[1], counts[0])
-        out[1, known] = np.where(swapped, counts[0], counts[1])
-        out[2, known] = counts[2]
+        rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b))
+        if not self.key.size or not rows.size:
+            return out[0], out[1], out[2]
+        wanted = pair_key(query[rows], a[rows], b[rows], self.width)
+        slot = np.minimum(np.searchsorted(self.key, wanted), self.key.size - 1)
+        judged = self.key[slot] == wanted
+        rows, slot = rows[judged], slot[judged]
+        first = a[rows] < b[rows]
+        out[0, rows] = np.where(first, self.smaller[slot], self.greater[slot])
+        out[1, rows] = np.where(first, self.greater[slot], self.smaller[slot])
+        out[2, rows] = self.ties[slot]
         return out[0], out[1], out[2]
 
 
