@@ -23,9 +23,14 @@ def test_a_door_that_is_dropped_leaves_nothing_open(tmp_path: Path) -> None:
 def test_a_transaction_that_raises_leaves_no_trace(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'a.db'}")
     database.migrate(["CREATE TABLE words (word TEXT)"])
-    with pytest.raises(ZeroDivisionError), database.transaction() as db:
-        db.execute("INSERT INTO words VALUES (:word)", word="lost")
-        _ = 1 / 0
+
+    def half() -> None:
+        with database.transaction() as db:
+            db.execute("INSERT INTO words VALUES (:word)", word="lost")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half()
     with database.transaction(write=False) as db:
         assert db.execute("SELECT count(*) FROM words") == [(0,)]
     database.close()
