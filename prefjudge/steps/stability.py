@@ -175,12 +175,15 @@ class _Votes:
     ) -> None:
         from prefjudge.engines.files import judged
         from prefjudge.evaluation.compared import compared_pairs
+        from prefjudge.evaluation.leave_one_out import pooled_documents
         from prefjudge.evaluation.measures import Measure
 
         self.name, self.judgments = named
         self.pools = found.pools
         self.rule = found.study.config.rule if found.study else "shallow-pooling"
-        self.documents = compared_pairs(self.judgments).documents
+        self.documents = (
+            compared_pairs(self.judgments).documents if self.pools is None else pooled_documents(self.pools)
+        )
         self.ranks = judged(found.runs, self.documents, order=order, notices=notices)
         texts = measures or (found.study.config.measures if found.study else ("RR@10",))
         self.measures = [Measure.parse(text) for text in texts]

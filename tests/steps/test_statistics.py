@@ -18,6 +18,7 @@ from prefjudge.errors import InputError
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
+from prefjudge.steps.demo import demo
 from prefjudge.steps.stability import stability
 
 QUERIES, DOCS = 40, 12
@@ -284,6 +285,24 @@ def test_wrong_days_and_aliases_are_named(tmp_path: Path) -> None:
         audit(board, aliases=known)
     with pytest.raises(InputError, match="there is no"):
         audit(board, aliases=tmp_path / "absent")
+
+
+def test_a_study_brings_its_runs_labels_votes_and_seed(tmp_path: Path) -> None:
+    study = Path(demo(tmp_path / "demo").folder) / "study"
+    ranks = stability(study, trials=20)
+    assert [(one.part, one.stability.qrels) for one in ranks.conditions] == [
+        ("all", "original"),
+        ("all", "preference"),
+        ("votes", "preference"),
+    ]
+    again = stability(study, trials=20)
+    for one, other in zip(ranks.conditions, again.conditions, strict=True):
+        assert np.array_equal(one.stability.share, other.stability.share)
+    assert ranks.provenance["seed"] == "the study's"
+    tested = compare(study=study, baseline="lexical")
+    assert [one.significance.qrels for one in tested.comparisons] == ["original", "preference"]
+    assert tested.comparisons[0].significance.test == "permutation"
+    assert len(agreement(study, splits=3).agreements) == 2
 
 
 def test_real_votes_have_a_ceiling_below_one(data_dir: Path) -> None:
