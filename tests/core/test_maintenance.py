@@ -1,0 +1,55 @@
+"""Maintenance: a simulated year costs little, and ends with answers as good as judging afresh."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prefjudge.core.maintenance import merge_pools, simulate_upkeep
+from prefjudge.core.noise import scale_of_error
+from prefjudge.core.pools import build_pools
+from prefjudge.core.strategies import DEFAULT, LeadStop
+from tests.core.tables import pools_of
+
+
+def test_merged_pools_have_every_document_once() -> None:
+    merged = merge_pools(pools_of({"q": "bc", "p": "a"}), pools_of({"q": "ab", "r": "z"}))
+    rows = [(merged.queries[q], merged.docs[d]) for q, d in zip(merged.query, merged.doc, strict=True)]
+    assert rows == [("q", "a"), ("q", "b"), ("q", "c"), ("p", "a"), ("r", "z")]
+
+
+def test_nothing_new_costs_nothing() -> None:
+    pools = pools_of({"q": "abc", "p": "ab"})
+    rng = np.random.default_rng(0)
+    upkeep = simulate_upkeep(pools, [pools], scale=1.0, strategy=DEFAULT, challenge=LeadStop(2), rng=rng)
+    (month,) = upkeep.months
+    assert (month.newcomers, month.votes, month.dethroned) == (0, 0, 0)
+    assert month.votes_afresh == upkeep.first_votes == 12
+    assert upkeep.cost_share == 0
+
+
+def test_clear_newcomers_dethrone() -> None:
+    rng = np.random.default_rng(1)
+    first, later = pools_of({f"q{i}": "ab" for i in range(200)}), pools_of({f"q{i}": "c" for i in range(200)})
+    upkeep = simulate_upkeep(first, [later], scale=20.0, strategy=DEFAULT, challenge=LeadStop(3), rng=rng)
+    assert upkeep.months[0].newcomers == 200
+    assert upkeep.months[0].dethroned / 200 == pytest.approx(1 / 3, abs=0.1)
+    assert upkeep.correct > 0.93
+    assert upkeep.agreement > 0.93
+
+
+def test_months_of_real_runs_cost_a_fraction_and_end_with_as_good_answers(data_dir: Path) -> None:
+    from prefjudge.engines.files import top
+
+    paths = sorted((data_dir / "dl21" / "runs").glob("*.gz"))
+    upkeep = simulate_upkeep(
+        build_pools(top(paths[:21], k=1)),
+        [build_pools(top([path], k=1)) for path in paths[21:]],
+        scale=scale_of_error(0.33),
+        strategy=DEFAULT,
+        challenge=LeadStop(3),
+        rng=np.random.default_rng(3),
+    )
+    assert upkeep.cost_share < 0.1
+    assert upkeep.agreement > upkeep.agreement_afresh - 0.07
+    assert upkeep.correct > upkeep.correct_afresh - 0.07
