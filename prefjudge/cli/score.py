@@ -36,6 +36,9 @@ def score(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The seed of the samples.")] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
+    on_duplicate: Annotated[
+        str, typer.Option(help="error, first or best: a document listed twice.")
+    ] = "error",
     workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
     cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
     out: Out = None,
@@ -62,6 +65,7 @@ def score(
         sample=sample,
         seed=seed,
         trust=trust,
+        on_duplicate=on_duplicate,
         workers=workers,
         cache=cache,
         out=out,

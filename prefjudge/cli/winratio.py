@@ -25,6 +25,9 @@ def winratio(
     ] = None,
     order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
+    on_duplicate: Annotated[
+        str, typer.Option(help="error, first or best: a document listed twice.")
+    ] = "error",
     workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
     cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
     out: Out = None,
@@ -46,6 +49,7 @@ def winratio(
         against_qrel=against_qrel,
         order=one_of(Order, order, "--order"),
         trust=trust,
+        on_duplicate=on_duplicate,
         workers=workers,
         cache=cache,
         out=out,

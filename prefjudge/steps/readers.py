@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
     from prefjudge.core.qrels import JudgedRanks, Qrels
@@ -22,6 +23,7 @@ class Reader:
     runs: tuple[Path, ...]
     order: Order
     trust: bool
+    on_duplicate: str
     cache: Path | None
     executor: Executor | None
     notices: "list[Notice]"
@@ -35,6 +37,7 @@ class Reader:
             k=depth,
             order=self.order,
             trust=self.trust,
+            on_duplicate=self.on_duplicate,
             cache=self.cache,
             executor=self.executor,
             notices=self.notices,
@@ -49,6 +52,7 @@ class Reader:
             qrels,
             order=self.order,
             trust=self.trust,
+            on_duplicate=self.on_duplicate,
             cache=self.cache,
             executor=self.executor,
             notices=self.notices,
@@ -61,14 +65,36 @@ def reading(
     order: Order,
     *,
     trust: bool = False,
+    on_duplicate: str = "error",
     workers: int = 1,
     cache: Path | None = None,
     notices: "list[Notice]",
 ) -> Iterator[Reader]:
-    """Yield a reader of the runs; more than one worker is a pool of processes, and changes no result."""
+    """Yield a reader of the runs; more than one worker is a pool of processes, and changes no result.
+
+    Raises
+    ------
+    InputError
+        ``on_duplicate`` is none of the choices.
+    """
+    from prefjudge.formats.runs import OnDuplicate
+
+    if on_duplicate not in set(OnDuplicate):
+        raise InputError(
+            f"there is no choice {on_duplicate!r} for a document listed twice",
+            f"Choose one of: {', '.join(OnDuplicate)}.",
+        )
 
     def reader(executor: Executor | None) -> Reader:
-        return Reader(runs=runs, order=order, trust=trust, cache=cache, executor=executor, notices=notices)
+        return Reader(
+            runs=runs,
+            order=order,
+            trust=trust,
+            on_duplicate=on_duplicate,
+            cache=cache,
+            executor=executor,
+            notices=notices,
+        )
 
     if min(workers, len(runs)) < 2:
         yield reader(None)

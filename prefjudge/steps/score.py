@@ -73,6 +73,7 @@ def score(
     sample: int | None = None,
     seed: int | None = None,
     trust: bool = False,
+    on_duplicate: str = "error",
     workers: int = 1,
     cache: Path | None = None,
     out: Path | None = None,
@@ -110,6 +111,8 @@ def score(
         The seed of the samples; a study has its own.
     trust : bool
         Read only what is needed: lines without a judged document are then not checked, nor runs digested.
+    on_duplicate : {'error', 'first', 'best'}
+        What to do with a document that a run lists twice for a query.
     workers : int
         How many processes read runs side by side.
     cache : Path, optional
@@ -142,7 +145,15 @@ def score(
     by_labels, by_pairs = _measures(measure, found)
     opened = found.study
     order = chosen_order(found, order)
-    readers = reading(found.runs, order, trust=trust, workers=workers, cache=cache, notices=notices)
+    readers = reading(
+        found.runs,
+        order,
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
+        notices=notices,
+    )
     with digesting(found.files, trust=trust) as digests, readers as reader:
         boards = _label_boards(found, by_labels, statistic, reader)
         pair_boards, agreement = _pair_boards(found, by_pairs, statistic, reader)

@@ -40,6 +40,7 @@ def winratio(
     against_qrel: str | None = None,
     order: Order | None = None,
     trust: bool = False,
+    on_duplicate: str = "error",
     workers: int = 1,
     cache: Path | None = None,
     out: Path | None = None,
@@ -66,6 +67,8 @@ def winratio(
         What ranks a document higher.
     trust : bool
         Read only the top of each query: the lines below are then not checked, nor runs digested.
+    on_duplicate : {'error', 'first', 'best'}
+        What to do with a document that a run lists twice for a query.
     workers : int
         How many processes read runs side by side.
     cache : Path, optional
@@ -100,7 +103,15 @@ def winratio(
     asked = found.pools.queries if found.pools else None
     order = order or (found.study.config.pool.order if found.study else Order.SCORE)
     assert found.judgments is not None
-    readers = reading(found.runs, order, trust=trust, workers=workers, cache=cache, notices=notices)
+    readers = reading(
+        found.runs,
+        order,
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
+        notices=notices,
+    )
     with digesting(found.files, trust=trust) as digests, readers as reader:
         heads = reader.top(2 if against_qrel else 1)
         result = WinRatioResult(

@@ -150,6 +150,20 @@ def test_what_is_missing_is_named(options: dict[str, object], message: str) -> N
     assert message in str(error.value)
 
 
+def test_a_document_listed_twice_is_refused_unless_it_is_said_which_counts(tmp_path: Path) -> None:
+    run = tmp_path / "twice.txt"
+    run.write_text("q01 Q0 p34 1 0.2 r\nq01 Q0 p01 2 0.5 r\nq01 Q0 p34 3 0.9 r\n")
+    with pytest.raises(InputError, match="--on-duplicate"):
+        score(runs=[run], qrels=[str(QRELS)])
+    first, best = (
+        score(runs=[run], qrels=[str(QRELS)], on_duplicate=which).leaderboards[0].rows[0].score * 15
+        for which in ("first", "best")
+    )
+    assert (first, best) == (pytest.approx(0.5), pytest.approx(1.0))
+    with pytest.raises(InputError, match="first"):
+        score(runs=[run], qrels=[str(QRELS)], on_duplicate="last")
+
+
 def test_win_ratios_on_files(judgments: Path, tmp_path: Path) -> None:
     out = tmp_path / "matrix.csv"
     result = winratio(runs=RUNS, judgments=judgments, qrels=QRELS, against_qrel="reranker-large", out=out)
