@@ -50,7 +50,7 @@ def leaderboard_table(
             cells += loose.get(row.run, (None, None))
         rows.append(cells)
     return Table(
-        title=f"{board.measure}, {board.qrels} qrels, {board.queries:,} queries",
+        title=f"{board.measure} under {board.qrels}, {board.queries:,} queries",
         columns=tuple(columns),
         rows=tuple(rows),
         notes=_notes(board, bool(standings), bool(ties)),
@@ -74,7 +74,10 @@ def _notes(board: Leaderboard, tiers: bool, ties: bool) -> tuple[str, ...]:
         winners = sum(bool(row.beats) for row in board.rows)
         notes.append(f"Marked: better than perfect; {winners} run(s) score above {', '.join(beaten)}.")
     if tiers:
-        notes.append("Runs of a tier are not significantly worse than its leader.")
+        notes.append(
+            "Runs of a tier are not significantly worse than its leader; the ranks from and to are those "
+            "that no significant difference rules out (paired t tests of all pairs, Holm's correction, 5 %)."
+        )
     if ties:
         notes.append(
             "Ties: the least and the greatest score that an order of equally scored documents gives."
