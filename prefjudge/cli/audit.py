@@ -70,14 +70,22 @@ def show(result: "AuditResult") -> None:
     from prefjudge.render.tables import render_terminal
 
     typer.echo(render_terminal(summary_table(result.audit)))
-    for found in result.audit.findings:
-        typer.echo(f"{found.rule}: {found.words}")
+    for rule in dict.fromkeys(found.rule for found in result.audit.findings):
+        sentences = [found.words for found in result.audit.findings if found.rule is rule]
+        for words in sentences[:_SENTENCES]:
+            typer.echo(f"{rule}: {words}")
+        if len(sentences) > _SENTENCES:
+            typer.echo(f"{rule}: and {len(sentences) - _SENTENCES} more, see --json or --out")
     typer.echo()
     typer.echo(render_terminal(teams_table(result.audit)))
     if result.audit.standings:
         typer.echo(render_terminal(shifts_table(result.audit)))
     for path in result.out:
         say(f"wrote {path}")
+
+
+_SENTENCES = 12
+"""So many of each rule are printed."""
 
 
 def to_json(result: "AuditResult") -> dict[str, Any]:

@@ -17,7 +17,7 @@ _ORGANISATION = re.compile(
     r"\b(univ\w*|institute?\w*|college|academy|school|tech\w*|center|centre|research|labs?|laborator\w*|team|"
     r"group|inc|ai|corp\w*|company|sciences?|alliance|google|microsoft|baidu|alibaba|huawei|facebook|elastic)\b"
 )
-_SPLIT = re.compile(r"\s+[—–-]\s+|\s*[,;&|/]\s*|\s+(?:and|with)\s+", re.IGNORECASE)
+_SPLIT = re.compile(r"\s+[—–-]\s+|\s*[,;&|/]\s*(?:and\s+)?|\s+(?:and|with)\s+", re.IGNORECASE)
 _SUFFIX = re.compile(r"^\d{8}-(.+)$")
 
 
@@ -49,7 +49,8 @@ def is_anonymous(name: str) -> bool:
 
 
 def short_name(name: str, width: int = 48) -> str:
-    """Return a name for a sentence: cut at a word where it is long."""
+    """Return a name for a sentence: without ``(1)`` and the like, and cut at a word where it is long."""
+    name = re.sub(r"\s*\(\d[\d, ]*\)\s*", " ", name).replace(" ,", ",").strip()
     return name if len(name) <= width else name[: width + 1].rsplit(" ", 1)[0].rstrip(" ,;") + " …"
 
 
@@ -82,17 +83,24 @@ def resolve_teams(
             name = root[name]
         return name
 
-    first: dict[str, str] = {}
-    for (submission, _), name in zip(entries, stated, strict=True):
-        if name == ANONYMOUS:
-            continue
-        for clue, words in _clues(submission, name, merge=merge):
-            other = first.setdefault(clue, name)
-            one, two = find(other), find(name)
-            if one != two:
-                root[two] = one
-            if other != name:
-                evidence.setdefault((other, name), words)
+    def tie(one: str, other: str, words: str) -> None:
+        if one != other:
+            evidence.setdefault((one, other), words)
+            if find(one) != find(other):
+                root[find(other)] = find(one)
+
+    if merge:
+        stems: dict[str, str] = {}
+        for (submission, _), name in zip(entries, stated, strict=True):
+            stem = _stem(submission)
+            if stem and name != ANONYMOUS:
+                tie(stems.setdefault(stem, name), name, f"ids that end in -{stem}")
+        names = [name for name in dict.fromkeys(stated) if name != ANONYMOUS]
+        for place, one in enumerate(names):
+            for other in names[place + 1 :]:
+                words = _in_common(one, other)
+                if words:
+                    tie(one, other, words)
     members: dict[str, list[int]] = {}
     for place, name in enumerate(stated):
         members.setdefault(find(name), []).append(place)
@@ -122,11 +130,23 @@ def _team(
     )
 
 
-def _clues(submission: str, team: str, *, merge: bool) -> list[tuple[str, str]]:
-    """Return what identifies a team, and in which words to say so."""
-    clues = [(f"name {_plain(team)}", "the same name written differently")]
-    if not merge:
-        return [(f"exactly {team}", "")]
+def _in_common(one: str, other: str) -> str:
+    """Say what two names share, if it is enough to take them for one team.
+
+    Enough is half of the people of the smaller team, so that a wide collaboration does not tie all its members.
+    """
+    if _plain(one) == _plain(other):
+        return "the same name written differently"
+    first, second = _people(one), _people(other)
+    shared = [person for person in first if person in second]
+    if not shared or 2 * len(shared) < min(len(first), len(second)):
+        return ""
+    return f"{first[shared[0]]} in both"
+
+
+def _people(team: str) -> dict[str, str]:
+    """Return the parts of a name that look like people, by their plain form."""
+    found: dict[str, str] = {}
     for part in _SPLIT.split(re.sub(r"\([^)]*\)", " ", team)):
         person = _plain(part)
         if (
@@ -134,13 +154,17 @@ def _clues(submission: str, team: str, *, merge: bool) -> list[tuple[str, str]]:
             and not _ORGANISATION.search(person)
             and not re.search(r"\d", person)
         ):
-            clues.append((f"person {person}", f"{part.strip(' *')} in both"))
+            found.setdefault(person, part.strip(" *"))
+    return found
+
+
+def _stem(submission: str) -> str:
+    """Return the suffix of a submission id without its numbering, if it is long enough to mean something."""
     suffix = _SUFFIX.match(submission)
-    if suffix:
-        stem = re.sub(r"([-_.]?(v?\d+|[a-z]))*$", "", suffix.group(1), flags=re.IGNORECASE) or suffix.group(1)
-        if len(stem) > 2 and not stem.isdigit():
-            clues.append((f"suffix {stem.casefold()}", f"ids that end in -{stem}"))
-    return clues
+    if not suffix:
+        return ""
+    stem = re.sub(r"([-_.]?(v?\d+|[a-z]))*$", "", suffix.group(1), flags=re.IGNORECASE) or suffix.group(1)
+    return stem.casefold() if len(stem) > 2 and not stem.isdigit() else ""
 
 
 def _plain(text: str) -> str:

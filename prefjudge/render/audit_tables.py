@@ -12,7 +12,7 @@ from prefjudge.render.tables import Column, Table
 def findings_table(audit: Audit, *, provenance: Mapping[str, str] | None = None) -> Table:
     """Return one row for each finding."""
     return Table(
-        title=f"Findings in {audit.submissions:,} submissions, {audit.first} to {audit.last}",
+        title="Findings",
         columns=(
             Column(name="rule"),
             Column(name="submissions", kind="integer"),
@@ -51,11 +51,12 @@ def summary_table(audit: Audit, *, provenance: Mapping[str, str] | None = None) 
     """Return how many findings each rule has."""
     counted = Counter(found.rule for found in audit.findings)
     return Table(
-        title=f"{audit.submissions:,} submissions, {audit.first} to {audit.last}",
+        title="Findings by rule",
         columns=(Column(name="rule"), Column(name="findings", kind="integer")),
         rows=tuple((str(rule), counted[rule]) for rule in Rule),
         notes=(
-            f"{len(audit.teams):,} teams.",
+            f"{audit.submissions:,} submissions of {len(audit.teams):,} teams, "
+            f"{audit.first} to {audit.last}.",
             f"Kendall's τ between public and held-out scores: {audit.tau:.2f} "
             f"({len(audit.standings):,} submissions have both).",
             f"{audit.shared_scores:,} submissions share their held-out score with another.",

@@ -11,7 +11,7 @@ from prefjudge.evaluation.audit import Audit, audit
 from prefjudge.evaluation.findings import Finding, Rule, Rules, add_months
 from prefjudge.evaluation.likeness import description_likeness, run_likeness
 from prefjudge.evaluation.submissions import Submission
-from prefjudge.evaluation.teams import ANONYMOUS, resolve_teams
+from prefjudge.evaluation.teams import ANONYMOUS, resolve_teams, short_name
 
 
 def entry(number: str, team: str = "Team A", **fields: object) -> Submission:
@@ -281,3 +281,15 @@ def test_the_order_of_the_file_does_not_matter(order: list[int]) -> None:
     entries = [entry(f"2021010{day + 1}-run{day}x", line=day, public=0.3 + day / 40) for day in range(6)]
     entries = [replace(one, held_out=0.2 + place / 50) for place, one in enumerate(entries)]
     assert audit([entries[place] for place in order]) == audit(entries)
+
+
+def test_a_wide_collaboration_does_not_tie_all_its_members() -> None:
+    teams = resolve_teams(
+        [
+            ("a", "(1) Ada Lovelace, (2) Mary Shelley, (3) Grace Hopper, (4) Emmy Noether — Somewhere (1,2)"),
+            ("b", "Grace Hopper, Alan Turing, and Kurt Goedel — Elsewhere"),
+            ("c", "Kurt Goedel, and Alan Turing"),
+        ]
+    )
+    assert [team.submissions for team in teams] == [("b", "c"), ("a",)]
+    assert short_name(teams[1].names[0]) == "Ada Lovelace, Mary Shelley, Grace Hopper, Emmy …"
