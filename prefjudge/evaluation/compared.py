@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.qrels import JudgedRanks, Qrels
+from prefjudge.core.runs import encode
 from prefjudge.errors import InputError
 
 Integers = NDArray[np.int64]
@@ -95,6 +96,27 @@ def positions(ranks: JudgedRanks, documents: Qrels) -> Integers:
     places = np.full(documents.query.size, NOWHERE, dtype=np.int64)
     places[ranks.judged] = ranks.position
     return places
+
+
+def union_documents(sets: Sequence[Qrels]) -> Qrels:
+    """Return every document that some of the label sets labels, with grade 1: one look-up serves them all."""
+    queries = tuple(dict.fromkeys(query for labels in sets for query in labels.queries))
+    docs = tuple(dict.fromkeys(doc for labels in sets for doc in labels.docs))
+    width = max(len(docs), 1)
+    keys = [
+        encode(labels.queries, queries).astype(np.int64)[labels.query] * width
+        + encode(labels.docs, docs)[labels.doc]
+        for labels in sets
+    ]
+    rows = np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.int64)
+    return Qrels(
+        name=" and ".join(labels.name for labels in sets),
+        queries=queries,
+        docs=docs,
+        query=(rows // width).astype(np.int32),
+        doc=(rows % width).astype(np.int32),
+        grade=np.ones(rows.size),
+    )
 
 
 def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> list[JudgedRanks]:

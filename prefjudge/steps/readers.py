@@ -1,6 +1,6 @@
 """Reading runs: one way of doing it for all that a step wants to know of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,6 +57,21 @@ class Reader:
             executor=self.executor,
             notices=self.notices,
         )
+
+    def judged_all(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
+        """Return the same for several label sets, from one reading of the runs."""
+        from prefjudge.evaluation.compared import relabel, union_documents
+
+        if len(sets) < 2:
+            return [self.judged(labels) for labels in sets]
+        documents = union_documents(sets)
+        ranks = self.judged(documents)
+        found = [relabel(ranks, documents, labels) for labels in sets]
+        # where a run has nothing of a set, the engine knows whether that is a mistake, and which
+        return [
+            placed if all(one.judged.size for one in placed) else self.judged(labels)
+            for placed, labels in zip(found, sets, strict=True)
+        ]
 
 
 @contextmanager

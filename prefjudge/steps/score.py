@@ -155,9 +155,7 @@ def score(
         notices=notices,
     )
     with digesting(found.files, trust=trust) as digests, readers as reader:
-        boards = _label_boards(found, by_labels, statistic, reader)
-        pair_boards, agreement = _pair_boards(found, by_pairs, statistic, reader)
-        boards += pair_boards
+        boards, agreement = _boards(found, by_labels, by_pairs, statistic, reader)
         result = ScoreResult(
             boards=tuple(boards),
             tau=tuple(
@@ -192,45 +190,36 @@ def _measures(texts: Sequence[str], found: "Sources") -> tuple[list["Measure"], 
     return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
 
 
-def _label_boards(
+def _boards(
     found: "Sources",
-    measures: Sequence["Measure"],
-    statistic: "Statistic",
-    reader: "Reader",
-) -> list["Board"]:
-    """Return a board for each label set and measure; later sets show the perfect ranking of the first."""
-    from prefjudge.evaluation.boards import label_board
-
-    boards = []
-    for labels in found.qrels if measures else ():
-        ranks = reader.judged(labels)
-        tops = () if labels is found.qrels[0] else found.qrels[:1]
-        boards += [
-            label_board(ranks, labels, measure, tops=tops, statistic=statistic) for measure in measures
-        ]
-    return boards
-
-
-def _pair_boards(
-    found: "Sources",
-    measures: Sequence["PreferenceMeasure"],
+    by_labels: Sequence["Measure"],
+    by_pairs: Sequence["PreferenceMeasure"],
     statistic: "Statistic",
     reader: "Reader",
 ) -> tuple[list["Board"], tuple["PairAgreement", ...]]:
-    """Return a board for each preference measure, and how each run agrees with the preferences."""
-    from prefjudge.evaluation.boards import make_board
+    """Return a board for each label set and measure, and how each run agrees with the preferences.
+
+    Under later label sets a board shows the perfect ranking of the first.
+    """
+    from prefjudge.evaluation.boards import label_board, make_board
     from prefjudge.evaluation.compared import compared_pairs
     from prefjudge.evaluation.pair_agreement import pair_agreement
     from prefjudge.evaluation.preference_measures import preference_matrix
 
-    if found.judgments is None or not len(found.judgments):
-        return [], ()
-    pairs = compared_pairs(found.judgments)
-    ranks = reader.judged(pairs.documents)
+    labels = found.qrels if by_labels else ()
+    votes = found.judgments if found.judgments is not None and len(found.judgments) else None
+    pairs = compared_pairs(votes) if votes is not None else None
+    ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
     boards = [
-        make_board(preference_matrix(ranks, pairs, measure), statistic=statistic) for measure in measures
+        label_board(placed, one, measure, tops=labels[:1] if number else (), statistic=statistic)
+        for number, (placed, one) in enumerate(zip(ranks, labels, strict=False))
+        for measure in by_labels
     ]
-    return boards, pair_agreement(ranks, pairs)
+    if pairs is None:
+        return boards, ()
+    for measure in by_pairs:
+        boards.append(make_board(preference_matrix(ranks[-1], pairs, measure), statistic=statistic))
+    return boards, pair_agreement(ranks[-1], pairs)
 
 
 def _win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":

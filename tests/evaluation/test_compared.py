@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.compared import NOWHERE, compared_pairs, positions, relabel
+from prefjudge.evaluation.compared import NOWHERE, compared_pairs, positions, relabel, union_documents
 from prefjudge.evaluation.measures import Measure
 from prefjudge.evaluation.pair_agreement import pair_agreement
 
@@ -87,6 +87,21 @@ def test_relabelled_ranks_are_those_read_for_the_labels(
     for name in ("RR", "nDCG@2", "Judged@3"):
         measure = Measure.parse(name)
         np.testing.assert_array_equal(measure.score(moved, qrels), measure.score(direct, qrels))
+
+
+@given(runs, labels, labels)
+def test_one_look_up_serves_several_label_sets(
+    run: dict[str, dict[str, float]], one: dict[str, dict[str, float]], other: dict[str, dict[str, float]]
+) -> None:
+    sets = [make_qrels(one, "one"), make_qrels(other, "other")]
+    documents = union_documents(sets)
+    ranks = [make_ranks(run, documents)]
+    measure = Measure.parse("nDCG@3")
+    for qrels in sets:
+        (moved,) = relabel(ranks, documents, qrels)
+        np.testing.assert_array_equal(
+            measure.score(moved, qrels), measure.score(make_ranks(run, qrels), qrels)
+        )
 
 
 def test_labels_on_unknown_documents_are_refused() -> None:

@@ -118,6 +118,13 @@ def test_only_the_queries_asked_for(tmp_path: Path, judgments: Path) -> None:
     assert result.winratio.queries == 2
 
 
+def test_runs_that_have_nothing_of_a_label_set_are_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("query-7 0 msmarco_1 1\n")
+    with pytest.raises(InputError, match="none of the 1 judged queries of other"):
+        score(runs=RUNS, qrels=[str(QRELS), str(other)])
+
+
 def test_samples_are_drawn_by_a_seed() -> None:
     first, again, other = (
         score(runs=RUNS, qrels=[str(QRELS)], sample=8, seed=seed).samples[0] for seed in (1, 1, 2)
