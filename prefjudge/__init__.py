@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.compare import compare as compare
     from prefjudge.steps.gold import gold as gold
     from prefjudge.steps.init import init as init
+    from prefjudge.steps.judge import judge as judge
     from prefjudge.steps.pay import pay as pay
     from prefjudge.steps.plan import plan as plan
     from prefjudge.steps.pool import pool as pool
@@ -47,6 +48,7 @@ _VERBS = (
     "compare",
     "gold",
     "init",
+    "judge",
     "pay",
     "plan",
     "pool",

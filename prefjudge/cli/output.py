@@ -89,3 +89,22 @@ def one_of(kind: type[E], text: str | None, option: str) -> E | None:
     if text is None or text in set(kind):
         return None if text is None else kind(text)
     raise InputError(f"{option} {text}: there is no such choice", f"Choose one of: {', '.join(kind)}.")
+
+
+def money(text: str, option: str) -> Decimal:
+    """Return an amount of dollars.
+
+    Raises
+    ------
+    InputError
+        It is not one.
+    """
+    from decimal import InvalidOperation
+
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal(-1)
+    if not amount.is_finite() or amount < 0:
+        raise InputError(f"{option} {text}: not an amount of dollars", "Write it as 1.50.")
+    return amount

@@ -19,6 +19,9 @@ def run(
     strategy: Annotated[
         str | None, typer.Option(help="default, round-robin:3, halving:1x2, knockout:3 or lead:3.")
     ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A model whose votes order the candidates and veto the hopeless.")
+    ] = None,
     live: Live = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     workers: Annotated[
@@ -38,6 +41,7 @@ def run(
     result = drive(
         study,
         strategy=strategy,
+        model=model,
         live=live,
         yes=yes,
         workers=workers,

@@ -1,6 +1,6 @@
 """Pools: the candidates for the best answer of each query, and which runs or qrels put them there."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -222,6 +222,28 @@ def select_queries(pools: Pools, keep: Sequence[str]) -> Pools:
         pools,
         queries=tuple(q for q in pools.queries if q in wanted),
         query=new_query[pools.query[rows]].astype(np.int32),
+        doc=pools.doc[rows],
+        source_row=new_row[pools.source_row[contributed]].astype(np.int32),
+        source=pools.source[contributed],
+    )
+
+
+def drop_candidates(pools: Pools, dropped: Collection[tuple[str, str]]) -> Pools:
+    """Return the pools without the given (query_id, doc_id); a pool never loses its last candidate."""
+    gone = np.array(
+        [
+            (pools.queries[query], pools.docs[doc]) in dropped
+            for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+        ],
+        dtype=bool,
+    )
+    left = np.bincount(pools.query[~gone], minlength=len(pools.queries))
+    rows = ~gone | (left[pools.query] == 0)
+    new_row = np.cumsum(rows) - 1
+    contributed = rows[pools.source_row]
+    return replace(
+        pools,
+        query=pools.query[rows],
         doc=pools.doc[rows],
         source_row=new_row[pools.source_row[contributed]].astype(np.int32),
         source=pools.source[contributed],

@@ -85,7 +85,7 @@ def audit(
     from prefjudge.evaluation.audit import audit as examine
     from prefjudge.evaluation.findings import Rules
     from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
-    from prefjudge.steps.pool import expand
+    from prefjudge.steps.inputs import expand
     from prefjudge.steps.provenance import digesting
 
     notices: list[Notice] = []

@@ -55,7 +55,7 @@ def open_challenge(
         The newcomers' texts are missing.
     """
     from prefjudge.engines.files import top
-    from prefjudge.steps.pool import input_files
+    from prefjudge.steps.inputs import input_files
 
     with study.transaction(write=False) as db:
         if load_open_challenge(db):

@@ -87,7 +87,7 @@ def check(
     from prefjudge.engines.health import identical_runs
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.formats.queries import read_queries
-    from prefjudge.steps.pool import expand
+    from prefjudge.steps.inputs import expand
 
     if not files:
         raise InputError("check needs a file", "For instance: prefjudge check run.gz --qrels FILE")

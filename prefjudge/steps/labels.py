@@ -56,7 +56,7 @@ def gather(
     from prefjudge.formats.judgments import read_judgments
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.formats.queries import read_queries
-    from prefjudge.steps.pool import expand
+    from prefjudge.steps.inputs import expand
 
     named = [_named(text) for text in qrels]
     paths = expand(runs) if runs else ()

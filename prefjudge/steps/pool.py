@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from prefjudge.study.pooling import InputFile
     from prefjudge.study.study import Study
 
-QRELS_NAME = "original"
-"""What the study calls the qrels that it starts from."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolResult:
@@ -107,6 +104,7 @@ def pool(
     from prefjudge.engines.files import top
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.formats.queries import read_queries
+    from prefjudge.steps.inputs import QRELS_NAME, expand, input_files
 
     opened, settings = _settings(study)
     if challenge:
@@ -158,6 +156,7 @@ def pool(
 def _challenge(study: "Study | None", runs: Sequence[str | Path], collection: Path | None) -> PoolResult:
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.challenge import open_challenge
+    from prefjudge.steps.inputs import expand
 
     if study is None:
         raise InputError(
@@ -185,29 +184,6 @@ def _challenge(study: "Study | None", runs: Sequence[str | Path], collection: Pa
         out=None,
         notices=tuple(map(str, notices)),
     )
-
-
-def expand(patterns: Sequence[str | Path]) -> tuple[Path, ...]:
-    """Return the files that the patterns match, sorted within each pattern.
-
-    Raises
-    ------
-    InputError
-        A pattern matches nothing.
-    """
-    import glob
-
-    found: dict[Path, None] = {}
-    for pattern in map(str, patterns):
-        names = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]  # noqa: PTH207
-        matches = map(Path, names)
-        files = [path for path in matches if not path.is_dir()]
-        if not files:
-            raise InputError(
-                f"no file matches {pattern}", "Name run files, or a pattern in quotes such as 'runs/*.gz'."
-            )
-        found |= dict.fromkeys(files)
-    return tuple(found)
 
 
 def _settings(study: Path | None) -> tuple["Study | None", "PoolConfig"]:
@@ -274,26 +250,6 @@ def _passages(collection: Path, heads: Heads, qrels: Qrels | None, notices: list
             )
         )
     return found
-
-
-def input_files(
-    paths: Sequence[Path], tags: Sequence[str], others: Mapping[str, Path | None]
-) -> list["InputFile"]:
-    """Return the record of the files that a study is made from, with their digests."""
-    from prefjudge.formats.digests import digest
-    from prefjudge.study.pooling import InputFile
-
-    files = [("run", path, tag) for path, tag in zip(paths, tags, strict=True)]
-    files += [(kind, path, QRELS_NAME if kind == "qrels" else "") for kind, path in others.items() if path]
-    return [
-        InputFile(
-            kind=kind,
-            path=str(path.resolve()),
-            digest="" if kind == "collection" else digest(path),
-            name=name,
-        )
-        for kind, path, name in files
-    ]
 
 
 def _keep(

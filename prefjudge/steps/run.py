@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from prefjudge.core.challenge import Duel, conclude_challenge, next_challenge_round
+from prefjudge.core.models import ModelVote, favourites, hopeless
+from prefjudge.core.pools import Pools, drop_candidates
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.rounds import Round, next_round
+from prefjudge.core.runs import encode
 from prefjudge.core.strategies import LeadStop, Strategy, parse_strategy
 from prefjudge.errors import BudgetError, InputError, StudyError
 from prefjudge.study.answers import (
@@ -24,17 +27,16 @@ from prefjudge.study.answers import (
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.hits import HitStatus
 from prefjudge.study.ledger import committed_cents
+from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import load_pools, save_wanted
 from prefjudge.study.progress import count_hits
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
-    from prefjudge.core.pools import Pools
     from prefjudge.steps.publish import PublishResult
 
 _MOST_ROUNDS = 200
-_STRATEGY_KEY = "strategy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,7 @@ def run(
     study: Path,
     *,
     strategy: str | None = None,
+    model: str | None = None,
     live: bool = False,
     yes: bool = False,
     workers: int = 0,
@@ -79,6 +82,9 @@ def run(
     strategy : str, optional
         What to ask for: ``default``, ``round-robin:VOTES``, ``halving:VOTESxFACTOR``, ``knockout:VOTES`` or
         ``lead:LEAD``. A study keeps the one that it began with.
+    model : str, optional
+        Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
+        lose to all others. People settle the rest. A study keeps this, too.
     live : bool
         Publish to the live target.
     yes : bool
@@ -107,7 +113,7 @@ def run(
     opened, tell = Study(study), tell or (lambda _: None)
     if live and workers:
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
-    drive = _drive(opened, strategy)
+    drive = _drive(opened, strategy, model)
     rounds, stopped_by = 0, "nothing left to ask"
     with keep_open(opened.folder):
         try:
@@ -168,13 +174,14 @@ class _PoolDrive:
 
     challenge: OpenChallenge | None = None
 
-    def __init__(self, pools: "Pools", strategy: Strategy, name: str) -> None:
+    def __init__(self, pools: Pools, strategy: Strategy, name: str, first: Qrels | None) -> None:
         self.name = name
         self._pools = pools
         self._strategy = strategy
+        self._first = first
 
     def next(self, log: "Judgments") -> Round:
-        return next_round(log, self._pools, self._strategy)
+        return next_round(log, self._pools, self._strategy, best_known=self._first)
 
     def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
         """Return the leaders of the queries that are through; the others get no answer."""
@@ -210,32 +217,75 @@ class _ChallengeDrive:
         return conclude_challenge(self._challenge, log, self._strategy)
 
 
-def _drive(study: Study, text: str | None) -> "_PoolDrive | _ChallengeDrive":
+def _drive(study: Study, strategy: str | None, model: str | None) -> "_PoolDrive | _ChallengeDrive":
     with study.transaction(write=False) as db:
         challenge, pools = load_open_challenge(db), load_pools(db)
     if challenge is not None:
         return _ChallengeDrive(study, challenge)
+    if not pools.queries:
+        raise StudyError("the study has no pool", f"Run: prefjudge pool {study.folder} --runs …")
+    if model is not None:
+        _model_votes(study, model)
+    name, settled_model = _settled(study, strategy, model)
+    if not settled_model:
+        return _PoolDrive(pools, parse_strategy(name), name, None)
+    votes = _model_votes(study, settled_model)
+    pools = drop_candidates(pools, hopeless(votes))
+    return _PoolDrive(pools, parse_strategy(name), name, _favoured(pools, favourites(votes)))
+
+
+def _model_votes(study: Study, model: str) -> list[ModelVote]:
+    with study.transaction(write=False) as db:
+        votes = [vote for _, vote in load_votes(db, model)]
+    if not votes:
+        raise StudyError(
+            f"{model} has judged nothing here", f"Run: prefjudge judge {study.folder} --model {model} --url …"
+        )
+    return votes
+
+
+def _settled(study: Study, strategy: str | None, model: str | None) -> tuple[str, str]:
+    """Return the strategy and the model that the study is driven by; the first run settles them."""
+    try:
+        parse_strategy(strategy or "default")
+    except ValueError as error:
+        raise InputError(str(error)) from None
     with study.transaction() as db:
-        if not pools.queries:
-            raise StudyError("the study has no pool", f"Run: prefjudge pool {study.folder} --runs …")
-        known = db.execute("SELECT value FROM settings WHERE key = :key", key=_STRATEGY_KEY)
-        name = known[0][0] if known else text or "default"
-        if text is not None and text != name:
-            raise StudyError(
-                f"the study is driven by {name}, not {text}", "Make a new study for another strategy."
-            )
-        try:
-            strategy = parse_strategy(name)
-        except ValueError as error:
-            raise InputError(str(error)) from None
-        if not known and db.execute("SELECT 1 FROM hits LIMIT 1"):
-            raise StudyError(
-                "the study was published by `publish`, pair by pair", "Go on with collect, resolve and score."
-            )
+        known: dict[str, str] = dict(
+            db.execute("SELECT key, value FROM settings WHERE key IN ('strategy', 'strategy model')")
+        )
         if not known:
-            db.execute("INSERT INTO settings VALUES (:key, :value)", key=_STRATEGY_KEY, value=name)
+            if db.execute("SELECT 1 FROM hits LIMIT 1"):
+                raise StudyError(
+                    "the study was published by `publish`, pair by pair",
+                    "Go on with collect, resolve and score.",
+                )
+            known = {"strategy": strategy or "default", "strategy model": model or ""}
+            db.executemany(
+                "INSERT INTO settings VALUES (:key, :value)",
+                ({"key": k, "value": v} for k, v in known.items()),
+            )
             db.execute("UPDATE pairs SET votes = 0")
-    return _PoolDrive(pools, strategy, name)
+    for asked, key in ((strategy, "strategy"), (model, "strategy model")):
+        if asked is not None and asked != known[key]:
+            raise StudyError(
+                f"the study is driven by {known[key] or 'no model'}, not {asked}",
+                "Make a new study to drive it in another way.",
+            )
+    return known["strategy"], known["strategy model"]
+
+
+def _favoured(pools: Pools, first: dict[str, str]) -> Qrels:
+    """Return the candidates to try first as qrels, which is how a round takes them."""
+    queries = tuple(query for query in pools.queries if query in first)
+    return Qrels(
+        name="favourites",
+        queries=queries,
+        docs=pools.docs,
+        query=np.arange(len(queries), dtype=np.int32),
+        doc=encode([first[query] for query in queries], pools.docs),
+        grade=np.ones(len(queries)),
+    )
 
 
 def _want(study: Study, asked: Round) -> None:

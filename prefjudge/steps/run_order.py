@@ -19,7 +19,7 @@ def run_comparison(votes: Votes, runs: Sequence[str | Path], measure: str | None
     from prefjudge.evaluation.correlation import kendall_tau
     from prefjudge.evaluation.leave_one_out import pooled_documents
     from prefjudge.evaluation.measures import Measure, score_matrix
-    from prefjudge.steps.pool import expand
+    from prefjudge.steps.inputs import expand
     from prefjudge.study.pooling import load_inputs
     from prefjudge.study.study import Study
 

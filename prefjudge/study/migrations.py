@@ -99,4 +99,15 @@ STEPS = [
         PRIMARY KEY (challenge, query_id, newcomer)
     );
     """,
+    """
+    CREATE TABLE model_answers (
+        prompt_key TEXT PRIMARY KEY, model TEXT NOT NULL, reply TEXT NOT NULL,
+        prompt_tokens BIGINT NOT NULL, reply_tokens BIGINT NOT NULL, answered DOUBLE PRECISION NOT NULL
+    );
+    CREATE TABLE model_votes (
+        model TEXT NOT NULL, pair_id BIGINT NOT NULL REFERENCES pairs (pair_id),
+        a_first BIGINT NOT NULL, b_first BIGINT NOT NULL, choice BIGINT NOT NULL,
+        PRIMARY KEY (model, pair_id)
+    );
+    """,
 ]

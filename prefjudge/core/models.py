@@ -1,0 +1,146 @@
+"""Models as extra assessors: what two answers to a pair come to, and how a model compares with people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+Pair = tuple[str, str, str]
+"""query_id, doc_a, doc_b."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelVote:
+    """A model's answers to one pair, asked in both orders: 1 for ``doc_a``, -1 for ``doc_b``, 0 for neither.
+
+    Attributes
+    ----------
+    pair : Pair
+        The query and the documents.
+    a_first, b_first : int
+        What was preferred when ``doc_a``, or ``doc_b``, was shown first.
+    """
+
+    pair: Pair
+    a_first: int
+    b_first: int
+
+    @property
+    def choice(self) -> int:
+        """The verdict: what both orders agree on, else a tie."""
+        return self.a_first if self.a_first == self.b_first else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelComparison:
+    """A model against people, and people among themselves, as counts of single votes.
+
+    Attributes
+    ----------
+    pairs, ties, flips : int
+        Pairs that the model judged; those without a verdict; those of them where the order decided.
+    first_side : int
+        How often the passage shown first was preferred, out of ``answers`` decided answers.
+    answers : int
+        The answers that chose a side.
+    agreed, compared : int
+        Votes of people on pairs that the model decided, and how many of them agree with it.
+    people_agreed, people_compared : int
+        Pairs of votes by different people on one pair, and how many of them agree.
+    """
+
+    pairs: int
+    ties: int
+    flips: int
+    first_side: int
+    answers: int
+    agreed: int
+    compared: int
+    people_agreed: int
+    people_compared: int
+
+
+def compare_with_people(votes: Iterable[ModelVote], people: Mapping[Pair, Sequence[int]]) -> ModelComparison:
+    """Set a model's verdicts beside people's votes.
+
+    Parameters
+    ----------
+    votes : iterable of ModelVote
+        The model's.
+    people : mapping of Pair to sequence of int
+        The votes of different people on each pair, 1 for ``doc_a``, -1 for ``doc_b``, 0 for a tie.
+    """
+    listed = list(votes)
+    decided = {vote.pair: vote.choice for vote in listed if vote.choice}
+    against = [
+        (decided[pair], choice)
+        for pair, made in people.items()
+        if pair in decided
+        for choice in made
+        if choice
+    ]
+    among = [
+        (one, other)
+        for made in people.values()
+        for place, one in enumerate(made)
+        for other in made[place + 1 :]
+        if one and other
+    ]
+    return ModelComparison(
+        pairs=len(listed),
+        ties=sum(vote.choice == 0 for vote in listed),
+        flips=sum(vote.a_first * vote.b_first < 0 for vote in listed),
+        first_side=sum((vote.a_first == 1) + (vote.b_first == -1) for vote in listed),
+        answers=sum((vote.a_first != 0) + (vote.b_first != 0) for vote in listed),
+        agreed=sum(model == person for model, person in against),
+        compared=len(against),
+        people_agreed=sum(one == other for one, other in among),
+        people_compared=len(among),
+    )
+
+
+def hopeless(votes: Iterable[ModelVote], least: int = 3) -> set[tuple[str, str]]:
+    """Return the candidates that a model would veto: (query_id, doc_id) that lost every decided pair.
+
+    Parameters
+    ----------
+    votes : iterable of ModelVote
+        The model's verdicts.
+    least : int
+        How many decided pairs a candidate must have lost, without a tie or a win, to be hopeless.
+    """
+    lost: dict[tuple[str, str], int] = {}
+    saved: set[tuple[str, str]] = set()
+    for vote in votes:
+        query, a, b = vote.pair
+        for doc, loss in ((a, vote.choice < 0), (b, vote.choice > 0)):
+            if loss:
+                lost[query, doc] = lost.get((query, doc), 0) + 1
+            else:
+                saved.add((query, doc))
+    return {candidate for candidate, count in lost.items() if count >= least and candidate not in saved}
+
+
+def favourites(votes: Iterable[ModelVote]) -> dict[str, str]:
+    """Return each query's candidate with the most decided pairs won, the first by doc_id among equals."""
+    won: dict[str, dict[str, int]] = {}
+    for vote in votes:
+        query, a, b = vote.pair
+        counts = won.setdefault(query, {})
+        counts[a] = counts.get(a, 0) + (vote.choice > 0)
+        counts[b] = counts.get(b, 0) + (vote.choice < 0)
+    return {query: min(counts, key=lambda doc: (-counts[doc], doc)) for query, counts in won.items()}
+
+
+def model_family(name: str) -> str:
+    """Return the leading letters of a model's name, without its maker: ``openai/gpt-4o`` gives ``gpt``."""
+    tail = name.rpartition("/")[2].lower()
+    letters = ""
+    for character in tail:
+        if not character.isalpha():
+            break
+        letters += character
+    return letters
+
+
+def family_in_runs(family: str, runs: Iterable[str]) -> tuple[str, ...]:
+    """Return the run tags that name the family: a judge should not meet its own kind among the candidates."""
+    return tuple(run for run in runs if len(family) >= 2 and family in run.lower())

@@ -1,0 +1,227 @@
+"""Asks a language model about a study's pairs: an extra, distrusted assessor."""
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.models import (
+    ModelComparison,
+    ModelVote,
+    compare_with_people,
+    family_in_runs,
+    hopeless,
+    model_family,
+)
+from prefjudge.errors import BudgetError, StudyError
+from prefjudge.study.models import count_tokens, load_reply, load_votes, save_reply, save_votes
+from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_queries
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from prefjudge.crowd.model import ChatModel
+
+KEY_VARIABLE = "PREFJUDGE_MODEL_KEY"
+PROMPT_FILE = "model_prompt.txt"
+_BATCH = 64
+_CHOICES = {"1": 1, "2": -1, "0": 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeResult:
+    """How a model judged, what it cost, and how it compares with people."""
+
+    model: str
+    asked: int
+    replies: int
+    prompt_tokens: int
+    reply_tokens: int
+    cost: Decimal
+    comparison: ModelComparison
+    hopeless: int
+    unreadable: int
+
+
+def judge(
+    study: Path,
+    *,
+    url: str,
+    model: str,
+    family: str | None = None,
+    own_kind: bool = False,
+    workers: int = 8,
+    most: int | None = None,
+    prompt_price: Decimal = Decimal(0),
+    reply_price: Decimal = Decimal(0),
+    most_cost: Decimal | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> JudgeResult:
+    """Ask a model about the study's pairs, each in both orders; where the orders disagree, it is a tie.
+
+    Its votes are kept apart from people's: preference qrels are made of people's alone. ``run --model`` lets
+    it order the candidates and veto those that lose to all others; it settles nothing.
+
+    Parameters
+    ----------
+    study : Path
+        The study, with its pool and texts.
+    url : str
+        The base address of an OpenAI-compatible endpoint, up to ``/v1``. Its key, if it wants one, is read
+        from the environment variable PREFJUDGE_MODEL_KEY.
+    model : str
+        The model's name.
+    family : str, optional
+        What run tags would call its kind; the letters that its name starts with by default.
+    own_kind : bool
+        Judge although a run of its kind is in the pool.
+    workers : int
+        How many questions are asked at once.
+    most : int, optional
+        Ask about so many pairs at most.
+    prompt_price, reply_price : Decimal
+        Dollars for a million tokens.
+    most_cost : Decimal, optional
+        Stop before this is spent.
+    progress : callable, optional
+        Told how many pairs of how many are judged.
+
+    Raises
+    ------
+    StudyError
+        There is nothing to judge, or the model's kind is in the pool.
+    BudgetError
+        The cost has reached ``most_cost``; what was answered is kept.
+    CrowdError
+        The endpoint refuses or is out of reach; what was answered is kept.
+    """
+    from prefjudge.crowd.model import ChatModel
+
+    opened = Study(study)
+    _guard(opened, family or model_family(model), own_kind)
+    asker = _Asker(opened, ChatModel(url, model, os.environ.get(KEY_VARIABLE, "")))
+    with opened.transaction(write=False) as db:
+        pairs = [(row[0], (row[1], row[2], row[3])) for row in load_pairs(db)][:most]
+    if not pairs:
+        raise StudyError("the study has no pairs to judge", f"Run: prefjudge pool {study} --runs …")
+    prices = (prompt_price, reply_price)
+    with ThreadPoolExecutor(workers) as pool:
+        for start in range(0, len(pairs), _BATCH):
+            if most_cost is not None and _cost(opened, model, *prices) >= most_cost:
+                raise BudgetError(
+                    f"{model} has cost ${_cost(opened, model, *prices)}, and ${most_cost} is the most",
+                    "Raise --most-cost and repeat: what was answered is kept.",
+                )
+            batch = pairs[start : start + _BATCH]
+            votes = list(pool.map(asker.vote, [pair for _, pair in batch]))
+            with opened.transaction() as db:
+                save_votes(db, model, zip([number for number, _ in batch], votes, strict=True))
+            if progress:
+                progress(start + len(batch), len(pairs))
+    return _result(opened, model, asker, prices)
+
+
+class _Asker:
+    """Asks about a pair in both orders, unless the store knows the replies."""
+
+    def __init__(self, study: Study, model: "ChatModel") -> None:
+        self.asked = 0
+        self.unreadable = 0
+        self._study = study
+        self._model = model
+        self._prompt = load_prompt()
+        with study.transaction(write=False) as db:
+            self._queries, self._passages = load_queries(db), load_passages(db)
+
+    def vote(self, pair: tuple[str, str, str]) -> ModelVote:
+        """Return the model's vote on a pair."""
+        query, a, b = pair
+        missing = [doc for doc in (a, b) if doc not in self._passages]
+        if missing or query not in self._queries:
+            raise StudyError(
+                f"query {query} or its passages have no text", "Pool again with --queries and --collection."
+            )
+        first = self._choose(self._queries[query], self._passages[a], self._passages[b])
+        second = self._choose(self._queries[query], self._passages[b], self._passages[a])
+        return ModelVote(pair=pair, a_first=first, b_first=-second)
+
+    def _choose(self, query: str, first: str, second: str) -> int:
+        """Return 1 for the passage shown first, -1 for the other, 0 for neither."""
+        design = self._study.config.design
+        prompt = self._prompt.render(
+            query=query, first=first, second=second, question=design.question, allow_ties=design.allow_ties
+        )
+        key = hashlib.sha256(f"{self._model.name}\x1f{prompt}".encode("utf-8", "surrogatepass")).hexdigest()
+        with self._study.transaction(write=False) as db:
+            reply = load_reply(db, key)
+        if reply is None:
+            answer = self._model.ask(prompt)
+            reply = answer.text
+            with self._study.transaction() as db:
+                save_reply(
+                    db, key, self._model.name, reply, answer.prompt_tokens, answer.reply_tokens, time.time()
+                )
+            self.asked += 1
+        character = reply.strip()[:1]
+        if character not in _CHOICES:
+            self.unreadable += 1
+        return _CHOICES.get(character, 0)
+
+
+def load_prompt() -> "Template":
+    """Return the prompt's template. A prompt is plain text, so nothing in it is escaped."""
+    from jinja2 import Environment, StrictUndefined
+
+    from prefjudge.resources import resource_dir
+
+    text = (resource_dir("hit_templates") / PROMPT_FILE).read_text(encoding="utf-8")
+    return Environment(undefined=StrictUndefined, autoescape=False).from_string(text)  # noqa: S701
+
+
+def _guard(study: Study, family: str, own_kind: bool) -> None:
+    with study.transaction(write=False) as db:
+        runs = [found.name for found in load_inputs(db) if found.kind == "run"]
+    kin = family_in_runs(family, runs)
+    if kin and not own_kind:
+        raise StudyError(
+            f"a model of the family {family!r} would judge passages of its own kind: run {', '.join(kin)}",
+            "Choose another model; or say --own-kind, and report it.",
+        )
+
+
+def _cost(study: Study, model: str, prompt_price: Decimal, reply_price: Decimal) -> Decimal:
+    with study.transaction(write=False) as db:
+        _, asked, said = count_tokens(db, model)
+    return ((prompt_price * asked + reply_price * said) / 1_000_000).quantize(Decimal("0.0001"))
+
+
+def _result(study: Study, model: str, asker: _Asker, prices: tuple[Decimal, Decimal]) -> JudgeResult:
+    with study.transaction(write=False) as db:
+        votes = [vote for _, vote in load_votes(db, model)]
+        replies, prompt_tokens, reply_tokens = count_tokens(db, model)
+        rows = db.execute(
+            "SELECT p.query_id, p.doc_a, p.doc_b, "
+            "CASE WHEN j.left_id = p.doc_a THEN j.choice ELSE -j.choice END "
+            "FROM judgments j JOIN pairs p USING (pair_id) LEFT JOIN drops d USING (judgment_id) "
+            "WHERE d.judgment_id IS NULL ORDER BY j.judgment_id"
+        )
+    people: dict[tuple[str, str, str], list[int]] = {}
+    for query, a, b, choice in rows:
+        people.setdefault((query, a, b), []).append(choice)
+    return JudgeResult(
+        model=model,
+        asked=asker.asked,
+        replies=replies,
+        prompt_tokens=prompt_tokens,
+        reply_tokens=reply_tokens,
+        cost=_cost(study, model, *prices),
+        comparison=compare_with_people(votes, people),
+        hopeless=len(hopeless(votes)),
+        unreadable=asker.unreadable,
+    )

@@ -1,0 +1,186 @@
+"""A language model as an extra assessor, against a local server that speaks its API."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import BudgetError, CrowdError, StudyError
+from prefjudge.steps.judge import judge
+from prefjudge.steps.run import run
+from prefjudge.study.models import load_votes
+from prefjudge.study.study import Study
+from tests.cli.conftest import prefjudge
+from tests.steps.test_road import TRUTH
+from tests.steps.test_run import answers, best_of
+
+BOTH = re.compile(r'Question: (.*?)\n\nPassage 1:\n"""\n(.*?)\n"""\n\nPassage 2:\n"""\n(.*?)\n"""', re.S)
+
+
+class Endpoint:
+    """Answers chat completions like a model with a taste, after some trouble."""
+
+    def __init__(self) -> None:
+        self.trouble: list[tuple[int, dict[str, str]]] = []
+        self.asked: list[str] = []
+        self.authorization: set[str | None] = set()
+        self.taste = lambda query, first, second: "1" if len(first) >= len(second) else "2"
+        self.reply = lambda text: {
+            "choices": [{"message": {"content": text}}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 1},
+        }
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                status, headers = endpoint.trouble.pop() if endpoint.trouble else (200, {})
+                reply = b""
+                if status == 200:
+                    prompt = body["messages"][0]["content"]
+                    endpoint.asked.append(prompt)
+                    endpoint.authorization.add(self.headers["Authorization"])
+                    found = BOTH.search(prompt)
+                    assert found, prompt
+                    reply = json.dumps(endpoint.reply(endpoint.taste(*found.groups()))).encode()
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(reply))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(reply)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    made = Endpoint()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+def count_pairs(study: Path) -> int:
+    with Study(study).transaction(write=False) as db:
+        return int(db.execute("SELECT count(*) FROM pairs")[0][0])
+
+
+def test_both_orders_are_asked_once_and_the_replies_are_kept(pooled: Path, endpoint: Endpoint) -> None:
+    first = judge(
+        pooled, url=endpoint.url, model="acme/judge-1", prompt_price=Decimal(2), reply_price=Decimal(10)
+    )
+    pairs = count_pairs(pooled)
+    assert (first.asked, first.replies, first.comparison.pairs) == (2 * pairs, 2 * pairs, pairs)
+    assert first.cost == (Decimal(2 * pairs * (2 * 100 + 10 * 1)) / 1_000_000).quantize(Decimal("0.0001"))
+    again = judge(pooled, url=endpoint.url, model="acme/judge-1")
+    assert (again.asked, again.comparison) == (0, first.comparison)
+    assert len(endpoint.asked) == 2 * pairs
+    assert endpoint.authorization == {None}
+
+
+def test_a_model_that_prefers_a_place_gives_nothing_but_ties(pooled: Path, endpoint: Endpoint) -> None:
+    endpoint.taste = lambda *_: "1"
+    found = judge(pooled, url=endpoint.url, model="acme/judge-1").comparison
+    assert found.ties == found.flips == found.pairs
+    assert found.first_side == found.answers == 2 * found.pairs
+    assert found.compared == 0
+
+
+def test_trouble_is_waited_out_and_a_refusal_is_explained(
+    pooled: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("prefjudge.crowd.model.time.sleep", waits.append)
+    endpoint.trouble = [(503, {}), (429, {"Retry-After": "0.25"}), (429, {"Retry-After": "soon"})]
+    judge(pooled, url=endpoint.url, model="acme/judge-1", most=1, workers=1)
+    assert 0.25 in waits
+    assert len(waits) == 3
+    endpoint.trouble = [(401, {})]
+    with pytest.raises(CrowdError, match=r"refused: 401[\s\S]*PREFJUDGE_MODEL_KEY"):
+        judge(pooled, url=endpoint.url, model="acme/judge-2", most=1, workers=1)
+    endpoint.trouble = [(500, {})] * 20
+    with pytest.raises(CrowdError, match="did not answer after 6 attempts: 500"):
+        judge(pooled, url=endpoint.url, model="acme/judge-3", most=1, workers=1)
+    endpoint.trouble = []
+    endpoint.reply = lambda text: {"choices": []}
+    with pytest.raises(CrowdError, match="not with a chat completion"):
+        judge(pooled, url=endpoint.url, model="acme/judge-4", most=1, workers=1)
+
+
+def test_a_reply_without_a_choice_is_counted_and_no_vote(pooled: Path, endpoint: Endpoint) -> None:
+    endpoint.taste = lambda *_: "I cannot say"
+    found = judge(pooled, url=endpoint.url, model="acme/judge-1", most=3)
+    assert (found.unreadable, found.comparison.ties, found.comparison.answers) == (6, 3, 0)
+
+
+def test_a_judge_does_not_meet_its_own_kind_unless_told(pooled: Path, endpoint: Endpoint) -> None:
+    with pytest.raises(StudyError, match=r"family 'reranker' .* own kind: run reranker-large"):
+        judge(pooled, url=endpoint.url, model="acme/reranker-xl")
+    with pytest.raises(StudyError, match="own kind: run lexical"):
+        judge(pooled, url=endpoint.url, model="judge-1", family="lexical")
+    assert judge(pooled, url=endpoint.url, model="acme/reranker-xl", own_kind=True, most=1).asked == 2
+
+
+def test_the_cost_is_capped_and_what_was_answered_is_kept(pooled: Path, endpoint: Endpoint) -> None:
+    million = Decimal(1_000_000)
+    judge(pooled, url=endpoint.url, model="judge-1", prompt_price=million, most=1, most_cost=Decimal(1))
+    with pytest.raises(BudgetError, match=r"and \$1 is the most"):
+        judge(pooled, url=endpoint.url, model="judge-1", prompt_price=million, most_cost=Decimal(1))
+    with Study(pooled).transaction(write=False) as db:
+        assert len(load_votes(db, "judge-1")) == 1
+
+
+def test_a_good_model_saves_votes_and_people_still_find_the_best(pooled: Path, endpoint: Endpoint) -> None:
+    from prefjudge.crowd.simulated import seen
+    from prefjudge.study.pooling import load_passages, load_queries
+
+    with Study(pooled).transaction(write=False) as db:
+        queries, passages = load_queries(db), load_passages(db)
+    utility = {
+        (seen(queries[query]), seen(passages[doc])): float(value)
+        for query, doc, value in (line.split("\t") for line in TRUTH.read_text().splitlines()[1:])
+        if query in queries and doc in passages
+    }
+    endpoint.taste = lambda query, first, second: (
+        "1" if utility[seen(query), seen(first)] >= utility[seen(query), seen(second)] else "2"
+    )
+    assert judge(pooled, url=endpoint.url, model="judge-1").hopeless > 0
+    with pytest.raises(StudyError, match="judge-2 has judged nothing here"):
+        run(pooled, strategy="round-robin:1", model="judge-2", yes=True)
+    result = run(
+        pooled, strategy="round-robin:1", model="judge-1", workers=6, error=0.0, truth=TRUTH, yes=True
+    )
+    assert result.judgments < count_pairs(pooled)
+    best = best_of(pooled)
+    assert all(docs <= best[query] for query, docs in answers(pooled).items())
+
+
+def test_the_favourite_is_tried_first_and_the_hopeless_not_at_all(pooled: Path, endpoint: Endpoint) -> None:
+    found = judge(pooled, url=endpoint.url, model="judge-1")
+    assert found.hopeless > 0
+    result = run(
+        pooled, strategy="round-robin:1", model="judge-1", workers=6, error=0.0, truth=TRUTH, yes=True
+    )
+    assert result.unfinished == 0
+    assert result.judgments < count_pairs(pooled)
+    assert answers(pooled).keys() == best_of(pooled).keys()
+    compared = judge(pooled, url=endpoint.url, model="judge-1").comparison
+    assert compared.compared > 0
+
+
+def test_the_verb_says_what_the_model_is_worth(pooled: Path, endpoint: Endpoint) -> None:
+    done = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--prompt-price", "2.50")
+    assert done.returncode == 0, done.stderr
+    assert "first passage preferred" in done.stderr
+    wrong = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--most-cost", "lots")
+    assert "--most-cost lots: not an amount of dollars" in wrong.stderr
