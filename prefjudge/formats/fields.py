@@ -22,6 +22,7 @@ FRONT = 32
 """Bytes of padding before a block, so that words can be loaded that end in its first bytes."""
 _BACK = 64
 _HASH = b"#"[0]
+_PARTING = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 _NEWLINE = b"\n"[0]
 _KEEP = np.array([(1 << (8 * n)) - 1 for n in range(8)] + [2**64 - 1], dtype=np.uint64)
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -167,9 +168,14 @@ def same_token(a: Tokens, b: Tokens) -> NDArray[np.bool_]:
 
 
 def _blank(symbols: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    blank: NDArray[np.bool_] = symbols == 32
-    blank |= (symbols - np.uint8(9)) <= 4  # tab, newline, vertical tab, form feed, carriage return
-    return blank
+    """Tell which bytes part fields: blanks, tabs and the ends of lines."""
+    blank: NDArray[np.bool_] = symbols <= 32
+    controls = np.count_nonzero(symbols < 32)
+    for symbol in (10, 9, 13, 11, 12):  # the usual ones first
+        controls -= np.count_nonzero(symbols == symbol)
+        if not controls:
+            return blank
+    return _PARTING[symbols]  # there are control characters that part nothing
 
 
 def _edges(symbols: NDArray[np.uint8]) -> tuple[Places, Places]:

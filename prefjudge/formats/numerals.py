@@ -31,7 +31,7 @@ def _bytes(value: int) -> np.uint64:
 
 
 _ZEROS, _POINTS, _ONES, _HIGHS = _bytes(0x30), _bytes(0x2E), _bytes(0x01), _bytes(0x80)
-_ONE, _EIGHT = np.uint64(1), np.uint64(8)
+_ONE = np.uint64(1)
 
 
 def floats(tokens: Tokens) -> tuple[Floats, Flags]:
@@ -95,22 +95,36 @@ def _short_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, F
     size = ends - starts
     word = _last_word(text, ends, size)
     point = word ^ _POINTS
-    mark = (point - _ONES) & ~point & _HIGHS
-    mark &= ~mark + _ONE  # the first point: its byte's high bit
+    mark = (point - _ONES) & ~point
+    mark &= _HIGHS
+    mark &= -mark  # the first point: its byte's high bit
     pointed = mark != 0
-    below = mark - _ONE  # all bits up to the point's byte, or all bits where there is no point
-    before = np.where(pointed, below >> _EIGHT, word * 0)
-    # the digits before the point move up by one byte, over the point
-    joined = (word & ~(below | mark)) | ((word & before) << _EIGHT) | np.uint64(0x30)
-    tail, fine = _digits(np.where(pointed, joined, word))
-    decimals = np.where(pointed, 7 - (np.bitwise_count(below).astype(np.int64) >> 3), 0)
-    longer = size > 8
-    if longer.any():
+    if pointed.all():
+        joined, decimals = _joined(word, mark), _decimals(mark)
+    else:
+        joined = np.where(pointed, _joined(word, mark), word)
+        decimals = np.where(pointed, _decimals(mark), 0)
+    tail, fine = _digits(joined)
+    if size.max(initial=0) > 8:
         lead, good = _digits(_last_word(text, ends - 8, size - 8))
-        tail += lead * np.where(pointed, _POWERS[7], _POWERS[8])
+        tail += lead * _POWERS[8 - pointed.astype(np.int64)]
         fine &= good
-    fine &= (size > pointed) & (size <= np.where(pointed, 16, 15))
+    fine &= size > pointed
+    fine &= size <= 15 + pointed
     return tail / _FLOAT_POWERS[decimals], fine
+
+
+def _joined(word: Words, mark: Words) -> Words:
+    """Return seven digits without the point between them, and a zero before them."""
+    before = word & ((mark >> np.uint64(7)) - _ONE)  # the digits before the point move up over it
+    joined: Words = (word & -(mark << _ONE)) | (before << np.uint64(8)) | np.uint64(0x30)
+    return joined
+
+
+def _decimals(mark: Words) -> Places:
+    """Return how many digits follow the point."""
+    decimals: Places = 7 - (np.bitwise_count(mark - _ONE) >> 3).astype(np.int64)
+    return decimals
 
 
 def _long_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, Flags]:

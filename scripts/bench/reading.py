@@ -16,6 +16,13 @@ import sys
 from prefjudge.engines.files import top
 top(sys.argv[2:], k=1, cache=sys.argv[1] or None)
 """
+WORKERS = """
+import os, sys
+from concurrent.futures import ProcessPoolExecutor
+from prefjudge.engines.files import top
+with ProcessPoolExecutor(os.cpu_count()) as executor:
+    top(sys.argv[1:], k=1, executor=executor)
+"""
 FIRST = """
 import sys, shutil
 from prefjudge.engines.files import top
@@ -56,12 +63,18 @@ def contests(lab: Lab) -> Iterable[Contest]:
         },
         goals={"wc -l": "<= 25", "ir_measures, no checks": ">= 6"},
     )
+    paths = inputs.runs(lab.folder, **shape(lab))[:4]
+    yield Contest(
+        name=f"{len(paths)} runs, a process for each core",
+        ours=lab.ours(WORKERS, *paths),
+        rivals={"wc -l": shell(["wc", "-l", *paths])},
+        goals={"wc -l": "<= 25"},
+    )
     yield Contest(
         name="the same, and a copy kept",
         ours=lab.ours(FIRST, copies, one),
         rivals={"wc -l": shell(["wc", "-l", one])},
     )
-    paths = inputs.runs(lab.folder, **shape(lab))[:4]
     yield Contest(
         name=f"the second time, {len(paths)} runs",
         ours=lab.ours(OURS, lab.folder / "copies-many", *paths),

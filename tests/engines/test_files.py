@@ -4,7 +4,9 @@ import functools
 import gzip
 import math
 import struct
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -189,12 +191,14 @@ def test_spans_of_ties(tmp_path):
 def test_results_do_not_depend_on_the_executor(data_dir):
     paths = sorted((data_dir / "cacm" / "runs").iterdir())
     qrels = read_qrels(data_dir / "cacm" / "qrels.txt")
-    with ThreadPoolExecutor(3) as executor:
-        a, b = top(paths, k=3), top(paths, k=3, executor=executor)
-        c, d = judged(paths, qrels), judged(paths, qrels, executor=executor)
-    assert (a.runs, a.queries, a.docs) == (b.runs, b.queries, b.docs)
-    assert np.array_equal(a.doc, b.doc)
-    assert all(np.array_equal(x.position, y.position) for x, y in zip(c, d, strict=True))
+    heads, ranks = top(paths, k=3), judged(paths, qrels)
+    for kind in (ThreadPoolExecutor, partial(ProcessPoolExecutor, mp_context=get_context("spawn"))):
+        with kind(2) as executor:
+            others = top(paths, k=3, executor=executor)
+            assert (heads.runs, heads.queries, heads.docs) == (others.runs, others.queries, others.docs)
+            assert np.array_equal(heads.doc, others.doc)
+            again = judged(paths, qrels, executor=executor)
+            assert all(np.array_equal(a.position, b.position) for a, b in zip(ranks, again, strict=True))
 
 
 def test_queries_restrict(tmp_path):
