@@ -201,7 +201,7 @@ def resolve_all(
         outside the pool do not count. Without it, a query's candidates are its judged documents.
     asked : Pairs, optional
         The pairs that were to be judged; by default all pairs of the candidates. A query with one of them
-        unjudged is sparse.
+        unjudged is sparse, and so is one whose comparisons do not connect all candidates.
     ties : TieWorth
         Whether a tie is worth nothing, or half a vote, to each side. It counts as a judgment of the pair.
     strengths : bool
@@ -264,7 +264,7 @@ def _resolve_block(
     sparse = (block.missing > 0) | (sizes == 0)
     winner = standing.winner & ~sparse[block.query]
     if fallback is not None and sparse.any():
-        hopeful = sparse & _connected(block)
+        hopeful = sparse & (block.parts() == 1)
         winner |= fallback.winner & hopeful[block.query]
     count = np.bincount(block.query[winner], minlength=block.n_queries)
     cycle = _in_circle(block, winner & (count > 2)[block.query])
@@ -309,23 +309,6 @@ def _in_circle(block: Tournaments, among: Flags) -> Flags:
             reach = reachable(stack.beats)
             circle[stack.rows] = np.diagonal(reach, axis1=1, axis2=2)
     return circle
-
-
-def _connected(block: Tournaments) -> Flags:
-    """Return for which queries the comparisons connect all candidates, shape (n_queries,)."""
-    connected = np.zeros(block.n_queries, dtype=bool)
-    label = np.arange(block.doc.size)
-    while True:
-        low = np.minimum(label[block.left], label[block.right])
-        before = label.copy()
-        np.minimum.at(label, block.left, low)
-        np.minimum.at(label, block.right, low)
-        label = label[label]
-        if (label == before).all():
-            break
-    roots = np.bincount(block.query[label == np.arange(label.size)], minlength=block.n_queries)
-    connected[roots == 1] = True
-    return connected
 
 
 def _joined(rule: str, queries: tuple[str, ...], docs: tuple[str, ...], parts: list[_Part]) -> Resolutions:

@@ -75,6 +75,10 @@ class Tournaments:
         counts = np.bincount(self.left, minlength=n) + np.bincount(self.right, minlength=n)
         return counts.astype(np.int32)
 
+    def parts(self) -> Index:
+        """Return how many groups of candidates, not compared with each other, each query has."""
+        return _count_parts(self.start, self.query, self.left, self.right)
+
 
 def tournaments(
     judgments: Judgments,
@@ -93,7 +97,8 @@ def tournaments(
         The candidates. Votes on other documents do not count. By default, the candidates are the judged
         documents.
     asked : Pairs, optional
-        The pairs that should have been judged; by default all pairs of a query's candidates.
+        The pairs that should have been judged; by default all pairs of a query's candidates. Pairs that
+        it would take to connect the candidates are missing in any case.
     block_rows : int
         About how many judgments to take at a time.
 
@@ -187,6 +192,7 @@ class _Block:
             missing = _pairs_missing(start, left, right)
         else:
             missing = _asked_missing(start, (numbers[3], numbers[4]), (left, right))
+            missing = np.maximum(missing, _count_parts(start, query, left, right) - 1)
         return Tournaments(
             first=self.first,
             start=start,
@@ -324,3 +330,19 @@ def _asked_missing(start: Index, asked: tuple[Index, Index], judged: tuple[Index
     """Count the asked pairs of each query that no vote compares."""
     squares = _PairCells(start)
     return squares.count_by_query(np.setdiff1d(squares.of(*asked), squares.of(*judged)))
+
+
+def _count_parts(start: Index, query: Codes, left: Index, right: Index) -> Index:
+    """Count the connected parts of each query: every candidate takes the lowest row that it can reach."""
+    label = np.arange(int(start[-1]))
+    moved = True
+    while moved:
+        before = label.copy()
+        low = np.minimum(label[left], label[right])
+        np.minimum.at(label, left, low)
+        np.minimum.at(label, right, low)
+        label = label[label]
+        moved = bool((label != before).any())
+    roots = query[label == np.arange(label.size)]
+    parts: Index = np.bincount(roots, minlength=start.size - 1)
+    return parts

@@ -110,7 +110,8 @@ def resolve(
     form : Form
         What to write: the qrels, or one of the other formats.
     out : Path, optional
-        Where to write it; ``preference.qrels`` in the study by default.
+        Where to write it; ``preference.qrels`` in the study by default. A study that ``run`` drives keeps
+        the answers of ``run`` unless this is given.
 
     Raises
     ------
@@ -130,7 +131,13 @@ def resolve(
         _refuse_kept_answers(study)
         out = study / QRELS_FILE
     found = resolve_all(
-        votes.log, rules=names, pools=votes.pools, ties=ties, strengths=strengths, sparse_rule=sparse_rule
+        votes.log,
+        rules=names,
+        pools=votes.pools,
+        asked=votes.asked,
+        ties=ties,
+        strengths=strengths,
+        sparse_rule=sparse_rule,
     )
     first = found[names[0]]
     qrels = to_qrels(first, PREFERENCE_NAME)

@@ -1,7 +1,7 @@
 """The judgments that a step works on, from a study or from a file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +11,22 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prefjudge.core.judgments import Judgments
+    from prefjudge.core.pairs import Pairs
     from prefjudge.core.pools import Pools
     from prefjudge.formats.problems import Notice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Votes:
-    """The judgments to resolve: of a study, with its pools and its rule, or of a file."""
+    """The judgments to resolve: of a study, with its pools and its rule, or of a file.
+
+    ``asked`` are the pairs that a study was driven to judge, where it is not all of them.
+    """
 
     study: Path | None
     log: "Judgments"
     pools: "Pools | None"
+    asked: "Pairs | None"
     rule: str
     notices: list["Notice"]
 
@@ -47,24 +52,41 @@ def gather_votes(
         )
     notices: list[Notice] = []
     if judgments is not None:
-        log, pools, rule = read_judgments(judgments, notices=notices), None, "shallow-pooling"
+        log = read_judgments(judgments, notices=notices)
+        found = Votes(study=None, log=log, pools=None, asked=None, rule="shallow-pooling", notices=notices)
     else:
         assert study is not None
-        log, pools, rule = _of_study(study)
-    return Votes(study=study, log=_leave_out(log, without), pools=pools, rule=rule, notices=notices)
+        found = _of_study(study, notices)
+    return replace(found, log=_leave_out(found.log, without))
 
 
-def _of_study(study: Path) -> tuple["Judgments", "Pools", str]:
+def _of_study(study: Path, notices: list["Notice"]) -> Votes:
     from prefjudge.study.assignments import load_judgments
-    from prefjudge.study.pooling import load_pools
+    from prefjudge.study.pooling import load_pairs, load_pools
     from prefjudge.study.study import Study
 
     opened = Study(study)
     with opened.transaction(write=False) as db:
-        log, pools = load_judgments(db), load_pools(db)
+        log, pools, pairs = load_judgments(db), load_pools(db), load_pairs(db)
+        driven = bool(db.execute("SELECT 1 FROM settings WHERE key = 'strategy'"))
     if not len(log):
         raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {study}")
-    return log, pools, opened.config.rule
+    asked = _asked(pairs, pools) if driven else None
+    # Driven studies have more votes on some pairs than on others, so that votes won say too little.
+    rule = "bradley-terry" if driven else opened.config.rule
+    return Votes(study=study, log=log, pools=pools, asked=asked, rule=rule, notices=notices)
+
+
+def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pairs":
+    """Return the pairs of pooled documents that have been asked for."""
+    from prefjudge.core.pairs import Pairs
+    from prefjudge.core.runs import encode
+
+    wanted = [(query, a, b) for _, query, a, b, votes in pairs if votes]
+    query = encode([row[0] for row in wanted], pools.queries)
+    a, b = (encode([row[side] for row in wanted], pools.docs) for side in (1, 2))
+    known = (query >= 0) & (a >= 0) & (b >= 0)
+    return Pairs(queries=pools.queries, docs=pools.docs, query=query[known], doc_a=a[known], doc_b=b[known])
 
 
 def _leave_out(log: "Judgments", without: Sequence[str]) -> "Judgments":

@@ -100,6 +100,20 @@ def test_only_the_asked_pairs_need_judgments() -> None:
     assert resolutions.of("p").missing == 1
 
 
+def test_asking_little_does_not_make_a_winner_of_an_unjudged_pool() -> None:
+    pools = pools_of({"apart": "abcd", "none": "ab"})
+    asked = all_pairs(pools)
+    none = np.zeros(len(asked), dtype=bool)
+    none[[0, 5]] = True  # a with b, c with d
+    asked = type(asked)(
+        queries=asked.queries, docs=asked.docs,
+        query=asked.query[none], doc_a=asked.doc_a[none], doc_b=asked.doc_b[none],
+    )  # fmt: skip
+    resolutions = resolve(judgments_of("apart a b a", "apart c d c"), pools=pools, asked=asked)
+    assert winners(resolutions) == {"apart": (), "none": ()}
+    assert resolutions.missing.tolist() == [1, 1]
+
+
 def test_votes_of_a_pair_add_up_and_ties_count_as_asked() -> None:
     judgments = judgments_of("q a b a", "q a b b", "q b a b", "q a c tie", "q b c tie", "q b c tie")
     assert resolve(judgments)[0].winners == ("b",)
