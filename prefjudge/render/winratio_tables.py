@@ -5,11 +5,17 @@ from collections.abc import Mapping
 from prefjudge.evaluation.winratio import WinRatio, WinRatios
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
+_NAMED_HEADINGS = 10
+
 
 def winratio_matrix(
     result: WinRatios, *, alpha: float = 0.05, provenance: Mapping[str, str] | None = None
 ) -> Table:
-    """Return the matrix in which the column beats the row, bold where significant, with the wins below."""
+    """Return the matrix in which the column beats the row, bold where significant, with the wins below.
+
+    The headings of more than ten runs are numbers, which stand before the runs' names in the rows.
+    """
+    numbered = len(result.runs) > _NAMED_HEADINGS
     share: dict[tuple[str, str], tuple[float, WinRatio]] = {}
     for pair in result.pairs:
         share[pair.a, pair.b] = (pair.ratio, pair)
@@ -23,13 +29,19 @@ def winratio_matrix(
 
     # the wins of the last row are counts in a column of percentages, so they are written out
     wins = ("wins", *(str(result.wins[run]) for run in result.runs))
-    rows = tuple((row, *(cell(row, column) for column in result.runs)) for row in result.runs)
+    rows = tuple(
+        (f"{number} {row}" if numbered else row, *(cell(row, column) for column in result.runs))
+        for number, row in enumerate(result.runs, 1)
+    )
     unit = "queries, by the majority of their votes" if result.count == "majority" else "votes"
     return Table(
         title="Win ratios",
         columns=(
             Column(name="run beaten", head="beaten"),
-            *(Column(name=run, kind="percent", digits=1) for run in result.runs),
+            *(
+                Column(name=run, head=str(number) if numbered else run, kind="percent", digits=1)
+                for number, run in enumerate(result.runs, 1)
+            ),
         ),
         rows=(*rows, wins),
         notes=(

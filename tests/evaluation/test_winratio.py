@@ -136,3 +136,11 @@ def test_the_matrix_shows_how_the_column_beats_the_row() -> None:
         ("B", Bold(20 / 21), None),
         ("wins", "1", "0"),
     )
+
+
+def test_many_runs_are_numbered_so_that_the_matrix_fits() -> None:
+    runs = {f"a_run_with_a_long_name_{number}": {"1": "x" if number % 2 else "y"} for number in range(12)}
+    table = winratio_matrix(win_ratios(make_judgments([("1", "x", "y", 1)]), make_heads(runs)))
+    assert [column.heading for column in table.columns] == ["beaten", *map(str, range(1, 13))]
+    assert [column.name for column in table.columns][1:] == list(runs)
+    assert [row[0] for row in table.rows][:2] == ["1 a_run_with_a_long_name_0", "2 a_run_with_a_long_name_1"]
