@@ -38,6 +38,16 @@ def test_blocks_are_found() -> None:
     assert blocks(text) == [(["one --a \\\n    --b", "two"], 0), (["three"], 3)]
 
 
+def test_every_verb_is_introduced() -> None:
+    from prefjudge.cli.app import app
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    verbs = [
+        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
+    ]
+    assert [verb for verb in verbs if f"| `{verb}` |" not in text] == []
+
+
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str], Path]:
     """Return a shell, an environment that finds prefjudge, and a folder with the demo's files."""
