@@ -9,13 +9,19 @@ _NAMED_HEADINGS = 10
 
 
 def winratio_matrix(
-    result: WinRatios, *, alpha: float = 0.05, provenance: Mapping[str, str] | None = None
+    result: WinRatios,
+    *,
+    alpha: float = 0.05,
+    numbered: bool | None = None,
+    provenance: Mapping[str, str] | None = None,
 ) -> Table:
     """Return the matrix in which the column beats the row, bold where significant, with the wins below.
 
-    The headings of more than ten runs are numbers, which stand before the runs' names in the rows.
+    ``numbered`` headings are numbers, which stand before the runs' names in the rows; so it is by default for
+    more than ten runs.
     """
-    numbered = len(result.runs) > _NAMED_HEADINGS
+    if numbered is None:
+        numbered = len(result.runs) > _NAMED_HEADINGS
     share: dict[tuple[str, str], tuple[float, WinRatio]] = {}
     for pair in result.pairs:
         share[pair.a, pair.b] = (pair.ratio, pair)

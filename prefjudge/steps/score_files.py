@@ -36,7 +36,9 @@ def write_score(result: "ScoreResult", found: "Sources") -> None:
     if result.out:
         write_text(Path(result.out[0]).with_suffix(".provenance.json"), _sidecar(result))
     if found.study and result.winratio:
-        write_text(found.study.folder / WIN_RATIO_FILE, to_csv(winratio_matrix(result.winratio)))
+        write_text(
+            found.study.folder / WIN_RATIO_FILE, to_csv(winratio_matrix(result.winratio, numbered=False))
+        )
 
 
 def _sidecar(result: "ScoreResult") -> str:

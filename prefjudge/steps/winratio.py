@@ -152,4 +152,6 @@ def _write(result: WinRatioResult, out: Path) -> None:
     from prefjudge.render.tables import render_table
     from prefjudge.render.winratio_tables import winratio_matrix
 
-    write_text(out, render_table(winratio_matrix(result.winratio, provenance=result.provenance), out.suffix))
+    numbered = False if out.suffix in (".csv", ".json") else None  # data keep the runs' names
+    table = winratio_matrix(result.winratio, numbered=numbered, provenance=result.provenance)
+    write_text(out, render_table(table, out.suffix))

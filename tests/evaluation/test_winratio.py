@@ -143,4 +143,6 @@ def test_many_runs_are_numbered_so_that_the_matrix_fits() -> None:
     table = winratio_matrix(win_ratios(make_judgments([("1", "x", "y", 1)]), make_heads(runs)))
     assert [column.heading for column in table.columns] == ["beaten", *map(str, range(1, 13))]
     assert [column.name for column in table.columns][1:] == list(runs)
+    data = winratio_matrix(win_ratios(make_judgments([]), make_heads(runs)), numbered=False)
+    assert [row[0] for row in data.rows][:-1] == [column.heading for column in data.columns][1:] == list(runs)
     assert [row[0] for row in table.rows][:2] == ["1 a_run_with_a_long_name_0", "2 a_run_with_a_long_name_1"]
