@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.runs import Order
 from prefjudge.engines.ranking import ranking_key
-from prefjudge.formats.fields import FRONT, Fields, Places, Tokens
+from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words
 from prefjudge.formats.problems import Notice, decode
 from prefjudge.formats.runs import MSMARCO, TREC, TREC_UNTAGGED, RunChunk
 
@@ -187,10 +187,25 @@ class Copy:
         while start < len(self.queries):
             stop = int(np.searchsorted(self.bounds, self.bounds[start] + _ROWS, side="left"))
             stop = min(max(stop, start + 1), len(self.queries))
-            rows = np.arange(self.bounds[start], self.bounds[stop])
-            bounds = self.bounds[start : stop + 1] - self.bounds[start]
-            yield self._chunk(rows, self.queries[start:stop], bounds)
+            yield self.queries_chunk(start, stop)
             start = stop
+
+    def queries_chunk(self, start: int, stop: int) -> RunChunk:
+        """Return some queries, all their lines."""
+        rows = np.arange(self.bounds[start], self.bounds[stop])
+        bounds = self.bounds[start : stop + 1] - self.bounds[start]
+        return self._chunk(rows, self.queries[start:stop], bounds)
+
+    def doc_words(self) -> Words:
+        """Return the documents as words, a column for each eight bytes."""
+        words = np.frombuffer(self.docs, "<u8", self.contents.rows * self.contents.width // 8, FRONT)
+        return words.reshape(self.contents.rows, -1)
+
+    def ranking_column(self, order: Order) -> NDArray[np.float64] | None:
+        """Return what ranks a line, higher is better; None where their order in the file does."""
+        if order is Order.FILE:
+            return None
+        return ranking_key(self.score, self.rank, order)
 
     def heads(self, k: int, order: Order) -> RunChunk:
         """Return the first ``k`` lines of each query, and those that tie with the last, of a run in order."""
@@ -198,7 +213,7 @@ class Copy:
         chunk = self._first(np.minimum(sizes, k + 1))
         if order is Order.FILE:
             return chunk
-        key = ranking_key(chunk, order)
+        key = ranking_key(chunk.score, chunk.rank, order)
         last = chunk.bounds[1:] - 1
         kth = np.minimum(chunk.bounds[:-1] + k - 1, last)
         open_ = (np.diff(chunk.bounds) < sizes) & (key[kth] == key[last])

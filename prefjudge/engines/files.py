@@ -14,6 +14,7 @@ from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Codes, Heads, Order
 from prefjudge.engines.anchored import anchored, is_sparse
 from prefjudge.engines.cache import RunCache
+from prefjudge.engines.copied import found_in_copy
 from prefjudge.engines.gallop import NotGalloping
 from prefjudge.engines.heads import RunHead, head_of
 from prefjudge.engines.judged import Judged, JudgedRows, found
@@ -104,7 +105,7 @@ def judged(
         _judged_of,
         index=index,
         order=Order(order),
-        trust=trust and is_sparse(index),
+        trust=trust,
         on_duplicate=OnDuplicate(on_duplicate),
         cache=None if cache is None else RunCache(cache),
     )
@@ -130,7 +131,12 @@ def _judged_of(
     cache: RunCache | None,
 ) -> JudgedRows:
     notices: list[Notice] = []
-    if trust and path != "-":
+    sparse = is_sparse(index)
+    if sparse and cache is not None and on_duplicate is OnDuplicate.ERROR:
+        copy = cache.copy(path, order, look=not trust)
+        if copy is not None and copy.in_order(order):
+            return JudgedRows.joined(path, [found_in_copy(copy, index, order)], copy.notices(path))
+    if sparse and trust and path != "-":
         try:
             return JudgedRows.joined(path, anchored(path, index=index, order=order), ())
         except (NotGalloping, Scattered, Stop):

@@ -149,7 +149,7 @@ def _open(chunk: RunChunk, complete: NDArray[np.bool_], k: int, order: Order) ->
     sizes = np.diff(chunk.bounds)
     if order is Order.FILE:
         return np.flatnonzero(~complete & (sizes < k))
-    key = ranking_key(chunk, order)
+    key = ranking_key(chunk.score, chunk.rank, order)
     inside = np.ones(len(chunk), bool)
     inside[chunk.bounds[:-1]] = False
     if ((key[1:] > key[:-1]) & inside[1:]).any():

@@ -31,7 +31,7 @@ def ranked(chunk: RunChunk, order: Order) -> Ranking:
     count = len(chunk)
     if order is Order.FILE:
         return Ranking(np.arange(count), np.arange(count))
-    key = ranking_key(chunk, order)
+    key = ranking_key(chunk.score, chunk.rank, order)
     inside = np.ones(count, bool)
     inside[chunk.bounds[:-1]] = False
     rising = np.flatnonzero((key[1:] > key[:-1]) & inside[1:])
@@ -46,15 +46,17 @@ def ranked(chunk: RunChunk, order: Order) -> Ranking:
     return Ranking(rows, np.flatnonzero(~tied))
 
 
-def ranking_key(chunk: RunChunk, order: Order) -> NDArray[np.float64]:
+def ranking_key(
+    score: NDArray[np.float64], rank: NDArray[np.int64] | None, order: Order
+) -> NDArray[np.float64]:
     """Return what ranks a row: higher is better."""
     if order is Order.RANK:
-        assert chunk.rank is not None
-        return -chunk.rank.astype(np.float64)
+        assert rank is not None
+        return -rank.astype(np.float64)
     if order is Order.SCORE_F32:
         with np.errstate(over="ignore"):  # a score beyond float32 is infinite there
-            return chunk.score.astype(np.float32).astype(np.float64)
-    return chunk.score
+            return score.astype(np.float32).astype(np.float64)
+    return score
 
 
 def _sorted_groups(chunk: RunChunk, key: NDArray[np.float64], rising: Places) -> Places:

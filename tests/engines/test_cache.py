@@ -15,7 +15,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.qrels import read_qrels
 
 from .test_files import quick, run_files
-from .test_trust import equal_heads, equal_ranks
+from .test_trust import equal_heads, equal_ranks, text
 
 READ = "prefjudge.engines.reading.read_chunks"
 RUN = "q1 Q0 b 1 2 t\nq1 Q0 a 2 2 t\nq1 Q0 c 3 1 t\nq2 Q0 a-long-document-id 1 1 t\n"
@@ -137,3 +137,20 @@ def test_the_place_of_the_cache(monkeypatch, tmp_path):
     monkeypatch.delenv("PREFJUDGE_CACHE")
     assert user_cache().name == "prefjudge"
     shutil.rmtree(tmp_path / "none", ignore_errors=True)
+
+
+@pytest.mark.parametrize("order", ["score", "score-f32", "rank", "file"])
+@pytest.mark.parametrize("decimals", [0, 2, 9])
+def test_judged_documents_of_a_copy(tmp_path, order, decimals):
+    rng = np.random.default_rng(decimals)
+    raw, pairs = text(rng, depth=(1, 60), decimals=decimals)
+    (tmp_path / "run").write_text(raw.replace(" Q0 1", " Q0 a-document-with-a-long-id-1"))
+    age(tmp_path / "run")
+    chosen = [pairs[n] for n in rng.choice(len(pairs), 100, replace=False).tolist()]
+    lines = [f"q{query} 0 {doc} 1\n" for query, doc in chosen] + ["q1 0 none 1\n", "q999 0 1 1\n"]
+    lines += [f"q{query} 0 a-document-with-a-long-id-{str(doc)[1:]} 1\n" for query, doc in chosen]
+    (tmp_path / "qrels").write_text("".join(dict.fromkeys(lines)))
+    qrels = read_qrels(tmp_path / "qrels")
+    (plain,) = judged(tmp_path / "run", qrels, order=order)
+    for _ in range(2):
+        equal_ranks(judged(tmp_path / "run", qrels, order=order, cache=tmp_path / "cache")[0], plain)
