@@ -13,32 +13,55 @@ _UNDONE = (
     "NOT EXISTS (SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker"
     " AND a.status IN ('Accepted', 'Submitted', 'Approved', 'Rejected'))"
 )
-_COUNTED = "h.hit_type_id, min(h.seq) AS first_seq, count(*) AS offered, max(h.expiration) AS last_expiration"
+_FIRST = (
+    f"SELECT h.seq FROM hits h WHERE h.hit_type_id = t.hit_type_id AND {hits.OPEN} AND {_UNDONE}"
+    " ORDER BY h.seq LIMIT 1"
+)
+COUNTED = 1000  # more HITs than that are shown as so many: to count them all would take long
 _COLUMNS = (
-    "o.offered, o.last_expiration, h.hit_id, h.hit_type_id, h.requester_id, r.name, t.title, t.description,"
+    "o.first_seq, h.expiration, h.hit_id, h.hit_type_id, h.requester_id, r.name, t.title, t.description,"
     " t.keywords, t.reward, t.duration, t.requirements"
 )
 
 
 def groups(turn: Turn, worker_id: str, number: int = 1) -> dict[str, Any]:
     """Return one page of the groups with HITs that the worker has not done, best paid first."""
-    shown = _groups(turn, worker_id, "")
-    pages = max(1, -(-len(shown) // PER_PAGE))
+    worker = requirements.standing(turn, worker_id)
+    found = _groups(turn, worker_id, worker, "")
+    pages = max(1, -(-len(found) // PER_PAGE))
     number = min(max(number, 1), pages)
-    return {"groups": shown[(number - 1) * PER_PAGE : number * PER_PAGE], "page": number, "pages": pages}
+    shown = found[(number - 1) * PER_PAGE : number * PER_PAGE]
+    return {
+        "groups": [_view(turn, row, worker, _count(turn, worker_id, row)) for row in shown],
+        "page": number,
+        "pages": pages,
+    }
 
 
 def group(turn: Turn, worker_id: str, group_id: str) -> dict[str, Any] | None:
     """Return one group as this worker sees it, or None where nothing is left in it."""
-    found = _groups(turn, worker_id, " AND h.hit_type_id = :group", group=group_id)
-    return found[0] if found else None
+    worker = requirements.standing(turn, worker_id)
+    found = _groups(turn, worker_id, worker, " AND t.hit_type_id = :group", group=group_id)
+    return _view(turn, found[0], worker, _count(turn, worker_id, found[0])) if found else None
 
 
-def _groups(turn: Turn, worker_id: str, where: str, **named: str) -> list[dict[str, Any]]:
+def _count(turn: Turn, worker_id: str, row: Record) -> int:
+    (number,) = turn.rows(
+        f"SELECT count(*) FROM (SELECT 1 FROM hits h WHERE h.hit_type_id = :type AND {hits.OPEN}"
+        f" AND {_UNDONE} LIMIT {COUNTED}) AS counted",
+        type=row["hit_type_id"],
+        worker=worker_id,
+        now=turn.now,
+    )[0]
+    return int(number)
+
+
+def _groups(
+    turn: Turn, worker_id: str, worker: requirements.Standing, where: str, **named: str
+) -> list[Record]:
     rows = turn.records(
         _COLUMNS,
-        f"FROM (SELECT {_COUNTED} FROM hits h WHERE {hits.OPEN} AND {_UNDONE}{where}"
-        " GROUP BY h.hit_type_id) o"
+        f"FROM (SELECT ({_FIRST}) AS first_seq FROM hit_types t WHERE 1 = 1{where}) o"
         " JOIN hits h ON h.seq = o.first_seq JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
         " JOIN requesters r ON r.requester_id = h.requester_id"
         " WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = h.requester_id"
@@ -47,15 +70,10 @@ def _groups(turn: Turn, worker_id: str, where: str, **named: str) -> list[dict[s
         now=turn.now,
         **named,
     )
-    worker = requirements.standing(turn, worker_id)
-    return [
-        _view(turn, row, worker)
-        for row in rows
-        if not requirements.unmet(str(row["requirements"]), worker, "discover")
-    ]
+    return [row for row in rows if not requirements.unmet(str(row["requirements"]), worker, "discover")]
 
 
-def _view(turn: Turn, row: Record, worker: requirements.Standing) -> dict[str, Any]:
+def _view(turn: Turn, row: Record, worker: requirements.Standing, available: int) -> dict[str, Any]:
     asked = str(row["requirements"])
     missing = requirements.unmet(asked, worker)
     return {
@@ -66,9 +84,9 @@ def _view(turn: Turn, row: Record, worker: requirements.Standing) -> dict[str, A
         "keywords": row["keywords"] or "",
         "requester": row["name"],
         "reward": from_cents(int(row["reward"] or 0)),
-        "available": row.get("offered", 1),
+        "available": available,
         "duration": row["duration"],
-        "expires": iso(row.get("last_expiration")),
+        "expires": iso(row["expiration"]),
         "qualified": not missing,
         "missing": [requirements.describe(turn, one) for one in missing],
         "can_preview": not requirements.unmet(asked, worker, "preview"),
@@ -110,5 +128,4 @@ def preview(
 
 def _closed(turn: Turn, hit: Record, worker: requirements.Standing) -> dict[str, Any]:
     (name,) = turn.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit["requester_id"])[0]
-    row = {**hit, "name": name, "offered": 0, "last_expiration": hit["expiration"]}
-    return _view(turn, row, worker)
+    return _view(turn, {**hit, "name": name}, worker, 0)

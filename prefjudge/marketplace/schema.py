@@ -22,12 +22,14 @@ CREATE TABLE request_tokens (
     requester_id TEXT NOT NULL, kind TEXT NOT NULL, token TEXT NOT NULL, result TEXT NOT NULL,
     created DOUBLE PRECISION NOT NULL, PRIMARY KEY (requester_id, kind, token));
 
+CREATE INDEX request_tokens_created ON request_tokens (created);
 CREATE TABLE workers (
     worker_id TEXT PRIMARY KEY, name TEXT UNIQUE, password_hash TEXT, locale TEXT NOT NULL,
     approved BIGINT NOT NULL, rejected BIGINT NOT NULL, created DOUBLE PRECISION NOT NULL);
 CREATE TABLE sessions (
     session_hash TEXT PRIMARY KEY, worker_id TEXT NOT NULL REFERENCES workers,
     created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL);
+CREATE INDEX sessions_expires ON sessions (expires);
 CREATE TABLE panels (
     panel TEXT PRIMARY KEY, key_hash TEXT NOT NULL, participant TEXT NOT NULL, study TEXT NOT NULL,
     session TEXT NOT NULL, locale TEXT NOT NULL, completion TEXT NOT NULL, created DOUBLE PRECISION NOT NULL);

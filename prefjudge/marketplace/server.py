@@ -40,13 +40,17 @@ class Server:
 
     def __init__(self, store_url: str, settings: Settings, rules: Rules, clock: Clock) -> None:
         settings.check()
-        self._socket = _listen(settings)
+        self.market = Market(store_url, sweep=sweep, clock=clock, rules=rules)
+        try:
+            self._socket = _listen(settings)
+        except PrefjudgeError:
+            self.market.close()
+            raise
         host, port = self._socket.getsockname()[:2]
         own = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         self.endpoint = settings.public_url or own
         self.worker_site = self.endpoint
         self.admin = f"{self.endpoint}/admin"
-        self.market = Market(store_url, sweep=sweep, clock=clock, rules=rules)
         self.admin_token = _admin_token(store_url, self.market)
         self.front = Front(
             market=self.market, desk=Desk(self.market), settings=settings, admin_token=self.admin_token

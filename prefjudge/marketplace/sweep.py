@@ -37,3 +37,5 @@ def sweep(turn: Turn) -> None:
         old=turn.now - turn.market.rules.dispose_after,
     ):
         hits.dispose(turn, hit)
+    turn.run("DELETE FROM sessions WHERE expires <= :now", now=turn.now)
+    turn.run("DELETE FROM request_tokens WHERE created <= :old", old=turn.now - turn.market.rules.token_life)
