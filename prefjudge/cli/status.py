@@ -22,4 +22,10 @@ def status(study: StudyFolder, json: Json = False) -> None:
     say(f"waiting      {result.waiting:,} pairs that no HIT will settle")
     for worker, reason in result.barred.items():
         say(f"barred       {worker}: {reason}")
-    say(f"committed    ${result.committed}")
+    of_budget = f" of a budget of ${result.budget}" if result.budget else ""
+    say(f"committed    ${result.committed}{of_budget}")
+    if result.missing:
+        pace = (
+            "" if result.hours_left is None else f", about {result.hours_left:.1f} hours at the pace so far"
+        )
+        say(f"to come      {result.missing:,} assignments{pace}")

@@ -7,8 +7,10 @@ from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (
     count_hits,
     count_judgments,
+    count_missing,
     count_rows,
     count_verdicts,
+    hourly_rate,
     load_barred,
     waiting_pairs,
 )
@@ -17,7 +19,11 @@ from prefjudge.study.study import Study
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusResult:
-    """A study in numbers; money in dollars, as text."""
+    """A study in numbers; money in dollars, as text.
+
+    ``hours_left`` is how long the assignments that are missing will take at the pace so far; None where there
+    is no pace yet.
+    """
 
     study: str
     queries: int
@@ -30,6 +36,9 @@ class StatusResult:
     waiting: int
     barred: dict[str, str]
     committed: str
+    budget: str | None
+    missing: int
+    hours_left: float | None
     verdicts: dict[str, int]
 
 
@@ -44,7 +53,7 @@ def status(study: Path) -> StatusResult:
     opened = Study(study)
     with opened.transaction(write=False) as db:
         kept, dropped = count_judgments(db)
-        cents = committed_cents(db)
+        cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
         return StatusResult(
             study=str(study),
             queries=len(db.execute("SELECT DISTINCT query_id FROM pooled")),
@@ -57,5 +66,8 @@ def status(study: Path) -> StatusResult:
             waiting=len(waiting_pairs(db)),
             barred=load_barred(db),
             committed=f"{cents // 100}.{cents % 100:02}",
+            budget=opened.budget,
+            missing=missing,
+            hours_left=missing / pace if pace else None,
             verdicts=count_verdicts(db),
         )

@@ -60,3 +60,21 @@ def count_verdicts(db: Connection) -> dict[str, int]:
 def count_rows(db: Connection, table: str) -> int:
     """Return how many rows one of the study's tables has."""
     return int(db.execute(f"SELECT count(*) FROM {table}")[0][0])
+
+
+def count_missing(db: Connection) -> int:
+    """Return how many assignments of published HITs have not come back."""
+    rows = db.execute(
+        "SELECT coalesce(sum(h.assignments - "
+        "(SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key)), 0) "
+        "FROM hits h WHERE h.status IN ('planned', 'open')"
+    )
+    return int(rows[0][0])
+
+
+def hourly_rate(db: Connection) -> float | None:
+    """Return how many assignments came an hour, from the first to the last; None for fewer than two."""
+    first, last, count = db.execute(
+        "SELECT min(submitted), max(submitted), count(submitted) FROM assignments"
+    )[0]
+    return 3600 * (count - 1) / (last - first) if count > 1 and last > first else None

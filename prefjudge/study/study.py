@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prefjudge.database import Connection, Database
 from prefjudge.errors import ConfigError, StudyError
@@ -99,18 +99,30 @@ class Study:
         if "database" in self.__dict__:
             self.database.close()
 
-    def _store_url(self) -> str:
-        """Read the store's URL without pydantic, so that a verb that only looks starts at once."""
-        import os
+    @property
+    def budget(self) -> str | None:
+        """The budget in dollars, or None."""
+        value = self._raw_config.get("budget")
+        return None if value is None else f"{value:.2f}"
+
+    @cached_property
+    def _raw_config(self) -> dict[str, Any]:
+        """The config unchecked, without pydantic, so that a verb that only looks starts at once."""
         import tomllib
+        from decimal import Decimal
 
         path = self.folder / CONFIG_FILE
         try:
-            url = tomllib.loads(path.read_text(encoding="utf-8")).get("store", "")
+            return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(
                 f"{path} is not TOML: {error}", "Mend the line that the message names."
             ) from error
+
+    def _store_url(self) -> str:
+        import os
+
+        url = str(self._raw_config.get("store", ""))
         return os.environ.get("PREFJUDGE_STORE") or url or f"sqlite:///{self.folder / STORE_FILE}"
 
 
