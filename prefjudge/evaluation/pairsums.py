@@ -1,7 +1,7 @@
 """The sums that describe the differences of each pair of runs: all that the classical tests need.
 
 Two ways lead to them. A measure with few values (RR@10 has 11) is counted: how often did A score u where B
-scored v? That table, one matrix product for all pairs, determines every test. Other measures are sorted.
+scored v? That small table determines every test. Other measures are sorted, pair by pair.
 """
 
 from collections.abc import Iterator
@@ -65,16 +65,14 @@ def pair_sums(grid: Grid, a: Codes, b: Codes, *, block: int = BLOCK) -> PairSums
         How many numbers to work on at a time. It bounds memory and changes nothing in the result.
     """
     levels = few_levels(grid)
+    columns = np.ascontiguousarray(grid.values.T)
     if levels is None:
-        return _join(
-            [sort_sums(grid, a[rows], b[rows]) for rows in _blocks(a.size, 2 * len(grid.values), block)]
-        )
-    hot = one_hot(grid, levels)
-    parts = []
-    for rows in _blocks(a.size, levels.size * levels.size, block):
-        tables = pair_tables(hot, hot, a[rows], b[rows])
-        parts.append(table_sums(tables, levels, 2 * grid.slack))
-    return _join(parts)
+        spans = _blocks(a.size, 2 * columns.shape[1], block)
+        return _join([sort_sums(columns, a[rows], b[rows], grid.slack) for rows in spans])
+    code = np.searchsorted(levels, columns, side="right") - 1
+    spans = _blocks(a.size, levels.size * levels.size, block)
+    tables = (pair_tables(code, levels.size, a[rows], b[rows]) for rows in spans)
+    return _join([table_sums(part, levels, 2 * grid.slack) for part in tables])
 
 
 def few_levels(grid: Grid) -> Column | None:
@@ -84,30 +82,26 @@ def few_levels(grid: Grid) -> Column | None:
     return levels if levels.size <= FEW else None
 
 
-def one_hot(grid: Grid, levels: Column) -> NDArray[np.float32]:
-    """Return shape (queries, runs, levels): 1 where the run has that score on that query."""
-    code = np.searchsorted(levels, grid.values, side="right") - 1
-    hot: NDArray[np.float32] = (code[:, :, None] == np.arange(levels.size)).astype(np.float32)
-    return hot
-
-
-def pair_tables(left: NDArray[np.float32], right: NDArray[np.float32], a: Codes, b: Codes) -> Matrix:
+def pair_tables(code: NDArray[np.intp], width: int, a: Codes, b: Codes) -> Matrix:
     """Count, for each pair, how often a has one score where b has another.
 
     Parameters
     ----------
-    left, right : ndarray of float32, shape (queries, runs, levels)
-        The one-hot scores; either may be weighted by a mask of queries. Exact up to 2**24 queries.
+    code : ndarray of int, shape (runs, queries)
+        Which of the levels each score is.
+    width : int
+        How many levels there are.
+    a, b : ndarray of int32, shape (pairs,)
 
     Returns
     -------
     ndarray of float64, shape (pairs, levels, levels)
     """
-    n, _, width = left.shape
-    first, rows = np.unique(a, return_inverse=True)
-    second, columns = np.unique(b, return_inverse=True)
-    product = left[:, first].reshape(n, -1).T @ right[:, second].reshape(n, -1)
-    return product.reshape(first.size, width, second.size, width)[rows, :, columns].astype(np.float64)
+    scaled = code * width
+    tables = np.empty((a.size, width * width))
+    for pair, (left, right) in enumerate(zip(a, b, strict=True)):
+        tables[pair] = np.bincount(scaled[left] + code[right], minlength=width * width)
+    return tables.reshape(-1, width, width)
 
 
 def table_sums(tables: Matrix, levels: Column, slack: float = 0.0) -> PairSums:
@@ -138,15 +132,14 @@ def table_sums(tables: Matrix, levels: Column, slack: float = 0.0) -> PairSums:
     )
 
 
-def sort_sums(grid: Grid, a: Codes, b: Codes) -> PairSums:
-    """Sum up pairs of runs by sorting the differences of each."""
-    columns = np.ascontiguousarray(grid.values.T)
+def sort_sums(columns: Matrix, a: Codes, b: Codes, slack: float) -> PairSums:
+    """Sum up pairs of runs, given as shape (runs, queries), by sorting the differences of each."""
     left, right = columns[a], columns[b]
     difference = left - right
-    difference[np.abs(difference) <= 2 * grid.slack] = 0.0
+    difference[np.abs(difference) <= 2 * slack] = 0.0
     n = difference.shape[1]
-    rank_sum, rank_ties = _signed_ranks(difference, 2 * grid.slack)
-    u, u_ties = _pooled_ranks(left, right, grid.slack)
+    rank_sum, rank_ties = _signed_ranks(difference, 2 * slack)
+    u, u_ties = _pooled_ranks(left, right, slack)
     return PairSums(
         n=n,
         total=difference.sum(axis=1),

@@ -133,7 +133,7 @@ def _team(
 def _in_common(one: str, other: str) -> str:
     """Say what two names share, if it is enough to take them for one team.
 
-    Enough is half of the people of the smaller team, so that a wide collaboration does not tie all its members.
+    Enough is half of the people of the smaller team, so that a wide collaboration does not tie its members.
     """
     if _plain(one) == _plain(other):
         return "the same name written differently"

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -204,7 +207,7 @@ def test_counting_and_sorting_agree(ranks: np.ndarray, test: str) -> None:
     grid = to_grid(values)
     assert grid.exact
     a, b = all_pairs(values.shape[1])
-    counted, sorted_ = pairsums.pair_sums(grid, a, b), pairsums.sort_sums(grid, a, b)
+    counted, sorted_ = pairsums.pair_sums(grid, a, b), pairsums.sort_sums(grid.values.T.copy(), a, b, 0.0)
     for name in ("total", "squares", "plus", "minus", "rank_sum", "rank_ties", "u", "u_ties"):
         assert np.array_equal(getattr(counted, name), getattr(sorted_, name)), name
     chosen = SignificanceTest(test)
@@ -280,3 +283,34 @@ def test_sentences_say_who_is_ahead() -> None:
     assert describe_pair(shorter, 0).startswith("r0 is significantly better: 0.5500 ESL@10 below r1")
     tied = describe_pair(run(reciprocal(20, 20, 2), "t", alpha=1e-6), 0)
     assert "not told apart" in tied
+
+
+DRAWN = """
+import hashlib, numpy as np
+from prefjudge.core.qrels import Scores
+from prefjudge.core.runs import Order
+from prefjudge.evaluation.significance import compare_runs
+from prefjudge.evaluation.stability import bootstrap_ranks
+rng = np.random.default_rng(1)
+values = rng.random((700, 12))
+scores = Scores(measure="nDCG@10", qrels="x", queries=tuple(map(str, range(700))),
+                runs=tuple(map(str, range(12))), values=values, order=Order.SCORE)
+digest = hashlib.sha256()
+for test in ("t", "wilcoxon", "permutation", "bootstrap"):
+    result = compare_runs(scores, test=test, resamples=2000, rng=np.random.default_rng(2))
+    digest.update(result.p.tobytes() + result.low.tobytes())
+digest.update(bootstrap_ranks(scores, trials=500, rng=np.random.default_rng(3)).share.tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    def run_with(threads: str) -> str:
+        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+        limits = {**os.environ, **dict.fromkeys(names, threads)}
+        done = subprocess.run(
+            [sys.executable, "-c", DRAWN], env=limits, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    assert run_with("1") == run_with("4")

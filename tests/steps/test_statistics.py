@@ -14,7 +14,11 @@ from prefjudge.cli import audit as audit_verb
 from prefjudge.cli import compare as compare_verb
 from prefjudge.cli import stability as stability_verb
 from prefjudge.cli.app import app
+from prefjudge.engines.files import judged
 from prefjudge.errors import InputError
+from prefjudge.evaluation.measures import Measure, score_matrix
+from prefjudge.evaluation.significance import compare_runs
+from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
@@ -314,3 +318,30 @@ def test_real_votes_have_a_ceiling_below_one(data_dir: Path) -> None:
     )
     assert result.ceiling is not None
     assert 0.4 < result.ceiling.tau < 0.9
+
+
+@pytest.mark.parametrize(("test", "measure"), [("t", "nDCG@10"), ("wilcoxon", "RR@10"), ("rank-sum", "AP")])
+def test_real_runs_have_scipys_p_values(data_dir: Path, test: str, measure: str) -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
+    folder = data_dir / "dl21"
+    paths = sorted((folder / "runs").glob("*"))
+    labels = read_qrels(folder / "qrels-nist.txt")
+    scores = score_matrix(judged(paths, labels), labels, Measure.parse(measure))
+    result = compare_runs(scores, test=test, correction="none", rng=np.random.default_rng(0))
+    assert len(result) == len(paths) * (len(paths) - 1) // 2
+    oracles = {
+        "t": lambda a, b: stats.ttest_rel(a, b).pvalue,
+        "wilcoxon": lambda a, b: (
+            stats.wilcoxon(np.rint(2520 * a) - np.rint(2520 * b), method="approx").pvalue
+        ),
+        "rank-sum": lambda a, b: stats.mannwhitneyu(a, b, use_continuity=False, method="asymptotic").pvalue,
+    }
+    checked = 0
+    for pair, (a, b) in enumerate(zip(result.a, result.b, strict=True)):
+        x, y = scores.values[:, a], scores.values[:, b]
+        untied = len(np.unique(np.abs(np.round(x - y, 12)))) == len(x)
+        if result.identical[pair] or (test == "wilcoxon" and (untied or np.count_nonzero(x - y) < 11)):
+            continue  # small untied samples are tested exactly
+        checked += 1
+        assert result.p[pair] == pytest.approx(oracles[test](x, y), rel=1e-6, abs=1e-12)
+    assert checked > 150
