@@ -39,8 +39,8 @@ class Tournaments:
         As in the judgments.
     worker : ndarray of int32, shape (n_votes,)
         As in the judgments.
-    missing : ndarray of int32, shape (n_queries,)
-        How many pairs that should have been judged have no judgment.
+    votes, missing : ndarray of int32, shape (n_queries,)
+        How many judgments each query has, and how many pairs that should have been judged have no judgment.
     """
 
     first: int
@@ -52,6 +52,7 @@ class Tournaments:
     choice: NDArray[np.int8]
     strength: NDArray[np.int8]
     worker: Codes
+    votes: Codes
     missing: Codes
 
     @property
@@ -63,11 +64,6 @@ class Tournaments:
     def sizes(self) -> Index:
         """The number of candidates of each query, shape (n_queries,)."""
         return np.diff(self.start)
-
-    @property
-    def votes(self) -> Codes:
-        """The number of judgments of each query, shape (n_queries,)."""
-        return np.bincount(self.query[self.left], minlength=self.n_queries).astype(np.int32)
 
     def comparisons(self) -> Codes:
         """Return in how many judgments each candidate took part, shape (n_candidates,)."""
@@ -203,6 +199,7 @@ class _Block:
             choice=self.choice,
             strength=self.strength,
             worker=self.worker,
+            votes=np.bincount(self.query, minlength=self.n_queries).astype(np.int32),
             missing=missing.astype(np.int32),
         )
 

@@ -1,6 +1,8 @@
 """Rules: set-valued rules against pref_voting, and properties that every rule has."""
 
+import gzip
 from itertools import combinations, permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from prefjudge.core.kemeny import _first_of_best_orders
 from prefjudge.core.preferences import resolve, resolve_all
 from prefjudge.core.rules import RULES
-from tests.core.tables import judgments_of
+from tests.core.tables import judgments_of, judgments_of_file
 
 Tournament = tuple[int, list[tuple[int, int]]]
 NAMES = "abcdefgh"
@@ -102,6 +104,23 @@ def test_unbeaten_names_provisional_winners_of_connected_sparse_pools() -> None:
     fallback = resolve(judgments, sparse_rule="unbeaten")
     assert [(one.status.value, one.winners) for one in fallback] == [("sparse", ("a",)), ("sparse", ())]
     assert [one.winners for one in resolve(judgments)] == [(), ()]
+
+
+def test_rules_on_real_crowd_judgments(data_dir: Path) -> None:
+    folder = data_dir / "cast19"
+    graded: dict[str, dict[str, float]] = {}
+    for line in gzip.decompress((folder / "preference-qrels.txt.gz").read_bytes()).decode().splitlines():
+        query, _, doc, grade = line.split()
+        graded.setdefault(query, {})[doc] = float(grade)
+    best = {query: {d for d, v in docs.items() if v == max(docs.values())} for query, docs in graded.items()}
+    found = resolve_all(judgments_of_file(folder / "judgments.txt.gz"), rules=("smith", "unbeaten"))
+    # 78 of the 171 pools are complete, and 31 of these have a candidate that beats all others.
+    assert found["smith"].counts()["single"] == 31
+    assert found["smith"].counts()["sparse"] == 171 - 78
+    known = [one for one in found["unbeaten"] if one.query_id in best]
+    for status, least in (("sparse", 0.75), ("single", 0.9)):
+        named = [set(one.winners) & best[one.query_id] for one in known if one.status.value == status]
+        assert sum(map(bool, named)) > least * len(named) > 30
 
 
 @pytest.mark.parametrize("rule", RULES)

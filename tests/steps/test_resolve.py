@@ -1,11 +1,15 @@
 """Resolve on files: the formats, the rules, the probabilities and the sensitivity report."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from prefjudge.core.counting import TieWorth
+from prefjudge.core.rules import RULES
 from prefjudge.errors import InputError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.qrels import read_qrels
@@ -107,3 +111,17 @@ def test_sensitivity_compares_the_order_of_runs(votes: Path, tmp_path: Path) -> 
 def test_mistakes_are_named(votes: Path, options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         resolve(judgments=votes, **options)  # type: ignore[arg-type]
+
+
+def test_nothing_depends_on_the_order_of_hashes(votes: Path, tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from prefjudge.steps.resolve import Form, resolve; "
+        "resolve(judgments=Path(sys.argv[1]), rule=sys.argv[3:], form=Form.JSONL, out=Path(sys.argv[2]))"
+    )
+    written = []
+    for seed in ("0", "1", "2"):
+        out = tmp_path / f"{seed}.jsonl"
+        command = [sys.executable, "-c", script, str(votes), str(out), *RULES]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        written.append(out.read_bytes())
+    assert written[0] == written[1] == written[2]
