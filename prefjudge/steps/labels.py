@@ -54,13 +54,12 @@ def gather(
     from prefjudge.core.pools import select_queries
     from prefjudge.core.qrels import restrict
     from prefjudge.formats.judgments import read_judgments
-    from prefjudge.formats.qrels import read_qrels
     from prefjudge.formats.queries import read_queries
     from prefjudge.steps.inputs import expand
 
     named = [_named(text) for text in qrels]
     paths = expand(runs) if runs else ()
-    sets = [read_qrels(path, name=name, notices=notices) for name, path in named]
+    sets = [_read_labels(path, name, notices) for name, path in named]
     votes = read_judgments(judgments, notices=notices) if judgments else None
     extra = [("judgments", judgments)] if judgments else []
     opened, pools = None, None
@@ -85,6 +84,18 @@ def gather(
     return Sources(
         study=opened, runs=paths, qrels=tuple(sets), judgments=votes, pools=pools, files=tuple(files)
     )
+
+
+def _read_labels(path: Path, name: str | None, notices: list["Notice"]) -> "Qrels":
+    """Read qrels whose grades may be fractions, as preference values are."""
+    from prefjudge.formats.problems import Notice
+    from prefjudge.formats.qrels import read_qrels
+
+    labels = read_qrels(path, name=name, fractions=True, notices=notices)
+    if (labels.grade % 1 != 0).any():
+        what = "some grades are fractions; RR, AP and their kin take 1 and more for relevant"
+        notices.append(Notice(where=str(path), what=what))
+    return labels
 
 
 def _named(text: str) -> tuple[str | None, Path]:

@@ -125,6 +125,16 @@ def test_runs_that_have_nothing_of_a_label_set_are_refused(tmp_path: Path) -> No
         score(runs=RUNS, qrels=[str(QRELS), str(other)])
 
 
+def test_preference_values_may_be_fractions(tmp_path: Path) -> None:
+    values = tmp_path / "values.txt"
+    values.write_text("q01 0 p34 0.5\nq01 0 p25 2.5\n")
+    result = score(runs=RUNS, qrels=[str(values)], measure=["Compat", "RR"])
+    assert "some grades are fractions" in result.notices[0]
+    compat, rr = result.leaderboards
+    assert {row.run: row.score for row in rr.rows}["label-tuned"] == 0.5
+    assert 0 < {row.run: row.score for row in compat.rows}["label-tuned"] < 1
+
+
 def test_samples_are_drawn_by_a_seed() -> None:
     first, again, other = (
         score(runs=RUNS, qrels=[str(QRELS)], sample=8, seed=seed).samples[0] for seed in (1, 1, 2)
