@@ -7,12 +7,15 @@ import typer
 
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import print_json, say
+from prefjudge.errors import InputError
 
 
 def work(
     study: StudyFolder,
     workers: Annotated[int, typer.Option(min=1, help="How many workers.")] = 20,
-    error: Annotated[float, typer.Option(min=0, max=0.5, help="How often an honest choice is wrong.")] = 0.2,
+    error: Annotated[
+        str, typer.Option(help="How often an honest choice is wrong; 0.1:0.35 spreads the workers' errors.")
+    ] = "0.2",
     careless: Annotated[int, typer.Option(min=0, help="How many of them choose at random.")] = 0,
     temper: Annotated[list[str], typer.Option(help="Further kinds: left, hasty, quitter …")] = [],  # noqa: B006
     truth: Annotated[Path | None, typer.Option(help="Utilities: query_id, doc_id, utility (tsv).")] = None,
@@ -23,10 +26,27 @@ def work(
     from prefjudge.steps.work import work as run
 
     result = run(
-        study, workers=workers, error=error, careless=careless, temper=temper, truth=truth, most=most
+        study,
+        workers=workers,
+        error=_spread(error),
+        careless=careless,
+        temper=temper,
+        truth=truth,
+        most=most,
     )
     if json:
         print_json(result)
         return
     say(f"{result.workers} simulated workers submitted {result.submitted} assignments")
     say(f"next: prefjudge collect {study}")
+
+
+def _spread(text: str) -> tuple[float, float]:
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high or low)
+    except ValueError:
+        raise InputError(
+            f"--error {text}: not a number, or two with a colon between them",
+            "For instance: --error 0.1:0.35",
+        ) from None

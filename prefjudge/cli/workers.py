@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy
-from prefjudge.cli.output import notice, print_json
+from prefjudge.cli.output import notice, one_of, print_json
 
 if TYPE_CHECKING:
     from prefjudge.steps.workers import WorkersResult
@@ -18,32 +18,50 @@ def workers(
         Path | None, typer.Option(help="A file instead: query, document, document, preferred, worker.")
     ] = None,
     golds: Annotated[Path | None, typer.Option(help="Pairs whose answer is known, in the same form.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="majority, dawid-skene or noisy-bradley-terry; all by default.")
+    ] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Show worker ids instead of pseudonyms.")] = False,
+    format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
     json: Json = False,
 ) -> None:
-    """Say how reliable each worker is, and how far they agree."""
+    """Say how each worker works: reliability, sides, pace, gold, agreement and hourly pay."""
+    from prefjudge.steps.workers import WorkerModel
     from prefjudge.steps.workers import workers as run
 
-    result = run(study, judgments=judgments, golds=golds)
+    result = run(
+        study, judgments=judgments, golds=golds, model=one_of(WorkerModel, model, "--model"), ids=ids
+    )
     notice(result.notices)
     if json:
         print_json(result)
     else:
-        show(result)
+        show(result, format)
 
 
-def show(result: "WorkersResult") -> None:
-    """Print the workers, and their agreement as a whole."""
-    from dataclasses import astuple
+def show(result: "WorkersResult", format: str = "terminal") -> None:
+    """Print the workers, their agreement as a whole, and what stands out."""
+    from dataclasses import asdict
 
-    from prefjudge.render.tables import render_terminal
-    from prefjudge.render.worker_tables import workers_table
+    from prefjudge.render.tables import render_table
+    from prefjudge.render.worker_tables import signs_table, workers_table
 
+    table = workers_table([asdict(one) for one in result.workers], _notes(result))
+    typer.echo(render_table(table, format), nl=False)
+    if result.signs and format != "csv":
+        typer.echo(render_table(signs_table(result.signs), format), nl=False)
+
+
+def _notes(result: "WorkersResult") -> list[str]:
+    alpha = f"Krippendorff's alpha {result.alpha:.3f}. " if result.repeated else ""
     notes = [
-        f"{result.judgments:,} judgments of {result.pairs:,} pairs, {result.repeated:,} of them judged more "
-        f"than once; {result.unnamed:,} without a worker.",
-        f"Krippendorff's alpha {result.alpha:.3f}. "
-        f"The left won {result.left_rate:.1%} (p = {result.left_p:.3g}).",
+        f"{result.judgments:,} judgments, of which {result.kept:,} count; {result.pairs:,} pairs, "
+        f"{result.repeated:,} of them judged more than once; {result.unnamed:,} judgments without a worker.",
+        f"{alpha}The left won {result.left_rate:.1%} (p = {result.left_p:.3g}).",
         "agrees: with the majority of the others on the same pair. accuracy: Dawid and Skene. looks, guesses "
         "left: noisy Bradley-Terry.",
+        "seconds: the median visible time of a comparison. hurried: judgments faster than anybody reads.",
     ]
-    typer.echo(render_terminal(workers_table((astuple(one) for one in result.workers), notes)), nl=False)
+    if result.hourly is not None:
+        notes.append(f"At the median visible time an hour pays ${result.hourly}.")
+    return notes

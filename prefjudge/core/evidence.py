@@ -69,6 +69,13 @@ class Evidence:
     gold_low: Floats
     gold_high: Floats
 
+    @property
+    def left_rate(self) -> Floats:
+        """The share for the left, shape (n_workers,); NaN without any."""
+        rate = np.full(self.left.shape, np.nan)
+        np.divide(self.left, self.decided, out=rate, where=self.decided > 0)
+        return rate
+
 
 def gather_evidence(
     judgments: Judgments,

@@ -47,6 +47,9 @@ class Temper(StrEnum):
     """Judges honestly and submits everything twice."""
 
 
+_LOOKS = (Temper.HONEST, Temper.HASTY, Temper.QUITTER, Temper.TWICE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenSlot:
     """One comparison as the page's source holds it."""
@@ -97,6 +100,11 @@ class SimulatedWorker:
         )
         self._headers = {"Accept": "application/json"}
         self._sign_in(invite)
+
+    @property
+    def true_error(self) -> float:
+        """How often the worker chooses the worse passage of a pair."""
+        return self._error if self._temper in _LOOKS else 0.5
 
     def take_hit(self) -> bool:
         """Take the first HIT on offer, judge it and submit it; return whether there was one."""

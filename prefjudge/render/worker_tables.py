@@ -1,25 +1,48 @@
-"""Workers as a table."""
+"""Workers as tables: who works how, and what stands out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from prefjudge.core.signs import Sign
 from prefjudge.render.tables import Cell, Column, Table
 
+_COLUMNS = (
+    Column(name="worker"),
+    Column(name="judgments", kind="integer"),
+    Column(name="compared", kind="integer"),
+    Column(name="agreement", head="agrees", kind="percent", digits=0),
+    Column(name="accuracy", kind="percent", digits=0),
+    Column(name="reliability", head="looks", kind="percent", digits=0),
+    Column(name="left_when_guessing", head="guesses left", kind="percent", digits=0),
+    Column(name="left_rate", head="left", kind="percent", digits=0),
+    Column(name="left_p", head="p", kind="p"),
+    Column(name="longest_run", head="in a row", kind="integer"),
+    Column(name="gold_right", head="gold right", kind="integer"),
+    Column(name="gold_missed", head="missed", kind="integer"),
+    Column(name="repeated", head="seen again", kind="integer"),
+    Column(name="consistent", head="judged the same", kind="integer"),
+    Column(name="seconds", kind="number", digits=1),
+    Column(name="hurried", kind="integer"),
+    Column(name="hourly", head="an hour", kind="money"),
+    Column(name="barred"),
+)
 
-def workers_table(rows: Iterable[Sequence[Cell]], notes: Sequence[str] = ()) -> Table:
-    """Return a row per worker: id, judgments, compared, and the six estimates."""
+
+def workers_table(rows: Sequence[Mapping[str, Cell]], notes: Sequence[str] = ()) -> Table:
+    """Return a row per worker; columns that say nothing about anybody are left out."""
+    told = [column for column in _COLUMNS if any(row[column.name] not in (None, "", 0) for row in rows)]
     return Table(
         title="Workers, the least reliable first",
-        columns=(
-            Column(name="worker"),
-            Column(name="judgments", kind="integer"),
-            Column(name="compared", kind="integer"),
-            Column(name="agreement", head="agrees", kind="percent", digits=0),
-            Column(name="accuracy", kind="percent", digits=0),
-            Column(name="reliability", head="looks", kind="percent", digits=0),
-            Column(name="left_when_guessing", head="guesses left", kind="percent", digits=0),
-            Column(name="left_rate", head="left", kind="percent", digits=0),
-            Column(name="left_p", head="p", kind="p"),
-        ),
-        rows=tuple(tuple(row) for row in rows),
+        columns=tuple(told or _COLUMNS[:2]),
+        rows=tuple(tuple(row[column.name] for column in told) for row in rows),
         notes=tuple(notes),
+    )
+
+
+def signs_table(signs: Iterable[Sign]) -> Table:
+    """Return what stands out, a row for each sign."""
+    return Table(
+        title="What stands out",
+        columns=(Column(name="worker"), Column(name="about"), Column(name="sign", head="what was seen")),
+        rows=tuple((sign.worker, sign.kind.value, sign.text) for sign in signs),
+        notes=("It tells whose work to look at. None of it is ground for refusing pay.",),
     )

@@ -23,19 +23,23 @@ _US_REGULAR = {"locale": "US", "approved": 20_000, "approval_rate": 99}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkResult:
-    """What the simulated workers did: HITs submitted by each worker, and how each was told to work."""
+    """What the simulated workers did: HITs submitted by each worker, and how each was told to work.
+
+    ``errors`` is how often each chooses the worse passage of a pair; 0.5 for those who do not look.
+    """
 
     workers: int
     submitted: int
     by_worker: dict[str, int]
     tempers: dict[str, str]
+    errors: dict[str, float]
 
 
 def work(
     study: Path,
     *,
     workers: int = 20,
-    error: float = 0.2,
+    error: float | tuple[float, float] = 0.2,
     careless: int = 0,
     temper: Sequence[str] = (),
     truth: Path | None = None,
@@ -52,8 +56,9 @@ def work(
         The study, published to its sandbox.
     workers : int
         How many workers there are.
-    error : float
-        How often an honest worker chooses the worse passage.
+    error : float or tuple of float
+        How often an honest worker chooses the worse passage. Of two numbers, the workers' errors are spread
+        evenly from the one to the other.
     careless : int
         How many of the workers choose at random.
     temper : sequence of str
@@ -74,16 +79,21 @@ def work(
 
     tempers = _tempers(workers, careless, temper)
     opened = Study(study)
+    errors = _errors(opened, workers, error)
     utilities = _truth(opened, truth)
     with open_door(opened) as door:
-        staff = [_worker(opened, door, number, kind, error, utilities) for number, kind in enumerate(tempers)]
+        staff = [
+            _worker(opened, door, number, kind, rate, utilities)
+            for number, (kind, rate) in enumerate(zip(tempers, errors, strict=True))
+        ]
         done = _work_in_turns([member for _, member in staff], most)
-    by_worker = {worker_id: count for (worker_id, _), count in zip(staff, done, strict=True)}
+    names = [worker_id for worker_id, _ in staff]
     return WorkResult(
         workers=workers,
         submitted=sum(done),
-        by_worker=by_worker,
-        tempers={worker_id: kind.value for (worker_id, _), kind in zip(staff, tempers, strict=True)},
+        by_worker=dict(zip(names, done, strict=True)),
+        tempers={name: kind.value for name, kind in zip(names, tempers, strict=True)},
+        errors={name: member.true_error for name, member in staff},
     )
 
 
@@ -111,6 +121,18 @@ def _tempers(workers: int, careless: int, temper: Sequence[str]) -> list["Temper
         raise StudyError(f"{careless + len(temper)} special workers do not fit into {workers}")
     honest = workers - careless - len(temper)
     return [Temper.HONEST] * honest + [Temper.CARELESS] * careless + [Temper(kind) for kind in temper]
+
+
+def _errors(study: Study, workers: int, error: float | tuple[float, float]) -> list[float]:
+    """Return each worker's error, the same at every call."""
+    low, high = error if isinstance(error, tuple) else (error, error)
+    if not 0 <= low <= high <= 0.5:
+        raise StudyError(
+            f"errors from {low:g} to {high:g}: they go from 0 to 0.5, the smaller one first",
+            "For instance: --error 0.2, or --error 0.1:0.35",
+        )
+    step = (high - low) / max(workers - 1, 1)
+    return [low + step * int(place) for place in study.rng("errors").permutation(workers)]
 
 
 def _worker(

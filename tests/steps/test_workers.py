@@ -1,12 +1,17 @@
-"""Workers: the report on a file of judgments."""
+"""Workers: the report on a file of judgments, and on a study."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.steps.workers import workers
+from prefjudge.steps.collect import collect
+from prefjudge.steps.publish import publish
+from prefjudge.steps.work import work
+from prefjudge.steps.workers import WorkerModel, workers
+from prefjudge.study.study import Study
 
 
 @pytest.fixture
@@ -58,3 +63,89 @@ def test_judgments_without_workers_have_an_agreement_only(tmp_path: Path) -> Non
 def test_something_to_look_at_is_needed() -> None:
     with pytest.raises(InputError, match="workers takes either a study or a file"):
         workers()
+
+
+@pytest.mark.parametrize("model", list(WorkerModel))
+def test_one_model_alone_fills_its_own_columns(votes: Path, model: WorkerModel) -> None:
+    result = workers(judgments=votes, model=model)
+    filled = {
+        name
+        for name in ("agreement", "accuracy", "reliability")
+        if getattr(result.workers[0], name) is not None
+    }
+    assert (
+        filled
+        == {
+            WorkerModel.MAJORITY: {"agreement"},
+            WorkerModel.DAWID_SKENE: {"accuracy"},
+            WorkerModel.NOISY_BRADLEY_TERRY: {"reliability"},
+        }[model]
+    )
+    assert result.workers[0].worker == "lefty"
+
+
+def test_what_stands_out_is_said_in_words(votes: Path) -> None:
+    signs = {(sign.worker, sign.kind.value): sign.text for sign in workers(judgments=votes).signs}
+    assert signs["lefty", "side"].startswith("chose the left passage in 60 of 60 comparisons")
+    assert {worker for worker, _ in signs} == {"lefty"}
+
+
+def test_without_overlap_the_report_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "judgments.txt"
+    path.write_text("".join(f"q{i} a b {'ab'[i % 2]} {'xy'[i % 3 == 0]}\n" for i in range(40)))
+    result = workers(judgments=path)
+    assert result.repeated == 0
+    assert np.isnan(result.alpha)
+    assert [row.accuracy for row in result.workers] == [None, None]
+    assert any(notice.startswith("no pair was judged twice") for notice in result.notices)
+
+
+def test_a_study_names_workers_by_pseudonyms_and_looks_at_dropped_work_too(served: Path) -> None:
+    publish(served, yes=True)
+    for _ in range(20):
+        done = work(served, workers=6, error=(0.0, 0.2), careless=2, most=2)
+        if collect(served).finished:
+            break
+    result, named = workers(served), workers(served, ids=True)
+    study = Study(served)
+    assert {row.worker for row in named.workers} == set(done.tempers)
+    assert {row.worker for row in result.workers} == {study.opaque("worker", name) for name in done.tempers}
+    assert result.judgments > result.kept == result.pairs
+    assert any("no pair was judged twice" in notice for notice in result.notices)
+    for row in named.workers:
+        assert row.judgments > 0
+        if done.tempers[row.worker] == "careless":
+            assert row.gold_missed > 0
+            assert row.barred
+            assert row.hurried > 0.9 * row.timed
+        else:
+            assert (row.gold_missed, row.barred) == (0, "")
+            assert row.hourly is not None
+            assert Decimal("5") < row.hourly < Decimal("30")
+
+
+def test_low_pay_is_a_notice(served: Path) -> None:
+    config = served / "study.toml"
+    config.write_text(config.read_text().replace("[design]", "[design]\nhourly_floor = 50.00"))
+    publish(served, yes=True)
+    work(served, workers=3, error=0.0, most=1)
+    collect(served)
+    result = workers(served)
+    assert result.hourly is not None
+    assert f"an hour pays ${result.hourly}, less than the floor of $50.00" in result.notices[-1]
+
+
+def test_repeats_and_times_follow_the_order_on_the_screen(served: Path) -> None:
+    """The log of an assignment is in the order of slots; what was done after what follows from its layout."""
+    from prefjudge.study.conduct import load_conduct
+
+    publish(served, yes=True)
+    work(served, workers=3, error=0.0, most=1)
+    collect(served)
+    with Study(served).transaction(write=False) as db:
+        conduct = load_conduct(db)
+        logged = db.execute("SELECT milliseconds FROM judgments ORDER BY judgment_id")
+    assert sorted(conduct.milliseconds.tolist()) == sorted(row[0] for row in logged)
+    assert conduct.milliseconds.tolist() != [row[0] for row in logged]
+    assert len(conduct.judgments.workers) == 3
+    assert (conduct.gold_right + conduct.gold_missed).tolist() == [3, 3, 3]
