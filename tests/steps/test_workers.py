@@ -103,7 +103,7 @@ def test_without_overlap_the_report_says_so(tmp_path: Path) -> None:
 def test_a_study_names_workers_by_pseudonyms_and_looks_at_dropped_work_too(served: Path) -> None:
     publish(served, yes=True)
     for _ in range(20):
-        done = work(served, workers=6, error=(0.0, 0.2), careless=2, most=2)
+        done = work(served, workers=6, error=(0.0, 0.2), temper=["left", "hasty"], most=2)
         if collect(served).finished:
             break
     result, named = workers(served), workers(served, ids=True)
@@ -114,14 +114,14 @@ def test_a_study_names_workers_by_pseudonyms_and_looks_at_dropped_work_too(serve
     assert any("no pair was judged twice" in notice for notice in result.notices)
     for row in named.workers:
         assert row.judgments > 0
-        if done.tempers[row.worker] == "careless":
-            assert row.gold_missed > 0
-            assert row.barred
-            assert row.hurried > 0.9 * row.timed
+        temper = done.tempers[row.worker]
+        assert (row.left_rate == 1.0) == (temper == "left")
+        assert (row.gold_missed > 0) == bool(row.barred) == (temper == "left")
+        assert row.hourly is not None
+        if temper == "honest":
+            assert Decimal("5") < row.hourly < Decimal("40")
         else:
-            assert (row.gold_missed, row.barred) == (0, "")
-            assert row.hourly is not None
-            assert Decimal("5") < row.hourly < Decimal("30")
+            assert row.hurried > 0.9 * row.timed
 
 
 def test_low_pay_is_a_notice(served: Path) -> None:
