@@ -61,11 +61,11 @@ def accept(
         "worker_id": worker_id,
         "status": "Accepted",
         "accepted_at": turn.now,
-        "deadline": turn.now + int(hit["duration"] or 0),
+        "deadline": turn.now + hit["duration"],
     }
     if not turn.insert("assignments", record, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
         raise Refusal("done_before", "You have already taken this HIT.")
-    _note(turn, "AssignmentAccepted", hit, record)
+    events.note(turn, "AssignmentAccepted", hit, record)
     hits.shift(turn, hit, available=-1, pending=1)
     return record
 
@@ -107,9 +107,9 @@ def _why_none(turn: Turn, worker_id: str, hit_id: str | None, hit_type_id: str |
 
 
 def _refuse_unfit(turn: Turn, worker_id: str, hit: Record) -> None:
-    if blocks.blocked(turn, str(hit["requester_id"]), worker_id):
+    if blocks.blocked(turn, hit["requester_id"], worker_id):
         raise Refusal("blocked", "This requester does not offer you HITs.", 403)
-    if requirements.unmet(str(hit["requirements"]), requirements.standing(turn, worker_id)):
+    if requirements.unmet(hit["requirements"], requirements.standing(turn, worker_id)):
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
     (held,) = turn.rows(
         "SELECT count(*) FROM assignments WHERE worker_id = :worker AND status = 'Accepted'", worker=worker_id
@@ -130,12 +130,12 @@ def submit(turn: Turn, assignment_id: str, fields: Fields, worker_id: str | None
     if assignment["status"] in SUBMITTED:
         return assignment
     _refuse_ended(turn, assignment)
-    hit = hits.get(turn, str(assignment["hit_id"]), lock=True)
+    hit = hits.get(turn, assignment["hit_id"], lock=True)
     assert hit is not None, "an assignment has its HIT"
     fields = list(fields)
     visible_ms, visible_pairs = visible_time(fields)
     assignment.update(status="Submitted", submitted_at=turn.now, draft=None)
-    assignment["auto_approve_at"] = turn.now + int(hit["auto_approval_delay"] or 0)
+    assignment["auto_approve_at"] = turn.now + hit["auto_approval_delay"]
     turn.run(
         "UPDATE assignments SET status = 'Submitted', submitted_at = :now, ended_at = :now, draft = NULL,"
         " auto_approve_at = :auto, answer = :answer, visible_ms = :ms, visible_pairs = :pairs"
@@ -147,7 +147,7 @@ def submit(turn: Turn, assignment_id: str, fields: Fields, worker_id: str | None
         pairs=visible_pairs,
         id=assignment_id,
     )
-    _note(turn, "AssignmentSubmitted", hit, assignment)
+    events.note(turn, "AssignmentSubmitted", hit, assignment)
     hits.shift(turn, hit, pending=-1, submitted=1)
     return assignment
 
@@ -164,7 +164,7 @@ def _held(turn: Turn, assignment_id: str, worker_id: str | None) -> Record:
 def _refuse_ended(turn: Turn, assignment: Record) -> None:
     if assignment["status"] == "Returned":
         raise Refusal("returned", "You have returned this HIT.", 410)
-    if assignment["status"] == "Abandoned" or float(assignment["deadline"] or 0) <= turn.now:
+    if assignment["status"] == "Abandoned" or assignment["deadline"] <= turn.now:
         raise Refusal("too_late", "The time for this HIT is over.", 410)
 
 
@@ -192,9 +192,9 @@ def _end(turn: Turn, assignment: Record, status: str, event: str) -> None:
         now=turn.now,
         id=assignment["assignment_id"],
     )
-    hit = hits.get(turn, str(assignment["hit_id"]), lock=True)
+    hit = hits.get(turn, assignment["hit_id"], lock=True)
     assert hit is not None, "an assignment has its HIT"
-    _note(turn, event, hit, assignment)
+    events.note(turn, event, hit, assignment)
     hits.shift(turn, hit, pending=-1, available=1)
 
 
@@ -215,30 +215,30 @@ def approve(turn: Turn, assignment: Record, *, feedback: str | None = None, over
     RequestError
         ``InvalidAssignmentState``: it is decided, and this is no overturning of a recent rejection.
     """
-    hit = hits.get(turn, str(assignment["hit_id"]), lock=True)
+    hit = hits.get(turn, assignment["hit_id"], lock=True)
     assert hit is not None, "an assignment has its HIT"
-    was = str(assignment["status"])
+    was = assignment["status"]
     if was == "Rejected" and overturn:
         _refuse_overturning(turn, assignment, hit)
     elif was != "Submitted":
         raise _decided(assignment)
-    requester_id, worker_id = str(assignment["requester_id"]), str(assignment["worker_id"])
-    reward, reference = int(hit["reward"] or 0), str(assignment["assignment_id"])
-    cost = hits.unit_cost(turn, reward, int(hit["first_max"] or 0))
+    requester_id, worker_id = assignment["requester_id"], assignment["worker_id"]
+    reward, reference = hit["reward"], assignment["assignment_id"]
+    cost = hits.unit_cost(turn, reward, hit["first_max"])
     account = ledger.hold(requester_id)
     if was == "Rejected":  # what was held for it went back when it was rejected
-        ledger.spend(turn, requester_id, account, cost, "hold", str(hit["hit_id"]))
+        ledger.spend(turn, requester_id, account, cost, "hold", hit["hit_id"])
     ledger.transfer(turn, account, ledger.FEES, cost - reward, "fee", reference)
     ledger.transfer(turn, account, ledger.earned(worker_id), reward, "reward", reference)
     _decide(turn, assignment, "Approved", feedback)
     _count_decision(turn, worker_id, approved=1, rejected=-1 if was == "Rejected" else 0)
-    _note(turn, "AssignmentApproved", hit, assignment)
+    events.note(turn, "AssignmentApproved", hit, assignment)
     if was == "Submitted":
         hits.shift(turn, hit, submitted=-1, completed=1, held=-cost)
 
 
 def _refuse_overturning(turn: Turn, assignment: Record, hit: Record) -> None:
-    if float(assignment["submitted_at"] or 0) < turn.now - OVERTURN_WITHIN:
+    if assignment["submitted_at"] < turn.now - OVERTURN_WITHIN:
         raise refused(
             "InvalidAssignmentState", "A rejection can be overturned within 30 days of the submission."
         )
@@ -259,12 +259,12 @@ def reject(turn: Turn, assignment: Record, feedback: str) -> None:
     """
     if assignment["status"] != "Submitted":
         raise _decided(assignment)
-    hit = hits.get(turn, str(assignment["hit_id"]), lock=True)
+    hit = hits.get(turn, assignment["hit_id"], lock=True)
     assert hit is not None, "an assignment has its HIT"
     _decide(turn, assignment, "Rejected", feedback)
-    if not turn.rows("SELECT 1 FROM bonuses WHERE assignment_id = :id", id=str(assignment["assignment_id"])):
-        _count_decision(turn, str(assignment["worker_id"]), rejected=1)
-    _note(turn, "AssignmentRejected", hit, assignment)
+    if not turn.rows("SELECT 1 FROM bonuses WHERE assignment_id = :id", id=assignment["assignment_id"]):
+        _count_decision(turn, assignment["worker_id"], rejected=1)
+    events.note(turn, "AssignmentRejected", hit, assignment)
     hits.shift(turn, hit, submitted=-1, completed=1, held=hits.release_unit(turn, hit))
 
 
@@ -296,16 +296,4 @@ def _count_decision(turn: Turn, worker_id: str, *, approved: int = 0, rejected: 
         approved=approved,
         rejected=rejected,
         worker=worker_id,
-    )
-
-
-def _note(turn: Turn, event: str, hit: Record, assignment: Record) -> None:
-    events.note(
-        turn,
-        event,
-        requester_id=str(hit["requester_id"]),
-        hit_type_id=str(hit["hit_type_id"]),
-        hit_id=str(hit["hit_id"]),
-        assignment_id=str(assignment["assignment_id"]),
-        worker_id=str(assignment["worker_id"]),
     )

@@ -65,25 +65,25 @@ class Courier:
         return sum(self._deliver(delivery) for delivery in self._desk.call(_claim))
 
     def _deliver(self, delivery: Record) -> bool:
-        body, timestamp = str(delivery["body"]).encode(), str(int(time.time()))
+        body, timestamp = delivery["body"].encode(), str(int(time.time()))
         headers = {
             "Content-Type": "application/json",
-            "X-Prefjudge-Delivery": str(delivery["seq"]),
+            "X-Prefjudge-Delivery": delivery["seq"],
             "X-Prefjudge-Timestamp": timestamp,
-            "X-Prefjudge-Signature": sign(str(delivery["secret"]), timestamp, body),
+            "X-Prefjudge-Signature": sign(delivery["secret"], timestamp, body),
         }
         from urllib3.exceptions import HTTPError
 
         try:
-            status = self._post(str(delivery["destination"]), body, headers)
+            status = self._post(delivery["destination"], body, headers)
         except (OSError, HTTPError) as error:
             _LOG.info("delivery %s: %s", delivery["seq"], type(error).__name__)
             status = 0
         arrived = 200 <= status < 300
-        last = int(delivery["attempts"] or 0) >= TRIES
+        last = delivery["attempts"] >= TRIES
         if arrived or last:
             done = DELIVERED if arrived else GIVEN_UP
-            self._desk.call(lambda turn: _settle(turn, int(delivery["seq"] or 0), done))
+            self._desk.call(lambda turn: _settle(turn, delivery["seq"], done))
         return arrived
 
 
@@ -99,7 +99,7 @@ def _claim(turn: Turn) -> list[Record]:
         now=turn.now,
     )
     for delivery in found:
-        attempts = delivery["attempts"] = int(delivery["attempts"] or 0) + 1
+        attempts = delivery["attempts"] = delivery["attempts"] + 1
         turn.run(
             "UPDATE deliveries SET attempts = :attempts, due = :due WHERE seq = :seq",
             attempts=attempts,

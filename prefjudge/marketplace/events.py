@@ -3,60 +3,49 @@
 import json
 
 from prefjudge.marketplace.market import Record, Turn
+from prefjudge.marketplace.times import iso
+
+DOCUMENT_VERSION = "2006-05-05"
 
 
-def note(
-    turn: Turn,
-    event: str,
-    *,
-    requester_id: str,
-    hit_type_id: str,
-    hit_id: str,
-    assignment_id: str | None = None,
-    worker_id: str | None = None,
-) -> None:
+def note(turn: Turn, event: str, hit: Record, assignment: Record | None = None) -> None:
     """Log an event, and queue its notification where the HIT type has one."""
-    record: Record = {
+    happened: Record = {
         "time": turn.now,
         "event": event,
-        "requester_id": requester_id,
-        "hit_type_id": hit_type_id,
-        "hit_id": hit_id,
-        "assignment_id": assignment_id,
-        "worker_id": worker_id,
+        "requester_id": hit["requester_id"],
+        "hit_type_id": hit["hit_type_id"],
+        "hit_id": hit["hit_id"],
+        "assignment_id": assignment["assignment_id"] if assignment else None,
+        "worker_id": assignment["worker_id"] if assignment else None,
     }
-    turn.insert("events", record)
+    turn.insert("events", happened)
     wanted = turn.record(
-        "n.destination, n.event_types, r.hook_secret",
-        "FROM notifications n JOIN requesters r ON r.requester_id = :requester"
-        " WHERE n.hit_type_id = :hit_type AND n.active = 1",
-        requester=requester_id,
-        hit_type=hit_type_id,
+        "destination, event_types",
+        "FROM notifications WHERE hit_type_id = :hit_type AND active = 1",
+        hit_type=hit["hit_type_id"],
     )
-    if wanted and event in json.loads(str(wanted["event_types"])):
-        queue(turn, str(wanted["destination"]), str(wanted["hook_secret"]), requester_id, event, hit_type_id,
-              hit_id, assignment_id)  # fmt: skip
+    if wanted and event in json.loads(wanted["event_types"]):
+        queue(turn, wanted["destination"], happened)
 
 
-def queue(
-    turn: Turn,
-    destination: str,
-    secret: str,
-    requester_id: str,
-    event: str,
-    hit_type_id: str,
-    hit_id: str,
-    assignment_id: str | None,
-) -> None:
+def queue(turn: Turn, destination: str, happened: Record) -> None:
     """Queue one notification, in the JSON that Mechanical Turk sent to its queues."""
-    told = {"EventType": event, "EventTimestamp": turn.now, "HITTypeId": hit_type_id, "HITId": hit_id}
-    if assignment_id:
-        told["AssignmentId"] = assignment_id
+    told = {
+        "EventType": happened["event"],
+        "EventTimestamp": iso(happened["time"]),
+        "HITTypeId": happened.get("hit_type_id"),
+        "HITId": happened.get("hit_id"),
+        "AssignmentId": happened.get("assignment_id"),
+    }
     body = {
-        "CustomerId": requester_id,
-        "EventDocVersion": "2006-05-05",
+        "CustomerId": happened["requester_id"],
+        "EventDocVersion": DOCUMENT_VERSION,
         "Events": [{key: value for key, value in told.items() if value}],
     }
+    (secret,) = turn.rows(
+        "SELECT hook_secret FROM requesters WHERE requester_id = :id", id=happened["requester_id"]
+    )[0]
     turn.insert(
         "deliveries",
         {"destination": destination, "secret": secret, "body": json.dumps(body), "due": turn.now},

@@ -32,7 +32,7 @@ def status(hit: Record, now: float) -> str:
         return "Disposed"
     if hit["reviewing"]:
         return "Reviewing"
-    is_open = bool(hit["available"]) and float(hit["expiration"] or 0) > now
+    is_open = bool(hit["available"]) and hit["expiration"] > now
     if is_open:
         return "Assignable"
     return "Unassignable" if hit["pending"] else "Reviewable"
@@ -58,9 +58,9 @@ def create(turn: Turn, requester_id: str, hit_type_id: str, params: dict[str, An
     count = params.get("MaxAssignments", 1)
     if not 1 <= count <= MAX_ASSIGNMENTS:
         raise invalid("MaxAssignments", f"{count} is not between 1 and {MAX_ASSIGNMENTS}")
-    question = _question(params)
+    asked = _question(params)
     hit_id = new_id()
-    cost = unit_cost(turn, int(hit_type["reward"] or 0), count) * count
+    cost = unit_cost(turn, hit_type["reward"], count) * count
     ledger.spend(turn, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
     if not tokens.remember(turn, requester_id, "hit", token, hit_id):
         _refuse_repeat(tokens.earlier_result(turn, requester_id, "hit", token))
@@ -70,9 +70,9 @@ def create(turn: Turn, requester_id: str, hit_type_id: str, params: dict[str, An
             "hit_id": hit_id,
             "requester_id": requester_id,
             "hit_type_id": hit_type_id,
-            "kind": question.kind,
-            "height": question.height,
-            "address": question.content if question.kind == "external" else None,
+            "kind": asked.kind,
+            "height": asked.height,
+            "address": asked.content if asked.kind == "external" else None,
             "annotation": params.get("RequesterAnnotation"),
             "created": turn.now,
             "expiration": turn.now + lifetime,
@@ -84,8 +84,9 @@ def create(turn: Turn, requester_id: str, hit_type_id: str, params: dict[str, An
     )
     # apart from the counters, which change often and are better short
     turn.insert("questions", {"hit_id": hit_id, "content": params["Question"]})
-    events.note(turn, "HITCreated", requester_id=requester_id, hit_type_id=hit_type_id, hit_id=hit_id)
-    return find(turn, requester_id, hit_id)
+    hit = find(turn, requester_id, hit_id)
+    events.note(turn, "HITCreated", hit)
+    return hit
 
 
 def _refuse_repeat(hit_id: str | None) -> None:
@@ -143,12 +144,12 @@ def shift(turn: Turn, hit: Record, **changes: int) -> None:
 
 def announce(turn: Turn, hit: Record) -> None:
     """Log that the HIT expired or became reviewable, once each time."""
-    expired = int(float(hit["expiration"] or 0) <= turn.now)
+    expired = int(hit["expiration"] <= turn.now)
     reviewable = int(status(hit, turn.now) == "Reviewable")
     if expired and not hit["told_expired"]:
-        _note(turn, "HITExpired", hit)
+        events.note(turn, "HITExpired", hit)
     if reviewable and not hit["told_reviewable"]:
-        _note(turn, "HITReviewable", hit)
+        events.note(turn, "HITReviewable", hit)
     if (expired, reviewable) != (hit["told_expired"], hit["told_reviewable"]):
         turn.run(
             "UPDATE hits SET told_expired = :expired, told_reviewable = :reviewable WHERE hit_id = :hit",
@@ -159,27 +160,17 @@ def announce(turn: Turn, hit: Record) -> None:
         hit["told_expired"], hit["told_reviewable"] = expired, reviewable
 
 
-def _note(turn: Turn, event: str, hit: Record) -> None:
-    events.note(
-        turn,
-        event,
-        requester_id=str(hit["requester_id"]),
-        hit_type_id=str(hit["hit_type_id"]),
-        hit_id=str(hit["hit_id"]),
-    )
-
-
 def expire_at(turn: Turn, hit: Record, time: float) -> None:
     """Move the time at which the HIT expires; a past time ends it now."""
     _must_be(turn, hit, "Assignable", "Unassignable", "Reviewable")
     if time > turn.now + hit_types.YEAR:
         raise invalid("ExpireAt", "is more than a year ahead")
-    hit["expiration"] = max(time, float(hit["created"] or 0))
+    hit["expiration"] = max(time, hit["created"])
     turn.run(
         "UPDATE hits SET expiration = :time WHERE hit_id = :hit", time=hit["expiration"], hit=hit["hit_id"]
     )
     if time > turn.now:
-        _note(turn, "HITExtended", hit)
+        events.note(turn, "HITExtended", hit)
     announce(turn, hit)
 
 
@@ -191,25 +182,25 @@ def extend(turn: Turn, hit: Record, more: int, token: str | None) -> None:
     RequestError
         ``InvalidMaximumAssignmentsIncrease`` where a HIT made with less than ten would come to ten or more.
     """
-    requester_id, hit_id = str(hit["requester_id"]), str(hit["hit_id"])
+    requester_id, hit_id = hit["requester_id"], hit["hit_id"]
     if tokens.earlier_result(turn, requester_id, "extension", token) is not None:
         raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
     _must_be(turn, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
-    total = int(hit["max_assignments"] or 0) + more
+    total = hit["max_assignments"] + more
     if more < 1 or total > MAX_ASSIGNMENTS:
         raise invalid("NumberOfAdditionalAssignments", f"{more} is not between 1 and {MAX_ASSIGNMENTS}")
-    if int(hit["first_max"] or 0) < 10 <= total:
+    if hit["first_max"] < 10 <= total:
         raise refused(
             "InvalidMaximumAssignmentsIncrease",
             "A HIT made with less than 10 assignments cannot come to 10 or more.",
         )
-    cost = unit_cost(turn, int(hit["reward"] or 0), int(hit["first_max"] or 0)) * more
+    cost = unit_cost(turn, hit["reward"], hit["first_max"]) * more
     ledger.spend(turn, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
     if not tokens.remember(turn, requester_id, "extension", token, hit_id):
         raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
     turn.run("UPDATE hits SET reviewing = 0 WHERE hit_id = :hit", hit=hit_id)
     hit["reviewing"] = 0
-    _note(turn, "HITExtended", hit)
+    events.note(turn, "HITExtended", hit)
     shift(turn, hit, max_assignments=more, available=more, held=cost)
 
 
@@ -221,16 +212,14 @@ def review(turn: Turn, hit: Record, *, revert: bool) -> None:
 
 def move(turn: Turn, hit: Record, hit_type_id: str) -> None:
     """Move a HIT to another HIT type of the same requester; what it holds follows the new reward."""
-    requester_id = str(hit["requester_id"])
+    requester_id = hit["requester_id"]
     hit_type = hit_types.find(turn, requester_id, hit_type_id)
     _must_be(turn, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
     if hit["pending"] or hit["submitted"]:
         raise refused("InvalidHITState", f"The HIT {hit['hit_id']} has assignments at work.")
-    cost = unit_cost(turn, int(hit_type["reward"] or 0), int(hit["first_max"] or 0)) * int(
-        hit["available"] or 0
-    )
-    _release(turn, hit, int(hit["held"] or 0))
-    ledger.spend(turn, requester_id, ledger.hold(requester_id), cost, "hold", str(hit["hit_id"]))
+    cost = unit_cost(turn, hit_type["reward"], hit["first_max"]) * hit["available"]
+    _release(turn, hit, hit["held"])
+    ledger.spend(turn, requester_id, ledger.hold(requester_id), cost, "hold", hit["hit_id"])
     turn.run(
         "UPDATE hits SET hit_type_id = :type, held = :held WHERE hit_id = :hit",
         type=hit_type_id,
@@ -250,21 +239,21 @@ def dispose(turn: Turn, hit: Record) -> None:
     _must_be(turn, hit, "Reviewable", "Reviewing")
     if hit["submitted"]:
         raise refused("InvalidHITState", f"The HIT {hit['hit_id']} has assignments to approve or reject.")
-    _release(turn, hit, int(hit["held"] or 0))
+    _release(turn, hit, hit["held"])
     turn.run("UPDATE hits SET disposed = 1, held = 0 WHERE hit_id = :hit", hit=hit["hit_id"])
-    _note(turn, "HITDisposed", hit)
+    events.note(turn, "HITDisposed", hit)
 
 
 def _release(turn: Turn, hit: Record, cents: int) -> None:
-    requester_id = str(hit["requester_id"])
+    requester_id = hit["requester_id"]
     ledger.transfer(
-        turn, ledger.hold(requester_id), ledger.free(requester_id), cents, "release", str(hit["hit_id"])
+        turn, ledger.hold(requester_id), ledger.free(requester_id), cents, "release", hit["hit_id"]
     )
 
 
 def release_unit(turn: Turn, hit: Record) -> int:
     """Give back what one assignment would have cost; return the change to ``held``."""
-    cents = unit_cost(turn, int(hit["reward"] or 0), int(hit["first_max"] or 0))
+    cents = unit_cost(turn, hit["reward"], hit["first_max"])
     _release(turn, hit, cents)
     return -cents
 

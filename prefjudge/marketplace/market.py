@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from prefjudge.database import Connection, Database, Row, Value
 from prefjudge.marketplace.ids import new_id, new_secret
@@ -14,7 +15,8 @@ from prefjudge.marketplace.money import Fees
 from prefjudge.marketplace.schema import STEPS
 
 Clock = Callable[[], float]
-Record = dict[str, Value]
+Record = dict[str, Any]
+"""One row, by the names of its columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,11 +70,11 @@ def _groups(
         now=turn.now,
         **named,
     )
-    return [row for row in rows if not requirements.unmet(str(row["requirements"]), worker, "discover")]
+    return [row for row in rows if not requirements.unmet(row["requirements"], worker, "discover")]
 
 
 def _view(turn: Turn, row: Record, worker: requirements.Standing, available: int) -> dict[str, Any]:
-    asked = str(row["requirements"])
+    asked = row["requirements"]
     missing = requirements.unmet(asked, worker)
     return {
         "group_id": row["hit_type_id"],
@@ -83,7 +83,7 @@ def _view(turn: Turn, row: Record, worker: requirements.Standing, available: int
         "description": row["description"],
         "keywords": row["keywords"] or "",
         "requester": row["name"],
-        "reward": from_cents(int(row["reward"] or 0)),
+        "reward": from_cents(row["reward"]),
         "available": available,
         "duration": row["duration"],
         "expires": iso(row["expiration"]),
@@ -107,13 +107,13 @@ def preview(
         seen = group(turn, worker_id, group_id or "")
         hit_id = seen["hit_id"] if seen else ""
     hit = hits.get(turn, hit_id)
-    if hit is None or blocks.blocked(turn, str(hit["requester_id"]), worker_id):
+    if hit is None or blocks.blocked(turn, hit["requester_id"], worker_id):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
-    asked = str(hit["requirements"])
+    asked = hit["requirements"]
     worker = requirements.standing(turn, worker_id)
     if requirements.unmet(asked, worker, "discover"):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
-    offer = group(turn, worker_id, str(hit["hit_type_id"])) or _closed(turn, hit, worker)
+    offer = group(turn, worker_id, hit["hit_type_id"]) or _closed(turn, hit, worker)
     is_open = hits.status(hit, turn.now) == "Assignable"
     reason = "" if offer["qualified"] else "You do not meet the requirements."
     if not is_open or not offer["available"]:

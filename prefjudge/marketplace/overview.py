@@ -78,10 +78,10 @@ def worker_list(turn: Turn) -> list[dict[str, Any]]:
             "worker_id": row["worker_id"],
             "name": row["name"],
             "locale": row["locale"],
-            "submitted": submitted.get(str(row["worker_id"]), 0),
+            "submitted": submitted.get(row["worker_id"], 0),
             "approved": row["approved"],
             "rejected": row["rejected"],
-            "earned": from_cents(int(row["cents"] or 0)),
+            "earned": from_cents(row["cents"] or 0),
             "blocked": row["worker_id"] in blocked,
         }
         for row in rows
@@ -98,7 +98,7 @@ def _requesters(turn: Turn) -> list[dict[str, Any]]:
         {
             "requester_id": row["requester_id"],
             "name": row["name"],
-            "balance": from_cents(int(row["cents"] or 0)),
+            "balance": from_cents(row["cents"] or 0),
         }
         for row in rows
     ]

@@ -55,7 +55,7 @@ def arrive(turn: Turn, name: str, key: str, query: dict[str, str]) -> str:
     panel = turn.record(
         "panel, key_hash, participant, study, session, locale", "FROM panels WHERE panel = :n", n=name
     )
-    participant = query.get(str(panel["participant"]), "") if panel else ""
+    participant = query.get(panel["participant"], "") if panel else ""
     if panel is None or panel["key_hash"] != _hash(key) or not 1 <= len(participant) <= 200:
         raise Refusal("bad_link", "This link is not valid. Ask who gave it to you.", 404)
     known = turn.rows(
@@ -66,8 +66,8 @@ def arrive(turn: Turn, name: str, key: str, query: dict[str, str]) -> str:
     visit = {
         "panel": name,
         "participant": participant,
-        "study": query.get(str(panel["study"]), "")[:200],
-        "session": query.get(str(panel["session"]), "")[:200],
+        "study": query.get(panel["study"], "")[:200],
+        "session": query.get(panel["session"], "")[:200],
     }
     if known:
         turn.run(
@@ -76,7 +76,7 @@ def arrive(turn: Turn, name: str, key: str, query: dict[str, str]) -> str:
             visit,
         )
         return str(known[0][0])
-    worker_id = workers.create(turn, workers.Newcomer(locale=str(panel["locale"])))
+    worker_id = workers.create(turn, workers.Newcomer(locale=panel["locale"]))
     turn.insert("panel_workers", {**visit, "worker_id": worker_id})
     return worker_id
 

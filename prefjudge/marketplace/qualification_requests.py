@@ -35,7 +35,7 @@ def begin(turn: Turn, type_id: str, worker_id: str) -> Record:
     kind = _requestable(turn, type_id)
     last = latest(turn, type_id, worker_id)
     if last and last["status"] == "Open" and kind["test"] is not None:
-        if float(last["started"] or 0) + int(kind["test_duration"] or 0) > turn.now:
+        if last["started"] + kind["test_duration"] > turn.now:
             return last
         _close(turn, last, "Rejected", "The time for the test ran out.")
         last["status"] = "Rejected"
@@ -73,7 +73,7 @@ def _requestable(turn: Turn, type_id: str) -> Record:
 def _refuse_retry(turn: Turn, kind: Record, last: Record) -> None:
     if kind["retry_delay"] is None:
         raise Refusal("never", "This qualification can be requested only once.")
-    if float(last["submitted_at"] or last["started"] or 0) + int(kind["retry_delay"] or 0) > turn.now:
+    if (last["submitted_at"] or last["started"]) + kind["retry_delay"] > turn.now:
         raise Refusal("retry_later", "You can ask again later.")
 
 
@@ -89,10 +89,7 @@ def finish(turn: Turn, type_id: str, worker_id: str, fields: Fields) -> Record:
     request = latest(turn, type_id, worker_id)
     if request is None or request["status"] != "Open":
         raise Refusal("no_request", "You have no open request for this qualification.")
-    if (
-        kind["test"] is not None
-        and float(request["started"] or 0) + int(kind["test_duration"] or 0) <= turn.now
-    ):
+    if kind["test"] is not None and request["started"] + kind["test_duration"] <= turn.now:
         raise Refusal("too_late", "The time for the test is over.", 410)
     fields = list(fields)
     turn.run(
@@ -104,11 +101,11 @@ def finish(turn: Turn, type_id: str, worker_id: str, fields: Fields) -> Record:
     )
     request["status"] = "Submitted"
     if kind["auto_granted"]:
-        accept(turn, request, int(kind["auto_value"] or 0))
+        accept(turn, request, kind["auto_value"])
     elif kind["answer_key"] is not None:
         from prefjudge.marketplace.answer_keys import read_answer_key
 
-        accept(turn, request, read_answer_key(str(kind["answer_key"])).score(fields))
+        accept(turn, request, read_answer_key(kind["answer_key"]).score(fields))
     return request
 
 
@@ -135,7 +132,7 @@ def find(turn: Turn, requester_id: str, request_id: str) -> Record:
 
 def accept(turn: Turn, request: Record, value: int) -> None:
     """Grant what was asked for."""
-    qualifications.grant(turn, str(request["qualification_type_id"]), str(request["worker_id"]), value)
+    qualifications.grant(turn, request["qualification_type_id"], request["worker_id"], value)
     _close(turn, request, "Granted", None)
 
 

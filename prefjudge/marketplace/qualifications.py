@@ -51,7 +51,7 @@ def create_type(turn: Turn, requester_id: str, params: dict[str, Any]) -> Record
         raise refused(
             "QualificationTypeAlreadyExists", f"You have a qualification type named {params['Name']!r}."
         )
-    return find_type(turn, str(record["qualification_type_id"]), requester_id)
+    return find_type(turn, record["qualification_type_id"], requester_id)
 
 
 def update_type(turn: Turn, requester_id: str, params: dict[str, Any]) -> Record:

@@ -41,13 +41,13 @@ def find(turn: Turn, worker_id: str, assignment_id: str) -> Record:
 def view(turn: Turn, row: Record) -> dict[str, Any]:
     """Show an assignment to its worker."""
     rows = turn.rows("SELECT sum(cents) FROM bonuses WHERE assignment_id = :id", id=row["assignment_id"])
-    left = max(0, int(float(row["deadline"] or 0) - turn.now)) if row["status"] == "Accepted" else 0
+    left = max(0, int(row["deadline"] - turn.now)) if row["status"] == "Accepted" else 0
     return {
         "assignment_id": row["assignment_id"],
         "hit_id": row["hit_id"],
         "group_id": row["hit_type_id"],
         "title": row["title"],
-        "reward": from_cents(int(row["reward"] or 0)),
+        "reward": from_cents(row["reward"]),
         "requester": row["name"],
         "status": row["status"],
         "accepted": iso(row["accepted_at"]),

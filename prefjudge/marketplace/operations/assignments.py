@@ -46,7 +46,7 @@ def _reject(turn: Turn, requester_id: str, params: Params) -> Result:
 
 def _get(turn: Turn, requester_id: str, params: Params) -> Result:
     assignment = assignments.find(turn, requester_id, params["AssignmentId"])
-    hit = hits.find(turn, requester_id, str(assignment["hit_id"]))
+    hit = hits.find(turn, requester_id, assignment["hit_id"])
     return {"Assignment": view(assignment), "HIT": show_hit(turn, hit)}
 
 

@@ -35,7 +35,7 @@ def _list_bonuses(turn: Turn, requester_id: str, params: Params) -> Result:
     shown = [
         {
             "WorkerId": one["worker_id"],
-            "BonusAmount": from_cents(int(one["cents"] or 0)),
+            "BonusAmount": from_cents(one["cents"]),
             "AssignmentId": one["assignment_id"],
             "Reason": one["reason"],
             "GrantTime": one["granted"],

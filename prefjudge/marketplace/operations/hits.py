@@ -13,7 +13,7 @@ from prefjudge.marketplace.turk_errors import missing
 
 def show(turn: Turn, hit: Record) -> Result:
     """Show a HIT as the API does."""
-    return _view({**hit, "content": hits.question(turn, str(hit["hit_id"]))}, turn.now)
+    return _view({**hit, "content": hits.question(turn, hit["hit_id"])}, turn.now)
 
 
 def _view(hit: Record, now: float) -> Result:
@@ -28,12 +28,12 @@ def _view(hit: Record, now: float) -> Result:
         "Keywords": hit["keywords"],
         "HITStatus": hits.status(hit, now),
         "MaxAssignments": hit["max_assignments"],
-        "Reward": from_cents(int(hit["reward"] or 0)),
+        "Reward": from_cents(hit["reward"]),
         "AutoApprovalDelayInSeconds": hit["auto_approval_delay"],
         "Expiration": hit["expiration"],
         "AssignmentDurationInSeconds": hit["duration"],
         "RequesterAnnotation": hit["annotation"],
-        "QualificationRequirements": json.loads(str(hit["requirements"])),
+        "QualificationRequirements": json.loads(hit["requirements"]),
         "HITReviewStatus": "NotReviewed",
         "NumberOfAssignmentsPending": hit["pending"],
         "NumberOfAssignmentsAvailable": hit["available"],

@@ -53,17 +53,8 @@ def _update(turn: Turn, requester_id: str, params: Params) -> Result:
 
 def _send_test(turn: Turn, requester_id: str, params: Params) -> Result:
     _check(params["Notification"])
-    (secret,) = turn.rows("SELECT hook_secret FROM requesters WHERE requester_id = :id", id=requester_id)[0]
-    events.queue(
-        turn,
-        params["Notification"]["Destination"],
-        str(secret),
-        requester_id,
-        params["TestEventType"],
-        "",
-        "",
-        None,
-    )
+    happened = {"time": turn.now, "event": params["TestEventType"], "requester_id": requester_id}
+    events.queue(turn, params["Notification"]["Destination"], happened)
     return {}
 
 

@@ -18,7 +18,7 @@ _STATUS = {"Open": "none", "Submitted": "pending", "Granted": "granted", "Reject
 
 
 def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
-    type_id = str(kind["qualification_type_id"])
+    type_id = kind["qualification_type_id"]
     last = qualification_requests.latest(turn, type_id, worker_id)
     granted = turn.rows(
         "SELECT value FROM qualifications WHERE qualification_type_id = :t AND worker_id = :w"
@@ -28,7 +28,7 @@ def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
     )
     retry = None
     if last and last["status"] == "Rejected" and kind["retry_delay"] is not None:
-        again = float(last["submitted_at"] or last["started"] or 0) + int(kind["retry_delay"] or 0)
+        again = (last["submitted_at"] or last["started"]) + kind["retry_delay"]
         retry = iso(again) if again > turn.now else None
     return {
         "qualification_type_id": type_id,
@@ -36,7 +36,7 @@ def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
         "description": kind["description"],
         "has_test": kind["test"] is not None,
         "auto_granted": bool(kind["auto_granted"]),
-        "status": "granted" if granted else _STATUS[str(last["status"])] if last else "none",
+        "status": "granted" if granted else _STATUS[last["status"]] if last else "none",
         "value": granted[0][0] if granted else None,
         "retry_after": retry,
     }
@@ -76,8 +76,8 @@ async def show_type(front: Front, request: Request, session: Session) -> Page:
         last = qualification_requests.latest(turn, type_id, session.worker_id)
         form, deadline = None, None
         if last and last["status"] == "Open" and kind["test"] is not None:
-            form = _form(str(kind["test"]))
-            deadline = iso(float(last["started"] or 0) + int(kind["test_duration"] or 0))
+            form = _form(kind["test"])
+            deadline = iso(last["started"] + kind["test_duration"])
         return {"type": _view(turn, kind, session.worker_id), "form": form, "deadline": deadline}
 
     return Page(name="qualification", context=await front.desk.run(act, write=False))

@@ -85,7 +85,7 @@ async def accept(front: Front, request: Request, session: Session) -> Page:
         taken = assignments.accept(
             turn, session.worker_id, hit_id=path.get("hit_id"), hit_type_id=path.get("group_id")
         )
-        return _shown(front, turn, session, str(taken["assignment_id"]), origin)
+        return _shown(front, turn, session, taken["assignment_id"], origin)
 
     shown = (await front.desk.run(act))["assignment"]
     return Page(
@@ -96,7 +96,7 @@ async def accept(front: Front, request: Request, session: Session) -> Page:
 def _shown(front: Front, turn: Turn, session: Session, assignment_id: str, origin: str) -> dict[str, Any]:
     row = work.find(turn, session.worker_id, assignment_id)
     shown = frame(front, origin, row, assignment_id, session.worker_id)
-    draft = json.loads(str(row["draft"])) if row["draft"] else None
+    draft = json.loads(row["draft"]) if row["draft"] else None
     assignment = {**work.view(turn, row), "frame_url": shown["url"]}
     return {"assignment": assignment, "frame": shown, "draft": draft}
 
@@ -130,7 +130,7 @@ async def show_draft(front: Front, request: Request, session: Session) -> Respon
     """Return what the worker has answered so far."""
     ident = request.path_params["assignment_id"]
     row = await front.desk.run(lambda turn: work.find(turn, session.worker_id, ident), write=False)
-    return JSONResponse({"draft": json.loads(str(row["draft"])) if row["draft"] else None})
+    return JSONResponse({"draft": json.loads(row["draft"]) if row["draft"] else None})
 
 
 async def save_draft(front: Front, request: Request, session: Session) -> Response:
@@ -149,7 +149,7 @@ async def show_done(front: Front, request: Request, session: Session) -> Page:
 
     def act(turn: Turn) -> dict[str, Any]:
         row = work.find(turn, session.worker_id, ident)
-        more = offers.group(turn, session.worker_id, str(row["hit_type_id"]))
+        more = offers.group(turn, session.worker_id, row["hit_type_id"])
         return {
             "assignment": work.view(turn, row),
             "completion": panels.completion(turn, session.worker_id, "submitted"),
@@ -174,7 +174,7 @@ async def external_submit(front: Front, request: Request) -> Response:
 
         def act(turn: Turn) -> dict[str, Any]:
             taken = assignments.submit(turn, ident, fields, session.worker_id if session else None)
-            completion = panels.completion(turn, str(taken["worker_id"]), "submitted")
+            completion = panels.completion(turn, taken["worker_id"], "submitted")
             return {"assignment_id": ident, "status": taken["status"], "completion": completion}
 
         page = Page(name="submitted", context=await front.desk.run(act), framed=True)
