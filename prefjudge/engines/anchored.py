@@ -8,8 +8,9 @@ from prefjudge.core.runs import Order
 from prefjudge.engines.gallop import NotGalloping, gallop, text_of
 from prefjudge.engines.heads import sound_chunk
 from prefjudge.engines.judged import Judged, JudgedRows, found
+from prefjudge.formats.layouts import Layout
 from prefjudge.formats.problems import decode
-from prefjudge.formats.runs import Layout, OnDuplicate, RunReader
+from prefjudge.formats.runs import OnDuplicate, RunReader
 
 SPARSE = 6
 """So many judged documents a query, on average, are sooner found one by one than by parsing every line."""

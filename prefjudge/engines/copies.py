@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from prefjudge.core.runs import Order
 from prefjudge.engines.ranking import ranking_key
 from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words
+from prefjudge.formats.layouts import MSMARCO, TREC, TREC_UNTAGGED
 from prefjudge.formats.problems import Notice, decode
-from prefjudge.formats.runs import MSMARCO, TREC, TREC_UNTAGGED, RunChunk
+from prefjudge.formats.runs import RunChunk
 
 VERSION = 1
 """Raised when the columns change; older copies are then not used."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Codes, Heads, Order
@@ -75,7 +76,7 @@ def top(
         on_duplicate=OnDuplicate(on_duplicate),
         cache=None if cache is None else RunCache(cache),
     )
-    return _heads(list(_each(work, names, executor)), Order(order), notices)
+    return _heads(_each(work, names, executor), Order(order), notices)
 
 
 def judged(
@@ -179,30 +180,36 @@ def run_tags(paths: Sequence[str], tags: Sequence[str], notices: list[Notice] | 
     return tuple(named)
 
 
-def _heads(results: list[RunHead], order: Order, notices: list[Notice] | None) -> Heads:
-    """Join the heads of the runs; queries and documents are numbered as they first come."""
-    tags = run_tags([result.path for result in results], [result.tag for result in results], notices)
-    if notices is not None:
-        for result in results:
-            notices.extend(result.notices)
+def _heads(results: Iterable[RunHead], order: Order, notices: list[Notice] | None) -> Heads:
+    """Join the heads of the runs as they come; queries and documents are numbered as they first come."""
+    paths: list[str] = []
+    tags: list[str] = []
+    remarks: list[Notice] = []
     queries: dict[bytes, int] = {}
-    docs: dict[bytes, int] = {}
-    columns: list[tuple[Codes, Codes, Codes, Codes]] = []
+    docs: dict[str, int] = {}
+    columns: list[tuple[Codes, Codes, Codes, Codes, NDArray[np.float64]]] = []
     for number, result in enumerate(results):
+        paths.append(result.path)
+        tags.append(result.tag)
+        remarks += result.notices
         query = np.array([queries.setdefault(name, len(queries)) for name in result.queries], dtype=np.int32)
-        doc = np.array([docs.setdefault(name, len(docs)) for name in result.docs], dtype=np.int32)
+        doc = np.fromiter((docs.setdefault(name, len(docs)) for name in map(decode, result.docs)), np.int32)
         firsts = np.repeat(np.cumsum(result.sizes) - result.sizes, result.sizes)
         position = (np.arange(doc.size) - firsts + 1).astype(np.int32)
-        columns.append((np.full(doc.size, number, np.int32), np.repeat(query, result.sizes), doc, position))
-    run, query, doc, position = (np.concatenate(column) for column in zip(*columns, strict=True))
+        run = np.full(doc.size, number, np.int32)
+        columns.append((run, np.repeat(query, result.sizes), doc, position, result.score))
+    names = run_tags(paths, tags, notices)
+    if notices is not None:
+        notices.extend(remarks)
+    run, query, doc, position = (np.concatenate([column[n] for column in columns]) for n in range(4))
     return Heads(
-        runs=tags,
+        runs=names,
         queries=tuple(map(decode, queries)),
-        docs=tuple(map(decode, docs)),
+        docs=tuple(docs),
         run=run,
         query=query,
         doc=doc,
         position=position,
-        score=np.concatenate([result.score for result in results]),
+        score=np.concatenate([column[4] for column in columns]),
         order=order,
     )

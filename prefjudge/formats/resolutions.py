@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from prefjudge.core.confidence import Confidence
-from prefjudge.core.preferences import Resolution, Resolutions
+from prefjudge.core.resolutions import Resolution, Resolutions
 from prefjudge.formats.atomic import atomic_write
 
 

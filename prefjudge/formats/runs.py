@@ -19,6 +19,7 @@ from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words, fields
+from prefjudge.formats.layouts import COLUMNS_HINT, Layout, layout_of
 from prefjudge.formats.numerals import floats, integers
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode, encode
 from prefjudge.formats.repeats import repeated_rows
@@ -39,22 +40,6 @@ class OnDuplicate(StrEnum):
 
 class Scattered(Exception):  # noqa: N818 - a property of the file
     """The lines of a query do not stand together, so the run must be read as one chunk."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Which column of a run file holds what; None where it has no such column."""
-
-    columns: int
-    doc: int
-    rank: int
-    score: int | None
-    tag: int | None
-
-
-TREC = Layout(columns=6, doc=2, rank=3, score=4, tag=5)
-TREC_UNTAGGED = Layout(columns=5, doc=2, rank=3, score=4, tag=None)
-MSMARCO = Layout(columns=3, doc=1, rank=2, score=None, tag=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +196,7 @@ class RunReader:
 
     def _columns(self, count: int) -> int:
         if self.layout is None:
-            self.layout = _layout(self.path, count)
+            self.layout = layout_of(self.path, count)
         return self.layout.columns
 
     def chunk(self, rows: Fields, changes: Places | None = None) -> RunChunk:
@@ -258,7 +243,7 @@ class RunReader:
                 1,
                 f"{rows.counts[row]} columns where {layout.columns} are expected, as in the first line",
                 rows.line_of(row),
-                _COLUMNS_HINT,
+                COLUMNS_HINT,
             )
         return rows.take(fine)
 
@@ -320,9 +305,6 @@ class RunReader:
             )
 
 
-_COLUMNS_HINT = "a line of a TREC run is: query Q0 doc rank score tag; of an MS MARCO run: query doc rank"
-
-
 def _kept(chunk: RunChunk, keep: NDArray[np.bool_]) -> RunChunk:
     before = np.concatenate([[0], np.cumsum(keep)])
     return RunChunk(
@@ -344,23 +326,6 @@ def _tag(rows: Fields, layout: Layout) -> bytes:
         return b""
     start = int(rows.starts[0, layout.tag])
     return rows.text[start : rows.text.index(b"\n", start)].rstrip()
-
-
-def _layout(path: str, count: int) -> Layout:
-    """Return the layout of a file whose first line has ``count`` columns."""
-    for layout in (TREC_UNTAGGED, MSMARCO):
-        if count == layout.columns:
-            return layout
-    if count >= TREC.columns:
-        return TREC
-    if count == 4:
-        raise InputError(
-            f"{path} is not a run: its first line has 4 columns, as qrels have",
-            "if runs and qrels were swapped, swap them back. " + _COLUMNS_HINT,
-        )
-    raise InputError(
-        f"{path} is not a run: its first line has {count} column{'s'[: count != 1]}", _COLUMNS_HINT
-    )
 
 
 def _bad_score(raw: bytes) -> tuple[str, str]:
