@@ -42,6 +42,7 @@ def score(
     workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
     cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
     out: Out = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the boards: a .svg or .png file.")] = None,
     format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
     json: Json = False,
 ) -> None:
@@ -69,6 +70,7 @@ def score(
         workers=workers,
         cache=cache,
         out=out,
+        plot=plot,
     )
     notice(result.notices)
     if json:
@@ -148,6 +150,7 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),
         "out": result.out[0] if result.out else None,
+        "files": list(result.out),
     }
     if per_query:
         plain["per_query"] = to_records(per_query_table([board.scores for board in result.boards]))

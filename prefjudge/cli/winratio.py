@@ -31,6 +31,7 @@ def winratio(
     workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
     cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
     out: Out = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the matrix: a .svg or .png file.")] = None,
     format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
     json: Json = False,
 ) -> None:
@@ -53,6 +54,7 @@ def winratio(
         workers=workers,
         cache=cache,
         out=out,
+        plot=plot,
     )
     notice(result.notices)
     if json:

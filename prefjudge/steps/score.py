@@ -1,7 +1,7 @@
 """Scores runs under one or more qrels, and says how far the leaderboards agree and what they rest on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,6 +77,7 @@ def score(
     workers: int = 1,
     cache: Path | None = None,
     out: Path | None = None,
+    plot: Path | None = None,
 ) -> ScoreResult:
     """Score runs under the original and the preference qrels.
 
@@ -120,6 +121,9 @@ def score(
     out : Path, optional
         Write every row of every board: CSV, JSON, Markdown or LaTeX by the suffix; ``leaderboard.csv`` in the
         study by default.
+    plot : Path, optional
+        Draw the boards, each two of a measure against each other, and the win ratios: a .svg or .png file,
+        and others named after it.
 
     Raises
     ------
@@ -133,7 +137,7 @@ def score(
     from prefjudge.steps.matrices import chosen_order
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
-    from prefjudge.steps.score_files import targets, write_score
+    from prefjudge.steps.score_files import write_score
 
     if study is None and not (runs and (qrels or judgments)):
         raise InputError(
@@ -143,7 +147,6 @@ def score(
     notices: list[Notice] = []
     found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
     by_labels, by_pairs = _measures(measure, found)
-    opened = found.study
     order = chosen_order(found, order)
     readers = reading(
         found.runs,
@@ -170,11 +173,10 @@ def score(
             health=_health(found, order) if health else (),
             provenance=_provenance(found, order),
             inputs=digests(),
-            out=targets(out, opened.folder if opened else None, per_query),
+            out=(),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
-    write_score(result, found)
-    return result
+    return replace(result, out=write_score(result, found, out=out, per_query=per_query, plot=plot))
 
 
 def _measures(texts: Sequence[str], found: "Sources") -> tuple[list["Measure"], list["PreferenceMeasure"]]:

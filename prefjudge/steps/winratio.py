@@ -44,6 +44,7 @@ def winratio(
     workers: int = 1,
     cache: Path | None = None,
     out: Path | None = None,
+    plot: Path | None = None,
 ) -> WinRatioResult:
     """Compare all pairs of runs by their top passages: which one do people prefer?
 
@@ -75,6 +76,8 @@ def winratio(
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     out : Path, optional
         Write the matrix: CSV, JSON, Markdown or LaTeX by the suffix.
+    plot : Path, optional
+        Draw the matrix: a .svg or .png file.
 
     Raises
     ------
@@ -85,6 +88,8 @@ def winratio(
     """
     from prefjudge.evaluation.top_against_qrel import top_against_qrel
     from prefjudge.evaluation.winratio import win_ratios
+    from prefjudge.formats.figures import write_figure
+    from prefjudge.render.plots import plot_win_ratios
     from prefjudge.steps.labels import gather
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
@@ -126,6 +131,8 @@ def winratio(
         )
     if out is not None:
         _write(result, out)
+    if plot is not None:
+        write_figure(plot, plot_win_ratios(result.winratio))
     return result
 
 

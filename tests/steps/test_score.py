@@ -135,6 +135,17 @@ def test_preference_values_may_be_fractions(tmp_path: Path) -> None:
     assert 0 < {row.run: row.score for row in compat.rows}["label-tuned"] < 1
 
 
+def test_plots_are_named_after_the_first(preference: Path, judgments: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    plot = tmp_path / "board.svg"
+    result = score(runs=RUNS, qrels=[str(QRELS), str(preference)], judgments=judgments, plot=plot)
+    names = [Path(path).name for path in result.out]
+    assert names == ["board.svg", "board.2.svg", "board.against.svg", "board.winratio.svg"]
+    assert all((tmp_path / name).read_text().lstrip().startswith("<?xml") for name in names)
+    winratio(runs=RUNS, judgments=judgments, plot=tmp_path / "matrix.png")
+    assert (tmp_path / "matrix.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_samples_are_drawn_by_a_seed() -> None:
     first, again, other = (
         score(runs=RUNS, qrels=[str(QRELS)], sample=8, seed=seed).samples[0] for seed in (1, 1, 2)
