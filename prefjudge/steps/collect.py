@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.core.answers import Answer, BadAnswerError, check_answer
 from prefjudge.core.screening import BarringRule
-from prefjudge.errors import CrowdError, StudyError
-from prefjudge.steps.settlement import UNUSABLE, find_dues, pay_dues
+from prefjudge.errors import StudyError
+from prefjudge.steps.checking import check_assignment
+from prefjudge.steps.settlement import find_dues, pay_dues
 from prefjudge.study.assignments import (
     KEPT,
-    StudyAssignment,
-    StudyJudgment,
     load_gold_records,
     save_assignment,
     save_barred,
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 
-MISSED_GOLD = "missed a gold pair"
 _EXTEND = "CreateAdditionalAssignmentsForHIT"
 _MOST_EXTENDED = 9
 """HITs made with fewer than ten assignments cannot be extended to ten or more."""
@@ -135,7 +132,8 @@ class _Collection:
 
     def _take(self, hit: StudyHit, fresh: Sequence["FetchedAssignment"]) -> None:
         """Append new assignments to the log."""
-        checked = [self._check(hit, found) for found in fresh]
+        design = self._study.config.design
+        checked = [check_assignment(hit, found, self._pairs, design) for found in fresh]
         if not checked:
             return
         with self._study.transaction() as db:
@@ -157,68 +155,6 @@ class _Collection:
                 for name, decision in news.items():
                     save_decision(db, name, decision)
             self._known |= news
-
-    def _check(self, hit: StudyHit, found: "FetchedAssignment") -> StudyAssignment:
-        from prefjudge.crowd.answers import read_answers
-
-        design = self._study.config.design
-        answer, verdict = None, KEPT
-        try:
-            answer = check_answer(
-                read_answers(found.answer),
-                [slot.name for slot in hit.slots],
-                [slot.tokens for slot in hit.slots],
-                hit.layouts,
-                found.assignment_id,
-                allow_ties=design.allow_ties,
-                strengths=len(design.strengths),
-            )
-        except (BadAnswerError, CrowdError) as error:
-            verdict = f"{UNUSABLE}: {error}"
-        golds = (
-            [c.chose_first for c in answer.choices if hit.slots[c.slot].gold_id is not None] if answer else []
-        )
-        if not all(golds):
-            verdict = MISSED_GOLD
-        elif answer and len(golds) < sum(slot.gold_id is not None for slot in hit.slots):
-            verdict = "stopped before every gold pair was answered"
-        return StudyAssignment(
-            assignment_id=found.assignment_id,
-            hit_key=hit.hit_key,
-            worker_id=found.worker_id,
-            accepted=found.accepted,
-            submitted=found.submitted,
-            collected=time.time(),
-            answer=found.answer,
-            layout=answer.layout if answer else 0,
-            answered=len(answer.choices) if answer else 0,
-            gold_right=sum(golds),
-            gold_missed=len(golds) - sum(golds),
-            seconds=answer.seconds if answer else 0.0,
-            verdict=verdict,
-            judgments=self._judgments(hit, answer) if answer else (),
-        )
-
-    def _judgments(self, hit: StudyHit, answer: Answer) -> tuple[StudyJudgment, ...]:
-        found = []
-        for choice in answer.choices:
-            pair_id = hit.slots[choice.slot].pair_id
-            if pair_id is None:
-                continue
-            query_id, doc_a, doc_b = self._pairs[pair_id]
-            left, right = (doc_a, doc_b) if choice.first_on_left else (doc_b, doc_a)
-            found.append(
-                StudyJudgment(
-                    pair_id=pair_id,
-                    query_id=query_id,
-                    left_id=left,
-                    right_id=right,
-                    choice=choice.choice,
-                    strength=choice.strength,
-                    milliseconds=choice.milliseconds,
-                )
-            )
-        return tuple(found)
 
     def _extend(self, hit: StudyHit, fetched: "FetchedHit") -> bool:
         """Ask for one more worker for each assignment that was dropped whole; return whether any was."""

@@ -1,0 +1,89 @@
+"""Checks what a worker sent back against the HIT as it was served."""
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from prefjudge.core.answers import Answer, BadAnswerError, check_answer
+from prefjudge.errors import CrowdError
+from prefjudge.steps.settlement import UNUSABLE
+from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
+from prefjudge.study.hits import StudyHit
+
+if TYPE_CHECKING:
+    from prefjudge.crowd.protocol import FetchedAssignment
+    from prefjudge.study.config import DesignConfig
+
+MISSED_GOLD = "missed a gold pair"
+STOPPED = "stopped before every gold pair was answered"
+
+Pairs = Mapping[int, tuple[str, str, str]]
+"""query_id, doc_a and doc_b of each pair, by its number."""
+
+
+def check_assignment(
+    hit: StudyHit, found: "FetchedAssignment", pairs: Pairs, design: "DesignConfig"
+) -> StudyAssignment:
+    """Return the assignment with its verdict: kept, or why its data is dropped."""
+    answer, verdict = _read(hit, found, design)
+    golds = [c.chose_first for c in answer.choices if hit.slots[c.slot].gold_id is not None] if answer else []
+    if not all(golds):
+        verdict = MISSED_GOLD
+    elif answer and len(golds) < sum(slot.gold_id is not None for slot in hit.slots):
+        verdict = STOPPED
+    return StudyAssignment(
+        assignment_id=found.assignment_id,
+        hit_key=hit.hit_key,
+        worker_id=found.worker_id,
+        accepted=found.accepted,
+        submitted=found.submitted,
+        collected=time.time(),
+        answer=found.answer,
+        layout=answer.layout if answer else 0,
+        answered=len(answer.choices) if answer else 0,
+        gold_right=sum(golds),
+        gold_missed=len(golds) - sum(golds),
+        seconds=answer.seconds if answer else 0.0,
+        verdict=verdict,
+        judgments=_judgments(hit, answer, pairs) if answer else (),
+    )
+
+
+def _read(hit: StudyHit, found: "FetchedAssignment", design: "DesignConfig") -> tuple[Answer | None, str]:
+    from prefjudge.crowd.answers import read_answers
+
+    try:
+        answer = check_answer(
+            read_answers(found.answer),
+            [slot.name for slot in hit.slots],
+            [slot.tokens for slot in hit.slots],
+            hit.layouts,
+            found.assignment_id,
+            allow_ties=design.allow_ties,
+            strengths=len(design.strengths),
+        )
+    except (BadAnswerError, CrowdError) as error:
+        return None, f"{UNUSABLE}: {error}"
+    return answer, KEPT
+
+
+def _judgments(hit: StudyHit, answer: Answer, pairs: Pairs) -> tuple[StudyJudgment, ...]:
+    found = []
+    for choice in answer.choices:
+        pair_id = hit.slots[choice.slot].pair_id
+        if pair_id is None:
+            continue
+        query_id, doc_a, doc_b = pairs[pair_id]
+        left, right = (doc_a, doc_b) if choice.first_on_left else (doc_b, doc_a)
+        found.append(
+            StudyJudgment(
+                pair_id=pair_id,
+                query_id=query_id,
+                left_id=left,
+                right_id=right,
+                choice=choice.choice,
+                strength=choice.strength,
+                milliseconds=choice.milliseconds,
+            )
+        )
+    return tuple(found)
