@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.preferences import Resolutions
+from prefjudge.core.resolutions import Resolutions
 from prefjudge.core.runs import encode
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from prefjudge.core.counting import TieWorth
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
-from prefjudge.core.preferences import Resolutions, resolve, resolve_all, to_qrels
+from prefjudge.core.preferences import resolve, resolve_all, to_qrels
 from prefjudge.core.qrels import Qrels
+from prefjudge.core.resolutions import Resolutions
 
 CompareRuns = Callable[[Qrels, Qrels], float]
 """Returns the correlation of the orders of runs under two sets of qrels."""

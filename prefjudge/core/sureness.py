@@ -6,7 +6,7 @@ import numpy as np
 
 from prefjudge.core.confidence import Confidence
 from prefjudge.core.noise import error_of_scale
-from prefjudge.core.preferences import Resolutions
+from prefjudge.core.resolutions import Resolutions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.candidates import contains, number_candidates
+from prefjudge.core.coverage import asked_missing, count_parts, pairs_missing
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pairs import Pairs
 from prefjudge.core.pools import Pools
@@ -73,7 +75,7 @@ class Tournaments:
 
     def parts(self) -> Index:
         """Return how many groups of candidates, not compared with each other, each query has."""
-        return _count_parts(self.start, self.query, self.left, self.right)
+        return count_parts(self.start, self.query, self.left, self.right)
 
 
 def tournaments(
@@ -164,7 +166,7 @@ class _Block:
 
     def add_pool(self, pools: Pools, rows: slice | Index) -> None:
         self.pool_query, self.pool_doc = pools.query[rows] - np.int32(self.first), pools.doc[rows]
-        known = _contains(self.pool_query, self.pool_doc, self.query, self.left) & _contains(
+        known = contains(self.pool_query, self.pool_doc, self.query, self.left) & contains(
             self.pool_query, self.pool_doc, self.query, self.right
         )
         if not known.all():
@@ -179,16 +181,16 @@ class _Block:
         parts = [(self.query, self.left), (self.query, self.right), (self.pool_query, self.pool_doc)]
         if self.asked is not None:
             parts += [(self.asked[0], self.asked[1]), (self.asked[0], self.asked[2])]
-        query, doc, rows = _candidates([part for part in parts if part[0].size])
+        query, doc, rows = number_candidates([part for part in parts if part[0].size])
         by_part = iter(rows)
         numbers = [next(by_part) if part[0].size else np.empty(0, np.int64) for part in parts]
         left, right = numbers[0], numbers[1]
         start: Index = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=self.n_queries))])
         if self.asked is None:
-            missing = _pairs_missing(start, left, right)
+            missing = pairs_missing(start, left, right)
         else:
-            missing = _asked_missing(start, (numbers[3], numbers[4]), (left, right))
-            missing = np.maximum(missing, _count_parts(start, query, left, right) - 1)
+            missing = asked_missing(start, (numbers[3], numbers[4]), (left, right))
+            missing = np.maximum(missing, count_parts(start, query, left, right) - 1)
         return Tournaments(
             first=self.first,
             start=start,
@@ -236,110 +238,3 @@ def _pairs_in_vocabulary(asked: Pairs, judgments: Judgments) -> Pairs:
             "the asked pairs name queries or documents that the pools do not have: pass the pools"
         )
     return Pairs(queries=judgments.queries, docs=judgments.docs, query=query, doc_a=a, doc_b=b)
-
-
-def _candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Index]]:
-    """Number the distinct (query, doc) rows; return each candidate's query and doc, and the rows' candidates.
-
-    Most documents occur under one query, so the number of a document is found by one scatter; only the rows
-    of documents that several queries of the block share are sorted.
-    """
-    if not parts:
-        return np.empty(0, np.int32), np.empty(0, np.int32), []
-    lowest = min(int(doc.min()) for _, doc in parts)
-    span = max(int(doc.max()) for _, doc in parts) - lowest + 1
-    if span > 16 * sum(doc.size for _, doc in parts) + 1024:
-        return _candidates_by_sorting(parts)
-    owner = np.full(span, -1, dtype=np.int32)
-    locals_ = [(query, doc - np.int32(lowest)) for query, doc in parts]
-    for query, doc in locals_:
-        owner[doc] = query
-    shared = [np.flatnonzero(owner[doc] != query) for query, doc in locals_]
-    own = np.flatnonzero(owner >= 0).astype(np.int32)
-    extra_query, extra_doc, extra_rows = _candidates_by_sorting(
-        [(query[rows], doc[rows]) for (query, doc), rows in zip(locals_, shared, strict=True)]
-    )
-    all_query = np.concatenate([owner[own], extra_query])
-    all_doc = np.concatenate([own, extra_doc])
-    order = np.argsort(all_query.astype(np.int64) * span + all_doc, kind="stable")
-    place = np.empty(order.size, dtype=np.int64)
-    place[order] = np.arange(order.size)
-    number = np.empty(span, dtype=np.int64)
-    number[own] = place[: own.size]
-    numbers = [number[doc] for _, doc in locals_]
-    for column, rows, extra in zip(numbers, shared, extra_rows, strict=True):
-        column[rows] = place[own.size :][extra]
-    return all_query[order], all_doc[order] + np.int32(lowest), numbers
-
-
-def _candidates_by_sorting(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Index]]:
-    packed = np.concatenate([(query.astype(np.int64) << 32) | doc for query, doc in parts])
-    keys, row = np.unique(packed, return_inverse=True)
-    ends = np.cumsum([doc.size for _, doc in parts])[:-1]
-    return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32), np.split(row, ends)
-
-
-def _contains(query: Codes, doc: Codes, of_query: Codes, of_doc: Codes) -> NDArray[np.bool_]:
-    keys = np.sort((query.astype(np.int64) << 32) | doc)
-    wanted = (of_query.astype(np.int64) << 32) | of_doc
-    place = np.searchsorted(keys, wanted)
-    found: NDArray[np.bool_] = place < keys.size
-    found[found] = keys[place[found]] == wanted[found]
-    return found
-
-
-class _PairCells:
-    """Gives each unordered pair of candidate rows a number: a cell of its query's square."""
-
-    def __init__(self, start: Index) -> None:
-        sizes = np.diff(start)
-        self.base: Index = np.concatenate([[0], np.cumsum(sizes * sizes)])
-        # A candidate's line in the square, so that adding the other candidate's row gives the cell.
-        line = np.arange(start[-1]) - np.repeat(start[:-1], sizes)
-        self.line: Index = np.repeat(self.base[:-1] - start[:-1], sizes) + line * np.repeat(sizes, sizes)
-
-    def of(self, first: Index, second: Index) -> Index:
-        cells: Index = self.line[np.minimum(first, second)] + np.maximum(first, second)
-        return cells
-
-    def count_by_query(self, cells: Index) -> Index:
-        place = np.searchsorted(self.base, cells, side="right") - 1
-        counts: Index = np.bincount(place, minlength=self.base.size - 1)
-        return counts
-
-
-def _pairs_missing(start: Index, left: Index, right: Index) -> Index:
-    """Count the pairs of candidates of each query that no vote compares."""
-    sizes: Index = np.diff(start)
-    needed: Index = sizes * (sizes - 1) // 2
-    squares = _PairCells(start)
-    cells = squares.of(left, right)
-    if squares.base[-1] > 32 * (cells.size + 1024):
-        return needed - squares.count_by_query(np.unique(cells))
-    seen = np.zeros(int(squares.base[-1]), dtype=bool)
-    seen[cells] = True
-    if np.count_nonzero(seen) == needed.sum():
-        return np.zeros_like(needed)
-    return needed - squares.count_by_query(np.flatnonzero(seen))
-
-
-def _asked_missing(start: Index, asked: tuple[Index, Index], judged: tuple[Index, Index]) -> Index:
-    """Count the asked pairs of each query that no vote compares."""
-    squares = _PairCells(start)
-    return squares.count_by_query(np.setdiff1d(squares.of(*asked), squares.of(*judged)))
-
-
-def _count_parts(start: Index, query: Codes, left: Index, right: Index) -> Index:
-    """Count the connected parts of each query: every candidate takes the lowest row that it can reach."""
-    label = np.arange(int(start[-1]))
-    moved = True
-    while moved:
-        before = label.copy()
-        low = np.minimum(label[left], label[right])
-        np.minimum.at(label, left, low)
-        np.minimum.at(label, right, low)
-        label = label[label]
-        moved = bool((label != before).any())
-    roots = query[label == np.arange(label.size)]
-    parts: Index = np.bincount(roots, minlength=start.size - 1)
-    return parts

@@ -13,8 +13,8 @@ from prefjudge.steps.votes import Votes, gather_votes, votes_generator
 if TYPE_CHECKING:
     from prefjudge.core.confidence import Confidence
     from prefjudge.core.judgments import Judgments
-    from prefjudge.core.preferences import Resolutions
     from prefjudge.core.qrels import Qrels
+    from prefjudge.core.resolutions import Resolutions
     from prefjudge.core.sensitivity import Variation
     from prefjudge.core.sureness import ResolvedQuery, Sureness
 

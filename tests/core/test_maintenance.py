@@ -43,8 +43,8 @@ def test_months_of_real_runs_cost_a_fraction_and_end_with_as_good_answers(data_d
 
     paths = sorted((data_dir / "dl21" / "runs").glob("*.gz"))
     upkeep = simulate_upkeep(
-        build_pools(top(paths[:21], k=1)),
-        [build_pools(top([path], k=1)) for path in paths[21:]],
+        build_pools(top(paths[:22], k=1)),
+        [build_pools(top([path], k=1)) for path in paths[22:]],
         scale=scale_of_error(0.33),
         strategy=DEFAULT,
         challenge=LeadStop(3),

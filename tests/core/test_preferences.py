@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pairs import all_pairs
-from prefjudge.core.preferences import Resolutions, Status, resolve, resolve_all, to_qrels
+from prefjudge.core.preferences import resolve, resolve_all, to_qrels
 from prefjudge.core.qrels import Qrels
+from prefjudge.core.resolutions import Resolutions, Status
 from tests.core.tables import judgments_of, judgments_of_file, pools_of
 
 

@@ -1,0 +1,59 @@
+"""Candidates: gives every document of every query a number, for counting by number."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.runs import Codes
+
+Index = NDArray[np.int64]
+
+
+def number_candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Index]]:
+    """Number the distinct (query, doc) rows; return each candidate's query and doc, and the rows' candidates.
+
+    Most documents occur under one query, so the number of a document is found by one scatter; only the rows
+    of documents that several queries of the block share are sorted.
+    """
+    if not parts:
+        return np.empty(0, np.int32), np.empty(0, np.int32), []
+    lowest = min(int(doc.min()) for _, doc in parts)
+    span = max(int(doc.max()) for _, doc in parts) - lowest + 1
+    if span > 16 * sum(doc.size for _, doc in parts) + 1024:
+        return _candidates_by_sorting(parts)
+    owner = np.full(span, -1, dtype=np.int32)
+    locals_ = [(query, doc - np.int32(lowest)) for query, doc in parts]
+    for query, doc in locals_:
+        owner[doc] = query
+    shared = [np.flatnonzero(owner[doc] != query) for query, doc in locals_]
+    own = np.flatnonzero(owner >= 0).astype(np.int32)
+    extra_query, extra_doc, extra_rows = _candidates_by_sorting(
+        [(query[rows], doc[rows]) for (query, doc), rows in zip(locals_, shared, strict=True)]
+    )
+    all_query = np.concatenate([owner[own], extra_query])
+    all_doc = np.concatenate([own, extra_doc])
+    order = np.argsort(all_query.astype(np.int64) * span + all_doc, kind="stable")
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+    number = np.empty(span, dtype=np.int64)
+    number[own] = place[: own.size]
+    numbers = [number[doc] for _, doc in locals_]
+    for column, rows, extra in zip(numbers, shared, extra_rows, strict=True):
+        column[rows] = place[own.size :][extra]
+    return all_query[order], all_doc[order] + np.int32(lowest), numbers
+
+
+def _candidates_by_sorting(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Index]]:
+    packed = np.concatenate([(query.astype(np.int64) << 32) | doc for query, doc in parts])
+    keys, row = np.unique(packed, return_inverse=True)
+    ends = np.cumsum([doc.size for _, doc in parts])[:-1]
+    return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32), np.split(row, ends)
+
+
+def contains(query: Codes, doc: Codes, of_query: Codes, of_doc: Codes) -> NDArray[np.bool_]:
+    """Return which of the rows ``(of_query, of_doc)`` are among the rows ``(query, doc)``."""
+    keys = np.sort((query.astype(np.int64) << 32) | doc)
+    wanted = (of_query.astype(np.int64) << 32) | of_doc
+    place = np.searchsorted(keys, wanted)
+    found: NDArray[np.bool_] = place < keys.size
+    found[found] = keys[place[found]] == wanted[found]
+    return found
