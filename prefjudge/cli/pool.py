@@ -33,6 +33,7 @@ def pool(
     challenge: Annotated[
         bool, typer.Option("--challenge", help="New runs: their new top results meet the best-known answers.")
     ] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the pool sizes: a .svg or .png file.")] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -56,6 +57,7 @@ def pool(
         min_size=min_size,
         trust=trust,
         challenge=challenge,
+        plot=plot,
         out=out,
     )
     notice(result.notices)
@@ -73,8 +75,9 @@ def pool(
         f"{result.queries:,} queries, {result.documents:,} candidates from {len(result.runs)} runs, "
         f"{result.pairs:,} pairs to judge"
     )
-    if result.out:
-        say(f"wrote {result.out}")
+    for path in (result.out, result.plot):
+        if path:
+            say(f"wrote {path}")
     if study is not None:
         say(
             f"next: prefjudge gold {study} --suggest 12"

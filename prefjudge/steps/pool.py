@@ -42,6 +42,7 @@ class PoolResult:
     changed: bool
     out: str | None
     notices: tuple[str, ...]
+    plot: str | None = None
 
 
 def pool(
@@ -59,6 +60,7 @@ def pool(
     min_size: int | None = None,
     trust: bool = False,
     challenge: bool = False,
+    plot: Path | None = None,
     out: Path | None = None,
 ) -> PoolResult:
     """Pool the top of each run with the qrels, into a study or a file.
@@ -91,6 +93,8 @@ def pool(
     challenge : bool
         The runs are new: only their top results that the study does not know are to be judged, each against
         the best-known answer. ``run`` has them judged.
+    plot : Path, optional
+        Draw how many queries have a pool of each size, SVG or PNG by the suffix.
     out : Path, optional
         Write the pool as a table: query, document, contributors.
 
@@ -139,6 +143,8 @@ def pool(
         changed = _keep(opened, pools, pairs, files, texts or {}, passages or {})
     if out is not None:
         _write(out, pools)
+    if plot is not None:
+        _draw(plot, pools)
     return PoolResult(
         queries=len(pools.queries),
         documents=int(pools.query.size),
@@ -150,6 +156,7 @@ def pool(
         changed=changed,
         out=str(out) if out else None,
         notices=tuple(str(notice) for notice in notices),
+        plot=str(plot) if plot else None,
     )
 
 
@@ -315,3 +322,10 @@ def _write(path: Path, pools: Pools) -> None:
         sources[row].append(pools.sources[source])
     rows = zip(pools.query.tolist(), pools.doc.tolist(), sources, strict=True)
     write_pool(path, ((pools.queries[query], pools.docs[doc], sorted(names)) for query, doc, names in rows))
+
+
+def _draw(path: Path, pools: Pools) -> None:
+    from prefjudge.formats.figures import write_figure
+    from prefjudge.render.plots import plot_pool_sizes
+
+    write_figure(path, plot_pool_sizes(pools.histogram))

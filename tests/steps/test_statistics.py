@@ -23,6 +23,7 @@ from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
 from prefjudge.steps.demo import demo
+from prefjudge.steps.pool import pool
 from prefjudge.steps.stability import stability
 
 QUERIES, DOCS = 40, 12
@@ -345,3 +346,9 @@ def test_real_runs_have_scipys_p_values(data_dir: Path, test: str, measure: str)
         checked += 1
         assert result.p[pair] == pytest.approx(oracles[test](x, y), rel=1e-6, abs=1e-12)
     assert checked > 150
+
+
+def test_pool_sizes_can_be_drawn(files: Path, tmp_path: Path) -> None:
+    made = pool(runs=[files / "runs" / "*"], qrels=files / "qrels.txt", plot=tmp_path / "sizes.png")
+    assert made.plot == str(tmp_path / "sizes.png")
+    assert (tmp_path / "sizes.png").read_bytes().startswith(b"\x89PNG")
