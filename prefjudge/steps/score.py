@@ -10,6 +10,8 @@ from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.pools import Pools
     from prefjudge.core.qrels import Qrels
@@ -55,6 +57,13 @@ class ScoreResult:
     def leaderboards(self) -> tuple["Leaderboard", ...]:
         """The leaderboards alone."""
         return tuple(board.leaderboard for board in self.boards)
+
+    def to_frame(self) -> "DataFrame":
+        """Return every row of every board as a pandas DataFrame."""
+        from prefjudge.render.frames import to_frame
+        from prefjudge.render.leaderboard_tables import scores_table
+
+        return to_frame(scores_table(self.leaderboards, provenance=self.provenance))
 
 
 def score(

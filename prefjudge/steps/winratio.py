@@ -9,6 +9,8 @@ from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from prefjudge.core.qrels import Qrels
     from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
     from prefjudge.evaluation.winratio import Count, WinRatios
@@ -27,6 +29,12 @@ class WinRatioResult:
     inputs: tuple["InputDigest", ...]
     out: str | None
     notices: tuple[str, ...]
+
+    def to_frame(self) -> "DataFrame":
+        """Return the square matrix as a pandas DataFrame: how often the column beats the row."""
+        from prefjudge.render.frames import winratio_frame
+
+        return winratio_frame(self.winratio)
 
 
 def winratio(

@@ -146,6 +146,14 @@ def test_plots_are_named_after_the_first(preference: Path, judgments: Path, tmp_
     assert (tmp_path / "matrix.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_results_become_frames(judgments: Path) -> None:
+    pytest.importorskip("pandas")
+    frame = score(runs=RUNS, qrels=[str(QRELS)]).to_frame()
+    assert frame.shape == (6, 10)
+    assert frame["score"].is_monotonic_decreasing
+    assert winratio(runs=RUNS, judgments=judgments).to_frame().shape == (6, 6)
+
+
 def test_samples_are_drawn_by_a_seed() -> None:
     first, again, other = (
         score(runs=RUNS, qrels=[str(QRELS)], sample=8, seed=seed).samples[0] for seed in (1, 1, 2)
