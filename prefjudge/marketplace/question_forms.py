@@ -9,54 +9,9 @@ from prefjudge.marketplace.elements import local
 from prefjudge.marketplace.turk_errors import refused
 
 STYLES = ("radiobutton", "checkbox", "list", "dropdown", "combobox", "multichooser")
-_KEPT_TAGS = frozenset(
-    [
-        "a",
-        "b",
-        "big",
-        "blockquote",
-        "br",
-        "center",
-        "cite",
-        "code",
-        "col",
-        "colgroup",
-        "dd",
-        "del",
-        "dl",
-        "dt",
-        "em",
-        "font",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "i",
-        "img",
-        "ins",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "q",
-        "small",
-        "strong",
-        "sub",
-        "sup",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "u",
-        "ul",
-    ]
-)
+_HARMLESS = """a b big blockquote br center cite code col colgroup dd del dl dt em font h1 h2 h3 h4 h5 h6 hr i
+    img ins li ol p pre q small strong sub sup table tbody td tfoot th thead tr u ul"""
+_KEPT_TAGS = frozenset(_HARMLESS.split())
 _KEPT_ATTRIBUTES = frozenset({"href", "src", "alt", "title", "colspan", "rowspan"})
 
 

@@ -169,14 +169,15 @@ def serve(
     refused unless ``plain_http`` allows clear text. Where they are not given, the environment's
     ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` say so.
     """
-    log_to_stderr()
     settings = Settings(
         host=host,
         port=port,
         public_url=public_url or os.environ.get("PREFJUDGE_PUBLIC_URL") or None,
         plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
     )
-    Server(store_url, settings, Rules(sandbox=sandbox), time.time).run(ready)
+    server = Server(store_url, settings, Rules(sandbox=sandbox), time.time)
+    log_to_stderr()
+    server.run(ready)
 
 
 def issue_key(store_url: str, name: str, *, sandbox: bool = True) -> requesters.Key:

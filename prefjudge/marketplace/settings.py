@@ -52,9 +52,14 @@ class Settings:
         """Tell whether cookies travel over TLS only."""
         return urlsplit(self.public_url or "").scheme == "https"
 
-    def allowed_hosts(self) -> frozenset[str]:
-        """Return the host names (without ports) by which a request may call."""
-        names = {*LOOPBACK} if self.is_loopback else {self.host, *LOOPBACK}
+    def knows_host(self, name: str) -> bool:
+        """Tell whether a request may call by this host name, without its port.
+
+        A page elsewhere could have its own name resolve to this machine, and reach what listens for this
+        machine only. An address that is public anyway may have names that nobody told.
+        """
+        if name in LOOPBACK or name == self.host:
+            return True
         if self.public_url:
-            names.add(urlsplit(self.public_url).hostname or "")
-        return frozenset(names)
+            return name == urlsplit(self.public_url).hostname
+        return not self.is_loopback

@@ -1,5 +1,6 @@
 """Workers: who they are, what requesters may tell them."""
 
+import re
 from dataclasses import dataclass
 
 from prefjudge.marketplace.ids import new_worker_id
@@ -27,6 +28,8 @@ def create(turn: Turn, newcomer: Newcomer) -> str:
     RequestError
         The name is taken, or a number is out of bounds.
     """
+    if not re.fullmatch(r"[A-Z]{2}(-[A-Z0-9]{2})?", newcomer.locale):
+        raise invalid("locale", f"{newcomer.locale[:16]!r} is no country, as US, or subdivision, as US-NY")
     if not 0 <= newcomer.approval_rate <= 100 or newcomer.approved < 0:
         raise invalid("approval_rate", "is a percentage, and approved a count")
     rejected = 0

@@ -30,6 +30,20 @@ def test_a_public_address_needs_tls_or_a_word(tmp_path):
         Settings(host="0.0.0.0", public_url="http://judge.example.org").check()
 
 
+@pytest.mark.parametrize(
+    ("settings", "known", "unknown"),
+    [
+        (Settings(), ["127.0.0.1", "localhost", "::1"], ["evil.example", "192.168.0.2", ""]),
+        (Settings(public_url="https://a.example:8443"), ["a.example", "localhost"], ["b.example"]),
+        (Settings(host="0.0.0.0", plain_http=True), ["192.168.0.2", "lab.local"], []),
+        (Settings(host="0.0.0.0", public_url="https://a.example"), ["a.example"], ["b.example"]),
+    ],
+)
+def test_hosts_by_which_it_is_known(settings, known, unknown):
+    assert [name for name in known if not settings.knows_host(name)] == []
+    assert [name for name in unknown if settings.knows_host(name)] == []
+
+
 def test_a_taken_port_is_said(tmp_path, market):
     port = int(market.endpoint.rpartition(":")[2])
     with pytest.raises(PrefjudgeError, match=f"cannot listen on 127.0.0.1:{port}"):
@@ -139,6 +153,28 @@ def test_a_failure_inside_is_a_service_fault(market, requester, monkeypatch, cap
         requester.get_account_balance()
     assert "secret" not in str(caught.value)
     assert "secret detail" in caplog.text
+
+
+def test_a_page_that_breaks_says_so_kindly(worker, monkeypatch):
+    import prefjudge.marketplace.offers as offers
+
+    def broken(*_):
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(offers, "groups", broken)
+    answer = worker.request("GET", "/hits")
+    assert (answer.status, answer.json()["title"]) == (500, "Something broke")
+    assert b"secret" not in answer.data
+
+
+@pytest.mark.parametrize(
+    "known",
+    [{"locale": "USA"}, {"approval_rate": 101}, {"approved": "many"}, {"name": "taken"}],
+)
+def test_workers_that_cannot_be(admin, known):
+    admin.worker(name="taken")
+    refused = admin.call("POST", "/admin/workers", {"name": "new", **known}, status=400)
+    assert refused["code"] == "invalid"
 
 
 def test_events_are_told_in_order(requester, worker, admin):

@@ -108,8 +108,14 @@ def build_app(front: Front) -> Starlette:
         said = {"status": 404, "title": "Nothing here", "text": "There is no page at this address."}
         return respond(front, request, Page(name="error", context=said, status=404))
 
+    async def broken(request: Request, _: Exception) -> Response:
+        said = {"status": 500, "title": "Something broke", "text": "It is not your fault. Try again."}
+        return respond(front, request, Page(name="error", context=said, status=500))
+
     return Starlette(
-        routes=routes, middleware=[Middleware(Guard, front=front)], exception_handlers={404: lost}
+        routes=routes,
+        middleware=[Middleware(Guard, front=front)],
+        exception_handlers={404: lost, 500: broken},
     )
 
 

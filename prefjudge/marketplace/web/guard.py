@@ -27,7 +27,6 @@ class Guard:
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self.app = app
         self.front = front
-        self.hosts = front.settings.allowed_hosts()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -53,8 +52,7 @@ class Guard:
             self._log(scope, status, time.perf_counter() - began)
 
     def _problem(self, request: Request) -> str:
-        host = request.url.hostname or ""
-        if host not in self.hosts:  # a page elsewhere that had its name resolve to this machine
+        if not self.front.settings.knows_host(request.url.hostname or ""):
             return "This marketplace is not known by that host name."
         origin = request.headers.get("origin")
         if request.method in ("GET", "HEAD") or origin is None:
