@@ -83,3 +83,14 @@ def test_sizes_must_be_sizes(text: str) -> None:
 def test_mistakes_are_named(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         plan(**options)  # type: ignore[arg-type]
+
+
+def test_a_study_gives_its_sizes_fees_and_budget(pooled: Path) -> None:
+    result = plan(pooled, trials=50)
+    assert result.queries == 15
+    assert sum(size * count for size, count in result.sizes.items()) > 30
+    assert result.budget is not None
+    assert result.chosen is not None
+    assert result.chosen.money <= result.budget
+    assert result.error_source.startswith("assumed")
+    assert result == plan(pooled, trials=50)

@@ -13,7 +13,9 @@ from prefjudge.core.rules import RULES
 from prefjudge.errors import InputError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.qrels import read_qrels
+from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve import Form, resolve
+from tests.steps.test_road import judge_all
 
 LINES = """\
 q1 a b a w1
@@ -125,3 +127,22 @@ def test_nothing_depends_on_the_order_of_hashes(votes: Path, tmp_path: Path) -> 
         subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
         written.append(out.read_bytes())
     assert written[0] == written[1] == written[2]
+
+
+def test_a_study_names_every_change_of_its_runs_and_workers(served: Path) -> None:
+    publish(served, yes=True)
+    judge_all(served, error=0.2)
+    result = resolve(served, sensitivity=True, per_query=True)
+    assert result.statuses["sparse"] == 0
+    kinds = {
+        kind: [one for one in result.sensitivity if one.kind.value == kind]
+        for kind in ("run", "worker", "rule")
+    }
+    assert len(kinds["run"]) >= 6
+    assert len(kinds["worker"]) >= 2
+    assert len(kinds["rule"]) == len(RULES) - 1
+    # Each pair has one vote, so that without a worker some queries are not fully judged.
+    assert any(one.lost for one in kinds["worker"])
+    assert all(-1 <= one.correlation <= 1 for one in kinds["rule"])
+    assert len(result.per_query) == result.queries == len({one.query_id for one in result.per_query})
+    assert len(read_qrels(served / "preference.qrels").queries) == result.queries
