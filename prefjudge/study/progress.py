@@ -21,7 +21,7 @@ WITH kept AS (
            h.assignments - (SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key) AS missing
     FROM hits h WHERE h.status IN ('planned', 'open')
 ), promised AS (
-    SELECT s.pair_id, sum(o.missing) AS votes
+    SELECT s.pair_id, CAST(sum(o.missing) AS BIGINT) AS votes
     FROM slots s JOIN outstanding o USING (hit_key)
     WHERE s.pair_id IS NOT NULL AND o.missing > 0 GROUP BY s.pair_id
 )

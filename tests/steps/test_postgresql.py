@@ -1,0 +1,51 @@
+"""The road with the study's judgments in PostgreSQL."""
+
+from pathlib import Path
+
+import pytest
+
+from prefjudge.steps.collect import collect
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.publish import publish
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.score import score
+from prefjudge.steps.status import status
+from prefjudge.study.study import STORE_FILE
+from tests.marketplace.conftest import cluster as cluster
+from tests.marketplace.postgres import Cluster
+from tests.steps.conftest import COLLECTION, contents, pool_demo
+from tests.steps.test_road import judge_all, kept_votes
+
+
+def test_a_study_lives_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:
+    study = tmp_path / "study"
+    init(study, config="demo")
+    config = study / "study.toml"
+    config.write_text(f'store = "{cluster.new_database()}"\n' + config.read_text())
+    pool_demo(study)
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    publish(study, yes=True)
+    judge_all(study, careless=1, error=0.1)
+    assert set(kept_votes(study).values()) == {1}
+    before = contents(study)
+    assert collect(study).collected == 0
+    assert contents(study) == before
+    resolve(study)
+    assert len(score(study).boards) == 2
+    assert status(study).waiting == 0
+    assert not (study / STORE_FILE).exists()
+
+
+def test_a_database_that_is_not_there_is_named_without_its_password(tmp_path: Path) -> None:
+    from prefjudge.errors import PrefjudgeError
+
+    study = tmp_path / "study"
+    init(study)
+    config = study / "study.toml"
+    config.write_text('store = "postgresql://me:secret@127.0.0.1:9/none"\n' + config.read_text())
+    with pytest.raises(
+        PrefjudgeError, match=r"cannot connect to postgresql://me:…@127.0.0.1:9/none"
+    ) as raised:
+        status(study)
+    assert "secret" not in str(raised.value)
