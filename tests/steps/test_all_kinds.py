@@ -1,0 +1,237 @@
+"""The road with thirty workers of all kinds on a real collection, while the marketplace's replies fail."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+import urllib3
+
+from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.errors import CrowdError
+from prefjudge.steps.collect import collect
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pool import pool
+from prefjudge.steps.publish import publish
+from prefjudge.steps.serve import Door, keep_open, open_door
+from prefjudge.steps.status import status
+from prefjudge.steps.work import WorkResult, work
+from prefjudge.steps.workers import workers
+from prefjudge.study.study import Study
+
+T = TypeVar("T")
+
+KINDS = [
+    "left", "left", "first", "first", "careless", "careless", "hasty", "hasty", "gold-aware", "gold-aware",
+    "quitter", "quitter", "garbage", "twice", "twice",
+]  # fmt: skip
+WORKERS = 30
+FAULTS = [
+    {"operation": "CreateHIT", "kind": "drop", "times": 4, "after": 5},
+    {"operation": "CreateHIT", "kind": "throttle", "times": 8, "after": 20},
+    {"operation": "CreateHIT", "kind": "error", "times": 7, "after": 30},
+    {"operation": "ListAssignmentsForHIT", "kind": "drop", "times": 6, "after": 4},
+    {"operation": "GetHIT", "kind": "error", "times": 9, "after": 11},
+    {"operation": "ApproveAssignment", "kind": "drop", "times": 9, "after": 3},
+    {"operation": "RejectAssignment", "kind": "drop", "times": 1},
+    {"operation": "SendBonus", "kind": "drop", "times": 7},
+    {"operation": "CreateAdditionalAssignmentsForHIT", "kind": "drop", "times": 6, "after": 2},
+    {"operation": "AssociateQualificationWithWorker", "kind": "throttle", "times": 6},
+    {"operation": "*", "kind": "delay", "seconds": 0.01, "times": 20},
+]
+
+
+class Marketplace:
+    """The study's marketplace as its admin sees it."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def call(self, method: str, path: str, **body: object) -> dict[str, Any]:
+        reply = urllib3.request(
+            method, f"{self._door.admin}/{path}", json=body or None,
+            headers={"Authorization": f"Bearer {self._door.admin_token}", "Accept": "application/json"},
+        )  # fmt: skip
+        assert reply.status < 300, reply.data
+        return reply.json() if reply.data else {}
+
+    def break_replies(self) -> None:
+        for fault in FAULTS:
+            self.call("POST", "faults", **fault)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The study at its end, what the simulation knows of its workers, and the money on both sides."""
+
+    study: Path
+    work: WorkResult
+    interruptions: int
+    spent: Decimal
+    overview: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def finished(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Take the whole road once; each test looks at the end of it."""
+    cacm = data_dir / "cacm"
+    if not cacm.is_dir():
+        pytest.skip("no cacm/ in the real data")
+    study = tmp_path_factory.mktemp("kinds") / "study"
+    init(study)
+    config = study / "study.toml"
+    text = config.read_text().replace("# sample = 500 ", "sample = 40")
+    config.write_text(text.replace("judgments_per_pair = 1", "judgments_per_pair = 3"))
+    pool(
+        study,
+        runs=[str(cacm / "runs" / "*.gz")],
+        qrels=cacm / "qrels.txt",
+        queries=cacm / "queries.tsv",
+        collection=cacm / "collection.tsv",
+    )
+    gold(study, suggest=40, accept=True)
+    with pytest.MonkeyPatch.context() as patch, keep_open(study), open_door(Study(study)) as door:
+        patch.setattr(time, "sleep", lambda _: None)  # the client waits before it repeats a call
+        return _take_the_road(study, door)
+
+
+def _take_the_road(study: Path, door: Door) -> Finished:
+    market, crowd = Marketplace(door), MTurkCrowd(door.endpoint)
+    before = crowd.balance()
+    market.break_replies()
+    interruptions = _until_done(lambda: publish(study, yes=True))
+    for _ in range(20):
+        done = work(study, workers=WORKERS, error=(0.1, 0.35), temper=KINDS, most=6)
+        interruptions += _until_done(lambda: collect(study))
+        state = status(study)
+        if not state.waiting and not state.hits.get("open") and not state.hits.get("planned"):
+            break
+    else:
+        raise AssertionError(f"not finished: {state}")
+    return Finished(
+        study=study,
+        work=done,
+        interruptions=interruptions,
+        spent=before - crowd.balance(),
+        overview=market.call("GET", "overview"),
+    )
+
+
+def _until_done(verb: Callable[[], object]) -> int:
+    """Start the verb again each time that it fails; return how often it did."""
+    for failures in range(40):
+        try:
+            verb()
+        except CrowdError:
+            continue
+        return failures
+    raise AssertionError("the verb fails for ever")
+
+
+def rows(finished: Finished, question: str) -> list[tuple[Any, ...]]:
+    with Study(finished.study).transaction(write=False) as db:
+        return db.execute(question)
+
+
+def of_kind(finished: Finished, *kinds: str) -> set[str]:
+    return {worker for worker, kind in finished.work.tempers.items() if kind in kinds}
+
+
+def test_the_faults_were_met(finished: Finished) -> None:
+    assert finished.interruptions >= 3
+
+
+def test_every_pair_is_judged_three_times_by_workers_who_passed(finished: Finished) -> None:
+    kept = rows(
+        finished,
+        "SELECT j.pair_id, j.worker_id, a.verdict, a.gold_missed, a.gold_right FROM judgments j "
+        "JOIN assignments a USING (assignment_id) LEFT JOIN drops d USING (judgment_id) "
+        "WHERE d.judgment_id IS NULL",
+    )
+    pairs = [pair for (pair,) in rows(finished, "SELECT pair_id FROM pairs")]
+    assert len(pairs) > 400
+    assert Counter(pair for pair, *_ in kept) == dict.fromkeys(pairs, 3)
+    assert len({(pair, worker) for pair, worker, *_ in kept}) == len(kept)
+    assert {tuple(rest) for _, _, *rest in kept} == {("kept", 0, 3)}
+
+
+def test_every_drop_is_explained_by_a_record(finished: Finished) -> None:
+    found = rows(
+        finished,
+        "SELECT a.verdict, d.reason, a.gold_missed, a.answered, "
+        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key), "
+        "(SELECT count(*) FROM judgments o WHERE o.pair_id = j.pair_id AND o.worker_id = j.worker_id) "
+        "FROM judgments j JOIN assignments a USING (assignment_id) LEFT JOIN drops d USING (judgment_id)",
+    )
+    reasons = Counter(reason for _, reason, *_ in found)
+    for verdict, reason, missed, answered, slots, by_same in found:
+        if reason is None:
+            assert verdict == "kept"
+        elif reason == "the worker has judged this pair before":
+            assert by_same > 1
+        else:
+            assert reason == verdict
+            assert missed > 0 if reason == "missed a gold pair" else answered < slots
+    assert reasons["missed a gold pair"] > 100
+    assert reasons["stopped before every gold pair was answered"] > 0
+
+
+def test_the_marketplace_and_the_study_know_the_same_assignments(finished: Finished) -> None:
+    counts = finished.overview["counts"]["assignments"]
+    assert sum(counts.values()) == len(rows(finished, "SELECT 1 FROM assignments"))
+    unusable = rows(finished, "SELECT DISTINCT worker_id FROM assignments WHERE verdict LIKE 'unusable%'")
+    assert {worker for (worker,) in unusable} == of_kind(finished, "garbage")
+    judged = rows(finished, "SELECT DISTINCT worker_id FROM judgments")
+    assert {worker for (worker,) in judged} == set(finished.work.tempers) - of_kind(finished, "garbage")
+    [(assignments, hits)] = rows(
+        finished, "SELECT count(*), count(DISTINCT worker_id || hit_key) FROM assignments"
+    )
+    assert assignments == hits, "a worker had a HIT twice"
+
+
+def test_the_ledgers_agree_to_the_cent(finished: Finished) -> None:
+    money = {name: Decimal(str(value)) for name, value in finished.overview["money"].items()}
+    assert Decimal(status(finished.study).committed) == finished.spent
+    assert sum(money.values()) == finished.spent
+    assert money["bonus"] > 0
+    assert finished.overview["ledger_imbalance"] == []
+    undecided = rows(finished, "SELECT verdict FROM assignments WHERE decision IS NULL")
+    assert all(verdict.startswith("unusable") for (verdict,) in undecided)
+
+
+def test_those_who_do_not_look_are_barred_and_nobody_else(finished: Finished) -> None:
+    barred = set(status(finished.study).barred)
+    assert barred == of_kind(finished, "left", "first", "careless")
+
+
+def test_reliability_follows_the_truth_that_the_simulation_knows(finished: Finished) -> None:
+    result = workers(finished.study, ids=True)
+    known = [row for row in result.workers if row.judgments]
+    errors = [finished.work.errors[row.worker] for row in known]
+    assert len(known) == WORKERS - len(of_kind(finished, "garbage"))
+    for model in ("reliability", "accuracy"):
+        estimates = [getattr(row, model) for row in known]
+        assert np.corrcoef(estimates, errors)[0, 1] < -0.8, model
+    honest = of_kind(finished, "honest", "hasty", "twice", "quitter")
+    assert 0.15 < result.alpha < 0.6
+    assert result.judgments > result.kept == 3 * result.pairs == 3 * result.repeated
+    assert not [row for row in known if row.worker in honest and row.gold_missed]
+
+
+def test_each_kind_stands_out_by_what_it_does(finished: Finished) -> None:
+    result = workers(finished.study, ids=True)
+    seen = {(sign.worker, sign.kind.value) for sign in result.signs}
+    for kind, about in [("left", "side"), ("left", "run"), ("hasty", "time"), ("careless", "time")]:
+        assert {(worker, about) for worker in of_kind(finished, kind)} <= seen
+    by_chance = {worker for worker, about in seen if about in ("side", "run")} - of_kind(finished, "left")
+    assert len(by_chance) <= 1, (
+        "sides are drawn at random: at most one in a hundred studies shows such a sign"
+    )
+    fast = {worker for worker, about in seen if about == "time"}
+    assert fast == of_kind(finished, "left", "first", "careless", "hasty")
