@@ -9,7 +9,7 @@ import pytest
 
 from prefjudge.core.hits import Layout, layout_index
 from prefjudge.render.hit_page import HitPage, Slot, render_hit_page
-from tests.site.conftest import inspect, soon
+from tests.site.conftest import inspect
 
 ASSIGNMENT = "3ABCDEFGHIJKLMNOPQRSTUVWXYZ012"
 
@@ -104,7 +104,8 @@ def place(page: Any) -> str:
 
 
 def finish(page: Any, platform: Platform) -> dict[str, str]:
-    soon(page, lambda: platform.submitted, "a submission")
+    """Wait until the page has been submitted and has made way, and return what it submitted."""
+    page.wait_for_url("**/mturk/externalSubmit")
     return platform.submitted[-1]
 
 
@@ -192,7 +193,7 @@ def test_a_reload_in_the_middle_loses_nothing(platform, open_page, framed):
         inside.click("#text0")
         inside.click("#next")
     inside.click("#send")
-    answers = finish(page, platform)
+    answers = finish(inside, platform)
     assert sum(key.startswith("slot") and not key.endswith(".ms") for key in answers) == 4
 
 
