@@ -62,14 +62,11 @@ def gather(
     sets = [_read_labels(path, name, notices) for name, path in named]
     votes = read_judgments(judgments, notices=notices) if judgments else None
     extra = [("judgments", judgments)] if judgments else []
-    opened, pools = None, None
-    if study is not None:
-        opened, own_paths, own_sets, own_votes, pools = _of_study(study, notices)
-        paths, sets, votes = (
-            (*own_paths, *paths),
-            [*own_sets, *sets],
-            votes if votes is not None else own_votes,
-        )
+    own = _of_study(study, notices) if study is not None else None
+    pools = own.pools if own else None
+    if own:
+        paths, sets = (*own.runs, *paths), [*own.qrels, *sets]
+        votes = votes if votes is not None else own.judgments
     names = [labels.name for labels in sets]
     shared = next((name for name in names if names.count(name) > 1), None)
     if shared is not None:
@@ -80,9 +77,14 @@ def gather(
         votes = only_queries(votes, asked) if votes is not None else None
         pools = select_queries(pools, asked) if pools is not None else None
         extra.append(("queries", queries))
-    files = [*(("run", path) for path in paths), *(("qrels", path) for _, path in named), *extra]
+    labelled = [*(own.files if own else ()), *(("qrels", path) for _, path in named)]
     return Sources(
-        study=opened, runs=paths, qrels=tuple(sets), judgments=votes, pools=pools, files=tuple(files)
+        study=own.study if own else None,
+        runs=paths,
+        qrels=tuple(sets),
+        judgments=votes,
+        pools=pools,
+        files=(*(("run", path) for path in paths), *labelled, *extra),
     )
 
 
@@ -104,10 +106,11 @@ def _named(text: str) -> tuple[str | None, Path]:
     return (name, Path(path)) if separator and not Path(text).exists() else (None, Path(text))
 
 
-def _of_study(
-    folder: Path, notices: list["Notice"]
-) -> tuple["Study", tuple[Path, ...], list["Qrels"], "Judgments", "Pools"]:
-    """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools."""
+def _of_study(folder: Path, notices: list["Notice"]) -> Sources:
+    """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools.
+
+    ``files`` leaves out the runs, which others may join.
+    """
     from prefjudge.core.qrels import restrict
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.steps.resolve import PREFERENCE_NAME, QRELS_FILE
@@ -121,11 +124,16 @@ def _of_study(
     path = opened.folder / QRELS_FILE
     if not path.is_file():
         raise StudyError("the study has no preference qrels yet", f"Run: prefjudge resolve {opened.folder}")
+    named = [(found.name, Path(found.path)) for found in inputs if found.kind == "qrels"]
     original = [
-        restrict(read_qrels(found.path, name=found.name, notices=notices), pools.queries)
-        for found in inputs
-        if found.kind == "qrels"
+        restrict(read_qrels(place, name=name, notices=notices), pools.queries) for name, place in named
     ]
     preference = read_qrels(path, name=PREFERENCE_NAME, notices=notices)
-    runs = tuple(Path(found.path) for found in inputs if found.kind == "run")
-    return opened, runs, [*original, preference], votes, pools
+    return Sources(
+        study=opened,
+        runs=tuple(Path(found.path) for found in inputs if found.kind == "run"),
+        qrels=(*original, preference),
+        judgments=votes,
+        pools=pools,
+        files=(*(("qrels", place) for _, place in named), ("qrels", path)),
+    )
