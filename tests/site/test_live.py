@@ -159,6 +159,8 @@ def test_a_worker_on_a_phone_stops_early_and_returns_another(marketplace, open_p
     page.wait_for_url("**/assignments/*")
     page.tap("summary:has-text('Return')")
     page.tap("text=Return the HIT")
+    page.wait_for_url("**/done")
+    page.tap("text=All HITs")
     page.wait_for_url("**/hits")
     page.tap("text=Accept and work")
     page.wait_for_url("**/assignments/*")

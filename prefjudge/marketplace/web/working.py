@@ -123,7 +123,7 @@ async def give_back(front: Front, request: Request, session: Session) -> Page:
         completion = panels.completion(turn, session.worker_id, "returned")
         return {"assignment_id": ident, "status": "Returned", "completion": completion}
 
-    return Page(name="done", context=await front.desk.run(act), location="/hits")
+    return Page(name="done", context=await front.desk.run(act), location=f"/assignments/{ident}/done")
 
 
 async def show_draft(front: Front, request: Request, session: Session) -> Response:
@@ -150,9 +150,10 @@ async def show_done(front: Front, request: Request, session: Session) -> Page:
     def act(turn: Turn) -> dict[str, Any]:
         row = work.find(turn, session.worker_id, ident)
         more = offers.group(turn, session.worker_id, row["hit_type_id"])
+        outcome = "returned" if row["status"] == "Returned" else "submitted"
         return {
             "assignment": work.view(turn, row),
-            "completion": panels.completion(turn, session.worker_id, "submitted"),
+            "completion": panels.completion(turn, session.worker_id, outcome),
             "next": {"group_id": more["group_id"], "available": more["available"]} if more else None,
         }
 
