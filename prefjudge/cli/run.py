@@ -80,5 +80,7 @@ def _show(result: "RunResult", study: Path) -> None:
             f"  query {duel.query_id}: {duel.newcomer} ({runs}) {verb} {duel.incumbent}, "
             f"{duel.votes_for:g} votes to {duel.votes_against:g}"
         )
+    for shift in result.moved:
+        say(f"  run {shift.run} moves from rank {shift.reference} to {shift.other}")
     say(f"wrote version {result.version} of the answers, {result.qrels:,} preference qrels, to {result.out}")
     say(f"next: prefjudge score {study}")

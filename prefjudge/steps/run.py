@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
+    from prefjudge.evaluation.correlation import RankShift
     from prefjudge.steps.publish import PublishResult
 
 _MOST_ROUNDS = 200
@@ -40,6 +41,7 @@ class RunResult:
     qrels: int
     version: int
     duels: tuple[Duel, ...]
+    moved: tuple["RankShift", ...]
     stopped_by: str
     out: str
 
@@ -126,6 +128,7 @@ def run(
     log = _log(opened)
     qrels, duels = drive.conclude(log)
     out = opened.folder / QRELS_FILE
+    moved = _moved(opened, out, qrels) if drive.challenge else ()
     version = _keep_answers(opened, qrels, out, drive, duels)
     write_qrels(out, qrels)
     with opened.transaction(write=False) as db:
@@ -140,6 +143,7 @@ def run(
         qrels=int(qrels.query.size),
         version=version,
         duels=duels,
+        moved=moved,
         stopped_by=stopped_by,
         out=str(out),
     )
@@ -171,6 +175,27 @@ def _log(study: Study) -> "Judgments":
 def _any_open(study: Study) -> bool:
     with study.transaction(write=False) as db:
         return count_hits(db).get(HitStatus.OPEN, 0) > 0
+
+
+def _moved(study: Study, before: Path, after: Qrels) -> tuple["RankShift", ...]:
+    """Return the runs whose place on the leaderboard changes with the answers."""
+    from prefjudge.engines.files import judged
+    from prefjudge.evaluation.correlation import correlate
+    from prefjudge.evaluation.leaderboard import Leaderboard, leaderboard
+    from prefjudge.evaluation.measures import Measure, score_matrix
+    from prefjudge.formats.qrels import read_qrels
+    from prefjudge.study.pooling import load_inputs
+
+    with study.transaction(write=False) as db:
+        runs = [found.path for found in load_inputs(db) if found.kind == "run"]
+    measure = Measure.parse(study.config.measures[0])
+
+    def board(labels: Qrels) -> Leaderboard:
+        ranks = judged(runs, labels, order=study.config.pool.order)
+        return leaderboard(score_matrix(ranks, labels, measure))
+
+    shifts = correlate(board(read_qrels(before, name="before")), board(replace(after, name="after"))).shifts
+    return tuple(shift for shift in shifts if shift.shift)
 
 
 def _keep_answers(study: Study, qrels: Qrels, out: Path, drive: Drive, duels: tuple[Duel, ...]) -> int:

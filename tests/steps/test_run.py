@@ -119,6 +119,8 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
     assert len(result.duels) == opened.documents
     after, best = answers(young), best_of(young)
     assert all(docs <= best[query] for query, docs in after.items())
+    assert all(move.reference != move.other for move in result.moved)
+    assert {move.run for move in result.moved} & {"reranker-large", "reranker-small", "late-interaction"}
     changed = {query for query in after if after[query] != before[query]}
     assert changed
     assert changed <= {duel.query_id for duel in result.duels if duel.dethroned}
