@@ -1,5 +1,6 @@
 """``prefjudge agreement``."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,10 +17,17 @@ def agreement(
     runs: Annotated[list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'.")] = [],  # noqa: B006
     qrels: Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")] = [],  # noqa: B006
     measure: Annotated[list[str], typer.Option(help="RR@10, nDCG@10 …; may be repeated.")] = [],  # noqa: B006
+    queries: Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")] = None,
     order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
     splits: Annotated[int, typer.Option(help="How many times to split the queries.")] = 100,
     alpha: Annotated[float, typer.Option(help="The level of each test.")] = 0.05,
     seed: Annotated[int | None, typer.Option(help="Of the splits.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
+    on_duplicate: Annotated[
+        str, typer.Option(help="error, first or best: a document listed twice.")
+    ] = "error",
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
+    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -32,10 +40,15 @@ def agreement(
         runs=runs,
         qrels=qrels,
         measure=measure,
+        queries=queries,
         order=one_of(Order, order, "--order"),
         splits=splits,
         alpha=alpha,
         seed=seed,
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
         out=out,
     )
     notice(result.notices)

@@ -22,6 +22,7 @@ def compare(
     ] = None,
     qrels: Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")] = [],  # noqa: B006
     measure: Annotated[list[str], typer.Option(help="RR@100, nDCG@10 …; may be repeated.")] = [],  # noqa: B006
+    queries: Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")] = None,
     order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
     test: Annotated[
         str | None, typer.Option(help="t, wilcoxon, rank-sum, sign, permutation or bootstrap.")
@@ -30,6 +31,12 @@ def compare(
     alpha: Annotated[float, typer.Option(help="The level of the verdicts.")] = 0.05,
     resamples: Annotated[int | None, typer.Option(help="For the tests that draw.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of what they draw.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
+    on_duplicate: Annotated[
+        str, typer.Option(help="error, first or best: a document listed twice.")
+    ] = "error",
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
+    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -45,12 +52,17 @@ def compare(
         baseline=baseline,
         qrels=qrels,
         measure=measure,
+        queries=queries,
         order=one_of(Order, order, "--order"),
         test=test,
         correction=correction,
         alpha=alpha,
         resamples=resamples,
         seed=seed,
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
         out=out,
     )
     notice(result.notices)

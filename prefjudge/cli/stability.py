@@ -23,10 +23,17 @@ def stability(
     held_out: Annotated[
         Path | None, typer.Option(help="Query ids, one a line, to rank apart from the public ones.")
     ] = None,
+    queries: Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")] = None,
     order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
     trials: Annotated[int, typer.Option(help="How many query sets to draw.")] = 1000,
     confidence: Annotated[float, typer.Option(help="The level of the rank intervals.")] = 0.95,
     seed: Annotated[int | None, typer.Option(help="Of what is drawn.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
+    on_duplicate: Annotated[
+        str, typer.Option(help="error, first or best: a document listed twice.")
+    ] = "error",
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
+    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the ranks: a .svg or .png file.")] = None,
     out: Out = None,
     json: Json = False,
@@ -42,10 +49,15 @@ def stability(
         measure=measure,
         judgments=judgments,
         held_out=held_out,
+        queries=queries,
         order=one_of(Order, order, "--order"),
         trials=trials,
         confidence=confidence,
         seed=seed,
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
         plot=plot,
         out=out,
     )

@@ -30,10 +30,15 @@ def agreement(
     runs: Sequence[str | Path] = (),
     qrels: Sequence[str] = (),
     measure: Sequence[str] = (),
+    queries: Path | None = None,
     order: Order | None = None,
     splits: int = 100,
     alpha: float = 0.05,
     seed: int | None = None,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int = 1,
+    cache: Path | None = None,
     out: Path | None = None,
 ) -> AgreementResult:
     """Split the queries at random into halves, and compare what the halves say about every pair of runs.
@@ -48,6 +53,8 @@ def agreement(
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
         RR@10 by default.
+    queries : Path, optional
+        Look at the queries of this file only.
     order : Order, optional
         What ranks a document higher.
     splits : int
@@ -56,6 +63,14 @@ def agreement(
         The level of each test.
     seed : int, optional
         Of the splits.
+    trust : bool
+        Read only what is needed: lines without a judged document are then not checked, nor runs digested.
+    on_duplicate : {'error', 'first', 'best'}
+        What to do with a document that a run lists twice for a query.
+    workers : int
+        How many processes read runs side by side.
+    cache : Path, optional
+        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     out : Path, optional
         Write the rates: CSV, JSON, Markdown or LaTeX by the suffix.
 
@@ -66,17 +81,27 @@ def agreement(
     """
     from prefjudge.evaluation.agreement import split_half
     from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import describe, generator, need_files, score_matrices
+    from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.readers import reading
 
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
     need_files("agreement", example, given=study is not None or bool(runs and qrels))
     notices: list[Notice] = []
-    found = gather(study, runs=runs, qrels=qrels, notices=notices)
-    with digesting(found.files) as digests:
+    found = gather(study, runs=runs, qrels=qrels, queries=queries, notices=notices)
+    readers = reading(
+        found.runs,
+        chosen_order(found, order),
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
+        notices=notices,
+    )
+    with digesting(found.files, trust=trust) as digests, readers as reader:
         agreements = tuple(
             split_half(scores, splits=splits, alpha=alpha, rng=generator(found, "agreement", seed))
-            for scores in score_matrices(found, measure, order, notices)
+            for scores in score_matrices(found, measure, reader)
         )
         result = AgreementResult(
             agreements=agreements,

@@ -46,12 +46,17 @@ def compare(
     baseline: str | None = None,
     qrels: Sequence[str] = (),
     measure: Sequence[str] = (),
+    queries: Path | None = None,
     order: Order | None = None,
     test: str | None = None,
     correction: str = "holm",
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int | None = None,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int = 1,
+    cache: Path | None = None,
     out: Path | None = None,
 ) -> CompareResult:
     """Test whether runs differ, and say so in words.
@@ -70,6 +75,8 @@ def compare(
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
         RR@10 by default. Reciprocal ranks are broken down by outcome too.
+    queries : Path, optional
+        Look at the queries of this file only.
     order : Order, optional
         What ranks a document higher.
     test : str, optional
@@ -82,6 +89,14 @@ def compare(
         For the tests that draw.
     seed : int, optional
         Of what they draw.
+    trust : bool
+        Read only what is needed: lines without a judged document are then not checked, nor runs digested.
+    on_duplicate : {'error', 'first', 'best'}
+        What to do with a document that a run lists twice for a query.
+    workers : int
+        How many processes read runs side by side.
+    cache : Path, optional
+        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     out : Path, optional
         Write the tests: CSV, JSON, Markdown or LaTeX by the suffix; the outcomes go beside it.
 
@@ -92,8 +107,9 @@ def compare(
     """
     from prefjudge.evaluation.significance import compare_runs
     from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import describe, generator, need_files, score_matrices
+    from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.readers import reading
 
     if (a is None) != (b is None):
         raise InputError("compare takes two runs", "For many: compare --baseline RUN --runs 'DIR/*'")
@@ -102,9 +118,18 @@ def compare(
     example = "prefjudge compare A.txt B.txt --qrels FILE"
     need_files("compare", example, given=study is not None or bool(files and qrels))
     notices: list[Notice] = []
-    found = gather(study, runs=files, qrels=qrels, notices=notices)
-    with digesting(found.files) as digests:
-        matrices = score_matrices(found, measure, order, notices)
+    found = gather(study, runs=files, qrels=qrels, queries=queries, notices=notices)
+    readers = reading(
+        found.runs,
+        chosen_order(found, order),
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
+        notices=notices,
+    )
+    with digesting(found.files, trust=trust) as digests, readers as reader:
+        matrices = score_matrices(found, measure, reader)
         place = found.runs.index(lead) if lead is not None else None
         comparisons = []
         for scores in matrices:

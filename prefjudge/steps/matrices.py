@@ -10,16 +10,14 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prefjudge.core.qrels import Scores
-    from prefjudge.formats.problems import Notice
     from prefjudge.steps.labels import Sources
+    from prefjudge.steps.readers import Reader
 
 DEFAULT_SEED = 2021
 """The seed of statistics on plain files; a study has its own."""
 
 
-def score_matrices(
-    found: "Sources", measures: Sequence[str], order: Order | None, notices: list["Notice"]
-) -> "tuple[Scores, ...]":
+def score_matrices(found: "Sources", measures: Sequence[str], reader: "Reader") -> "tuple[Scores, ...]":
     """Score all runs under each label set with each measure, in that order.
 
     Raises
@@ -27,14 +25,12 @@ def score_matrices(
     InputError
         A run cannot be read, a measure is unknown or two runs have one name.
     """
-    from prefjudge.engines.files import judged
     from prefjudge.evaluation.measures import Measure, score_matrix
 
     named = measures or (found.study.config.measures if found.study else ("RR@10",))
     parsed = list(dict.fromkeys(Measure.parse(text) for text in named))
     matrices = []
-    for labels in found.qrels:
-        ranks = judged(found.runs, labels, order=chosen_order(found, order), notices=notices)
+    for labels, ranks in zip(found.qrels, reader.judged_all(found.qrels), strict=True):
         matrices += [score_matrix(ranks, labels, measure) for measure in parsed]
     return tuple(matrices)
 

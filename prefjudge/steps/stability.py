@@ -1,6 +1,6 @@
 """Asks how stable a leaderboard is: under other queries, under held-out ones, and under other votes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.labels import Sources
     from prefjudge.steps.provenance import InputDigest
+    from prefjudge.steps.readers import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +55,15 @@ def stability(
     measure: Sequence[str] = (),
     judgments: Sequence[Path] = (),
     held_out: Path | None = None,
+    queries: Path | None = None,
     order: Order | None = None,
     trials: int = 1000,
     confidence: float = 0.95,
     seed: int | None = None,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int = 1,
+    cache: Path | None = None,
     plot: Path | None = None,
     out: Path | None = None,
 ) -> StabilityResult:
@@ -77,7 +83,9 @@ def stability(
         Side-by-side judgments: the preference qrels made of them are a label set more, and the bootstrap
         draws the votes too. Of several independent sets, the leaderboards are compared.
     held_out : Path, optional
-        A file of query ids, one a line: those queries are ranked apart from the public others.
+        A file of query ids, one a line, or of queries: they are ranked apart from the public others.
+    queries : Path, optional
+        Look at the queries of this file only.
     order : Order, optional
         What ranks a document higher.
     trials : int
@@ -86,6 +94,14 @@ def stability(
         The level of the rank intervals.
     seed : int, optional
         Of what is drawn.
+    trust : bool
+        Read only what is needed: lines without a judged document are then not checked, nor runs digested.
+    on_duplicate : {'error', 'first', 'best'}
+        What to do with a document that a run lists twice for a query.
+    workers : int
+        How many processes read runs side by side.
+    cache : Path, optional
+        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     plot : Path, optional
         Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each.
     out : Path, optional
@@ -99,20 +115,31 @@ def stability(
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.readers import reading
 
     example = "prefjudge stability --runs 'runs/*' --qrels FILE"
     need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
-    found = gather(study, runs=runs, qrels=qrels, notices=notices)
+    found = gather(study, runs=runs, qrels=qrels, queries=queries, notices=notices)
+    readers = reading(
+        found.runs,
+        chosen_order(found, order),
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
+        notices=notices,
+    )
     extra = [("judgments", path) for path in judgments] + ([("held out", held_out)] if held_out else [])
-    with digesting([*found.files, *extra]) as digests:
+    with digesting([*found.files, *extra], trust=trust) as digests, readers as reader:
         conditions = []
-        for scores in score_matrices(found, measure, order, notices):
-            for part, rows in _parts(scores, held_out):
+        apart = _query_ids(held_out) if held_out else None
+        for scores in score_matrices(found, measure, reader):
+            for part, rows in _parts(scores, apart):
                 stream = generator(found, "stability", seed)
                 conditions.append(_ranked(part, rows, trials, confidence, stream))
         sets = _vote_sets(found, judgments, notices)
-        votes = [_Votes(found, one, measure, chosen_order(found, order), notices) for one in sets]
+        votes = [_Votes(found, one, measure, reader) for one in sets]
         for one in votes:
             stream = generator(found, "votes", seed)
             conditions += one.conditions(min(trials, _VOTE_TRIALS), confidence, stream)
@@ -132,12 +159,21 @@ _VOTE_TRIALS = 200
 """Each of these resolves every tournament anew."""
 
 
-def _parts(scores: "Scores", held_out: Path | None) -> list[tuple[str, "Scores"]]:
+def _query_ids(path: Path) -> set[str]:
+    """Return the query ids of a file: alone on a line, or before a tab and a text."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}", "It holds query ids, one a line.") from error
+    return {line.partition("\t")[0].strip() for line in lines if line.strip()}
+
+
+def _parts(scores: "Scores", held_out: "Collection[str] | None") -> list[tuple[str, "Scores"]]:
     from prefjudge.evaluation.stability import split_queries
 
     if held_out is None:
         return [("all", scores)]
-    public, private = split_queries(scores, held_out.read_text(encoding="utf-8-sig").split())
+    public, private = split_queries(scores, held_out)
     return [("public", public), ("held out", private)]
 
 
@@ -170,10 +206,8 @@ class _Votes:
         found: "Sources",
         named: tuple[str, "Judgments"],
         measures: Sequence[str],
-        order: Order,
-        notices: list["Notice"],
+        reader: "Reader",
     ) -> None:
-        from prefjudge.engines.files import judged
         from prefjudge.evaluation.compared import compared_pairs
         from prefjudge.evaluation.leave_one_out import pooled_documents
         from prefjudge.evaluation.measures import Measure
@@ -184,7 +218,7 @@ class _Votes:
         self.documents = (
             compared_pairs(self.judgments).documents if self.pools is None else pooled_documents(self.pools)
         )
-        self.ranks = judged(found.runs, self.documents, order=order, notices=notices)
+        self.ranks = reader.judged(self.documents)
         texts = measures or (found.study.config.measures if found.study else ("RR@10",))
         self.measures = [Measure.parse(text) for text in texts]
 

@@ -192,6 +192,8 @@ def test_stability_over_all_and_held_out_queries(files: Path) -> None:
     public, private = data(*words, "--held-out", files / "held-out.txt")["conditions"]  # type: ignore[misc]
     assert (public["part"], public["queries"]) == ("public", 30)
     assert (private["part"], private["queries"]) == ("held out", 10)
+    with pytest.raises(InputError, match="cannot be read"):
+        stability(runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")], held_out=files / "absent")
     assert data(*words) == data(*words)
     assert data(*words, "--seed", 1) != data(*words)
 
@@ -346,6 +348,18 @@ def test_real_runs_have_scipys_p_values(data_dir: Path, test: str, measure: str)
         checked += 1
         assert result.p[pair] == pytest.approx(oracles[test](x, y), rel=1e-6, abs=1e-12)
     assert checked > 150
+
+
+def test_how_runs_are_read_changes_nothing(files: Path, tmp_path: Path) -> None:
+    options = {"runs": [files / "runs" / "*"], "qrels": [str(files / "qrels.txt")]}
+    plain = compare(**options)  # type: ignore[arg-type]
+    other = compare(**options, trust=True, cache=tmp_path / "copies", on_duplicate="first")  # type: ignore[arg-type]
+    assert np.array_equal(plain.comparisons[0].significance.p, other.comparisons[0].significance.p)
+    few = tmp_path / "few.tsv"
+    few.write_text("".join(f"q{query}\ttext\n" for query in range(12)))
+    assert agreement(**options, queries=few, splits=2).agreements[0].queries == 12  # type: ignore[arg-type]
+    assert stability(**options, queries=few, trials=9).conditions[0].stability.queries == 12  # type: ignore[arg-type]
+    assert compare(**options, queries=few).comparisons[0].significance.queries == 12  # type: ignore[arg-type]
 
 
 def test_pool_sizes_can_be_drawn(files: Path, tmp_path: Path) -> None:
