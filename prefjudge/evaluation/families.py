@@ -221,7 +221,7 @@ FAMILIES: Mapping[str, Family] = {
             name="RR",
             scorer=reciprocal_rank,
             parameters=_REL,
-            spellings=("mrr", "reciprank", "reciprocalrank", "meanreciprocalrank"),
+            spellings=("mrr", "reciprank", "reciprankcut", "reciprocalrank", "meanreciprocalrank"),
         ),
         Family(
             name="nDCG",

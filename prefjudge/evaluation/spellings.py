@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from math import isfinite, nan
 
 from prefjudge.errors import InputError
 from prefjudge.evaluation.families import FAMILIES, Family, Parameter
@@ -104,9 +105,13 @@ def _checked(text: str, family: Family, key: str, value: str) -> Parameter:
     if key == "p":
         return _persistence(text, value)
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
-        raise InputError(f"measure {text!r}: {key} must be a number, not {value!r}") from None
+        number = nan
+    if not isfinite(number) or (key == "max" and number <= 0):
+        what = "a number above 0" if key == "max" else "a number"
+        raise InputError(f"measure {text!r}: {key} must be {what}, not {value!r}")
+    return number
 
 
 def _persistence(text: str, value: str) -> float:

@@ -80,6 +80,8 @@ def test_spellings(canonical: str, spelling: str) -> None:
         ("nDCG(rel=2)@10", "has no parameter 'rel'"),
         ("RBP(p=1)", "between 0 and 1"),
         ("AP(rel=high)", "must be a number"),
+        ("AP(rel=nan)", "must be a number"),
+        ("ERR(max=-1)", "above 0"),
         ("AP(2)", "not written name=value"),
         ("Rprec@10", "takes no cut-off"),
         ("a" * 200 + "!", "unknown measure"),
