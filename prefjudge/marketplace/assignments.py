@@ -8,6 +8,7 @@ from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.turk_errors import missing, refused
 
 MAX_HELD = 25  # assignments that one worker may hold at once
+_TRIES = 3
 OVERTURN_WITHIN = 30 * 86400
 COLUMNS = (
     "seq, assignment_id, hit_id, requester_id, worker_id, status, accepted_at, deadline, submitted_at,"
@@ -50,10 +51,19 @@ def accept(
     Refusal
         ``none_left``, ``done_before``, ``not_qualified``, ``blocked``, ``too_many`` or ``no_hit``.
     """
-    hit = _open_hit(turn, worker_id, hit_id, hit_type_id)
-    if hit is None:
-        raise _why_none(turn, worker_id, hit_id, hit_type_id)
-    _refuse_unfit(turn, worker_id, hit)
+    for _ in range(_TRIES):
+        hit = _open_hit(turn, worker_id, hit_id, hit_type_id)
+        if hit is None:
+            raise _why_none(turn, worker_id, hit_id, hit_type_id)
+        _refuse_unfit(turn, worker_id, hit)
+        taken = _take(turn, worker_id, hit)
+        if taken is not None:
+            return taken
+    raise Refusal("done_before", "You have already taken this HIT.")
+
+
+def _take(turn: Turn, worker_id: str, hit: Record) -> Record | None:
+    """Give the worker the HIT; None where the worker has just taken it through another process."""
     record: Record = {
         "assignment_id": new_id(),
         "hit_id": hit["hit_id"],
@@ -64,7 +74,7 @@ def accept(
         "deadline": turn.now + hit["duration"],
     }
     if not turn.insert("assignments", record, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
-        raise Refusal("done_before", "You have already taken this HIT.")
+        return None
     events.note(turn, "AssignmentAccepted", hit, record)
     hits.shift(turn, hit, available=-1, pending=1)
     return record

@@ -13,7 +13,6 @@ from pathlib import Path
 import uvicorn
 
 from prefjudge.errors import PrefjudgeError
-from prefjudge.marketplace import requesters
 from prefjudge.marketplace.courier import Courier
 from prefjudge.marketplace.desk import Desk
 from prefjudge.marketplace.logs import log_to_stderr
@@ -178,16 +177,6 @@ def serve(
     server = Server(store_url, settings, Rules(sandbox=sandbox), time.time)
     log_to_stderr()
     server.run(ready)
-
-
-def issue_key(store_url: str, name: str, *, sandbox: bool = True) -> requesters.Key:
-    """Issue a key to the requester of that name, who joins if new."""
-    market = Market(store_url, sweep=sweep, rules=Rules(sandbox=sandbox))
-    try:
-        with market.turn() as turn:
-            return requesters.new_key(turn, name)
-    finally:
-        market.close()
 
 
 def _heard(*_: object) -> None:

@@ -68,7 +68,7 @@ def serve(
     ready : callable, optional
         Called once it answers.
     """
-    from prefjudge.marketplace.server import issue_key
+    from prefjudge.marketplace.keys import issue_key
     from prefjudge.marketplace.server import serve as run
 
     folder = Study(study).folder if study else Path()

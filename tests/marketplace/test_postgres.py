@@ -62,6 +62,27 @@ def test_servers_share_time_money_and_tokens(postgres_url):
         assert one.admin_token == other.admin_token
 
 
+def test_two_clicks_at_once_give_two_different_hits(postgres_url):
+    with start(postgres_url) as one, start(postgres_url) as other:
+        requester, admin = new_requester(one.endpoint), Admin(one)
+        hits = [offer(requester) for _ in range(40)]
+        group = hits[0]["HITTypeId"]
+        for _ in range(10):
+            worker = admin.worker(name=None)
+            answers = []
+
+            def click(endpoint, worker=worker, answers=answers):
+                answers.append(worker.request("POST", f"{endpoint}/groups/{group}/accept"))
+
+            threads = [threading.Thread(target=click, args=(server.endpoint,)) for server in (one, other)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert [answer.status for answer in answers] == [201, 201]
+            assert len({answer.json()["hit_id"] for answer in answers}) == 2
+
+
 def test_a_server_outlives_its_databases_restart(postgres_url):
     import psycopg
 
