@@ -6,9 +6,10 @@ carriage returns; blank lines and lines that start with ``#`` are passed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from mmap import mmap
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,8 @@ class Fields:
     def ids(self, column: int) -> Tokens:
         """Return a column as tokens."""
         starts, ends = self.starts[:, column], self.ends[:, column]
-        return Tokens(self.text, np.ascontiguousarray(starts), np.ascontiguousarray(ends))
+        places = [np.ascontiguousarray(column, dtype=np.int64) for column in (starts, ends)]
+        return Tokens(self.text, *places)
 
     def take(self, rows: Places | NDArray[np.bool_] | slice) -> Fields:
         """Return some of the rows."""
@@ -211,6 +213,25 @@ def fields(data: bytes, line: int, columns: int | Callable[[int], int]) -> Field
     return _regular(text, symbols, starts, ends, line, columns) or _ragged(
         text, symbols, starts, ends, line, columns
     )
+
+
+def joined(parts: Iterable[Fields]) -> Fields:
+    """Put the fields of successive blocks together, in small integers where those reach."""
+    texts: list[bytes] = []
+    columns: list[tuple[NDArray[Any], ...]] = []
+    size = 0
+    for part in parts:
+        data = part.text[FRONT:-_BACK]
+        if len(part):
+            kind = np.int32 if size + len(part.text) < 2**31 else np.int64
+            moved = (part.starts + size, part.ends + size, part.counts, part.lines)
+            columns.append(tuple(column.astype(kind) for column in moved))
+        texts.append(data)
+        size += len(data)
+    text = b"".join([b"\n" * FRONT, *texts, b"\n" * _BACK])
+    if not columns:
+        return _no_fields(text)
+    return Fields(text, *(np.concatenate(column) for column in zip(*columns, strict=True)))
 
 
 def _no_fields(text: bytes) -> Fields:

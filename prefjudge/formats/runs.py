@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words, fields
+from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words, fields, joined, same_token
 from prefjudge.formats.layouts import COLUMNS_HINT, Layout, layout_of
 from prefjudge.formats.numerals import floats, integers
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode, encode
@@ -148,10 +148,9 @@ def read_whole(
 ) -> RunChunk:
     """Read a run as one chunk, its lines brought together by query: for files that are not grouped."""
     reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
-    data = b"".join(block.data for block in blocks(path, notices=notices))
     chunk = None
     try:
-        rows = reader.rows(data, 1)
+        rows = joined(reader.rows(block.data, block.line) for block in blocks(path, notices=notices))
         if len(rows):
             chunk = reader.chunk(_grouped(rows))
     except Stop:
@@ -163,11 +162,13 @@ def read_whole(
 
 def _grouped(rows: Fields) -> Fields:
     """Bring the rows of each query together, queries in the order in which they first come."""
-    places: dict[bytes, int] = {}
     queries = rows.ids(0)
-    changes = np.concatenate([[0], queries.changes()])
-    codes = [places.setdefault(raw, len(places)) for raw in queries.take(changes).to_bytes()]
-    group = np.repeat(np.array(codes), np.diff(np.append(changes, len(rows))))
+    _, firsts, member = np.unique(queries.codes(), return_index=True, return_inverse=True)
+    if same_token(queries, queries.take(firsts[member])).all():
+        group = np.argsort(np.argsort(firsts))[member]
+    else:  # two queries share a code
+        places: dict[bytes, int] = {}
+        group = np.array([places.setdefault(raw, len(places)) for raw in queries.to_bytes()])
     return rows.take(np.argsort(group, kind="stable"))
 
 

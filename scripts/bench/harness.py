@@ -183,7 +183,8 @@ def hold(contest: Contest, rounds: int) -> tuple[list[Sample], list[Ratio], dict
     theirs: dict[str, list[Sample]] = {}
     absent = {name: work.reason for name, work in contest.rivals.items() if isinstance(work, Absent)}
     present = {name: work for name, work in contest.rivals.items() if isinstance(work, Work)}
-    contest.ours.run()  # what is read for the first time is in the cache now
+    if rounds > 1:
+        contest.ours.run()  # what is read for the first time is in the cache now
     for _ in range(rounds):
         ours.append(contest.ours.run())
         for name, work in list(present.items()):

@@ -61,7 +61,7 @@ def question(rng: np.random.Generator) -> str:
         instructions=text(40),
         consent=text(40),
         reward="$2.00",
-        per_pair="$0.15",
+        shares=tuple(f"${done * 2 / PAIRS:.2f}" for done in range(PAIRS + 1)),
         slots=slots,
         layouts=(layout,),
     )

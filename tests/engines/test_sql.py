@@ -136,6 +136,12 @@ def test_bad_lines(engine, tmp_path, line):
         sql.top(engine, tmp_path / "run", k=1)
 
 
+def test_engines_by_name(duck):
+    assert isinstance(sql.engine_named("duckdb"), type(duck))
+    with pytest.raises(InputError, match="choose one of: files, duckdb, spark"):
+        sql.engine_named("polars")
+
+
 def test_what_sql_cannot_do(duck, runs):
     with pytest.raises(InputError, match="order of the file's lines"):
         sql.top(duck, runs[0], k=1, order="file")
