@@ -1,8 +1,9 @@
 """Suggests gold pairs for review, and accepts the reviewed ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prefjudge.core.gold import GoldPair, suggest_gold
 from prefjudge.errors import StudyError
@@ -10,6 +11,9 @@ from prefjudge.formats.gold import read_gold, write_gold
 from prefjudge.study.gold import load_gold, save_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.database import Connection
 
 REVIEW_FILE = "gold.tsv"
 
@@ -54,7 +58,8 @@ def gold(
     if suggestions:
         write_gold(path, suggestions)
     with opened.transaction() as db:
-        accepted = save_gold(db, read_gold(path)) if accept else 0
+        reviewed = _as_stored(db, read_gold(path)) if accept else ()
+        accepted = save_gold(db, reviewed)
         count = len(load_gold(db))
     return GoldResult(suggested=len(suggestions), accepted=accepted, gold=count, file=str(path))
 
@@ -90,3 +95,22 @@ def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
         ],
         avoid={query: frozenset(docs) for query, docs in avoid.items()},
     )
+
+
+def _as_stored(db: "Connection", pairs: Sequence[GoldPair]) -> tuple[GoldPair, ...]:
+    """Give texts back the blanks and line breaks that the file folds: they would tell gold apart."""
+    queries = {_folded(text): text for text in load_queries(db).values()}
+    passages = {_folded(text): text for text in load_passages(db).values()}
+    return tuple(
+        replace(
+            pair,
+            query=queries.get(_folded(pair.query), pair.query),
+            good=passages.get(_folded(pair.good), pair.good),
+            bad=passages.get(_folded(pair.bad), pair.bad),
+        )
+        for pair in pairs
+    )
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())

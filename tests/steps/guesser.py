@@ -184,7 +184,8 @@ def _grams(text: bytes) -> Floats:
 def _marks(text: bytes) -> Floats:
     """Return how often kinds of punctuation stand in a text, by its length."""
     kinds = (b".", b",", b"&", b"-", b"(", b'"', b"?", b"0123456789", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    return np.array([sum(byte in kind for byte in text) for kind in kinds]) / (len(text) + 1)
+    counts = [sum(byte in kind for byte in text) for kind in kinds]
+    return np.array([*counts, len(re.findall(rb"\s\s", text)), text.count(b"\n")]) / (len(text) + 1)
 
 
 def _one_of(index: int, count: int) -> Floats:

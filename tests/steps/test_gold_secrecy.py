@@ -1,5 +1,6 @@
 """Nothing in a served page but its meaning tells a gold pair from another."""
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.serve import Door, keep_open, open_door
+from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import load_hits
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
 from prefjudge.study.study import Study
@@ -164,6 +166,36 @@ def test_the_page_comes_alone_and_asks_for_nothing(demo_pages: list[ServedPage])
     for page in demo_pages[:5]:
         assert b"default-src 'none'; script-src 'sha256-" in page.source
         assert not re.search(rb"<(link|img|iframe)|\b(src|href)=|fetch\(|XMLHttpRequest", page.source)
+
+
+def test_gold_keeps_the_blanks_and_line_breaks_of_its_passages(tmp_path: Path) -> None:
+    """The table for review has one line a pair; what it folds would tell gold from the other pairs."""
+    lines = (COLLECTION / "collection.tsv").read_text().splitlines()
+    texts = dict(line.split("\t") for line in lines)
+    spaced = {doc: text.replace(". ", ".  \n") for doc, text in texts.items()}
+    collection = tmp_path / "collection.jsonl"
+    collection.write_text("".join(json.dumps({"id": d, "contents": t}) + "\n" for d, t in spaced.items()))
+    study = tmp_path / "study"
+    init(study, config="demo")
+    pool(
+        study,
+        runs=[str(COLLECTION / "runs" / "*.txt")],
+        qrels=COLLECTION / "qrels.txt",
+        queries=COLLECTION / "queries.tsv",
+        collection=collection,
+    )
+    gold(study, suggest=6, accept=True)
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    with Study(study).transaction(write=False) as db:
+        passages, found = set(load_passages(db).values()), list(load_gold(db).values())
+    assert any("  \n" in text for text in passages)
+    assert len(found) > 6
+    assert {pair.good for pair in found[:6]} | {pair.bad for pair in found[:6]} <= passages
+    shipped = found[6:]
+    known = {" ".join(text.split()) for text in passages}
+    for pair in shipped:
+        for text in (pair.good, pair.bad):
+            assert (text in passages) == (" ".join(text.split()) in known)
 
 
 def _rename(page: ServedPage) -> ServedPage:
