@@ -1,6 +1,6 @@
 """What time brings about: deadlines, expiry, approval by itself, the disposal of old HITs."""
 
-from prefjudge.marketplace import assignments, hits
+from prefjudge.marketplace import assignments, decisions, hits
 from prefjudge.marketplace.market import Turn
 
 _BATCH = 500
@@ -21,7 +21,7 @@ def sweep(turn: Turn) -> None:
         f" LIMIT {_BATCH}{turn.skip_locked}",
         now=turn.now,
     ):
-        assignments.approve(turn, assignment)
+        decisions.approve(turn, assignment)
     lock = " FOR UPDATE OF h SKIP LOCKED" if turn.skip_locked else ""
     for hit in turn.records(
         hits.COLUMNS,

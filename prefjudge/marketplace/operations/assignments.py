@@ -1,6 +1,6 @@
 """Operations on assignments."""
 
-from prefjudge.marketplace import assignments, hits
+from prefjudge.marketplace import assignments, decisions, hits
 from prefjudge.marketplace.market import Record, Turn
 from prefjudge.marketplace.operations.hits import show as show_hit
 from prefjudge.marketplace.operations.operation import Operation, Params, Result
@@ -27,7 +27,7 @@ def view(assignment: Record) -> Result:
 
 
 def _approve(turn: Turn, requester_id: str, params: Params) -> Result:
-    assignments.approve(
+    decisions.approve(
         turn,
         assignments.find(turn, requester_id, params["AssignmentId"], lock=True),
         feedback=params.get("RequesterFeedback"),
@@ -40,7 +40,7 @@ def _reject(turn: Turn, requester_id: str, params: Params) -> Result:
     if not params["RequesterFeedback"].strip():
         raise invalid("RequesterFeedback", "is empty")
     assignment = assignments.find(turn, requester_id, params["AssignmentId"], lock=True)
-    assignments.reject(turn, assignment, params["RequesterFeedback"])
+    decisions.reject(turn, assignment, params["RequesterFeedback"])
     return {}
 
 
