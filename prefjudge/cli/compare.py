@@ -74,7 +74,7 @@ def compare(
 
 def show(result: "CompareResult") -> None:
     """Print the tests and the outcomes, each with its sentences."""
-    from prefjudge.render.comparison_tables import outcomes_table, pairs_table
+    from prefjudge.render.comparison_tables import naive_table, outcomes_table, pairs_table
     from prefjudge.render.tables import render_terminal
 
     for one in result.comparisons:
@@ -83,6 +83,7 @@ def show(result: "CompareResult") -> None:
             typer.echo(words)
         typer.echo()
         if one.outcomes:
+            typer.echo(render_terminal(naive_table(one.outcomes)))
             typer.echo(render_terminal(outcomes_table([(one.significance, row) for row in one.outcomes])))
             for words in one.outcome_words[:_SENTENCES]:
                 typer.echo(words)

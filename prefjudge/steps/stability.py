@@ -103,7 +103,8 @@ def stability(
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     plot : Path, optional
-        Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each.
+        Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each, and the
+        first, middle and last run side by side.
     out : Path, optional
         Write the share of trials of every run at every rank: CSV, JSON, Markdown or LaTeX by the suffix.
 
@@ -278,18 +279,19 @@ def _direct_ceiling(votes: Sequence[_Votes], confidence: float) -> "NoiseCeiling
 
 
 def _plots(plot: Path | None, conditions: int) -> list[Path]:
-    """Return a file for each condition: ``ranks.svg``, ``ranks.2.svg`` and so on."""
+    """Return a file for each condition, ``ranks.svg``, ``ranks.2.svg`` and so on, and one for all."""
     if plot is None:
         return []
-    rest = range(2, conditions + 1)
-    return [plot, *(plot.with_name(f"{plot.stem}.{number}{plot.suffix}") for number in rest)]
+    rest = [str(number) for number in range(2, conditions + 1)]
+    rest += ["side-by-side"] if conditions > 1 else []
+    return [plot, *(plot.with_name(f"{plot.stem}.{part}{plot.suffix}") for part in rest)]
 
 
 def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> None:
     from prefjudge.formats.atomic import write_text
     from prefjudge.formats.figures import write_figure
-    from prefjudge.render.plots import plot_ranks
-    from prefjudge.render.stability_tables import shares_table
+    from prefjudge.render.plots import plot_conditions, plot_ranks
+    from prefjudge.render.stability_tables import label, shares_table
     from prefjudge.render.tables import render_table
 
     named = [(condition.part, condition.stability) for condition in result.conditions]
@@ -297,3 +299,8 @@ def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> 
         write_text(out, render_table(shares_table(named, provenance=result.provenance), out.suffix))
     for path, (_, ranks) in zip(plots, named, strict=False):
         write_figure(path, plot_ranks(ranks))
+    if len(plots) > 1:
+        runs = named[0][1].runs
+        shown = dict.fromkeys((runs[0], runs[len(runs) // 2], runs[-1]))
+        labelled = [(label(part, ranks), ranks) for part, ranks in named]
+        write_figure(plots[-1], plot_conditions(labelled, list(shown)))

@@ -162,6 +162,7 @@ def test_compare_prints_tables_and_sentences(files: Path) -> None:
     assert result.exit_code == 0
     assert "high is significantly better" in result.stdout
     assert "Outcomes" in result.stdout
+    assert "WRS p" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,12 @@ def test_stability_with_votes_has_noise_ceilings(files: Path, tmp_path: Path) ->
         plot=tmp_path / "ranks.png",
         out=tmp_path / "ranks.csv",
     )
-    assert [Path(name).name for name in result.out] == ["ranks.csv", "ranks.png", "ranks.2.png"]
+    assert [Path(name).name for name in result.out] == [
+        "ranks.csv",
+        "ranks.png",
+        "ranks.2.png",
+        "ranks.side-by-side.png",
+    ]
     assert all(Path(name).stat().st_size > 50 for name in result.out)
     assert [one.part for one in result.conditions] == ["votes", "votes"]
     assert [one.stability.qrels for one in result.conditions] == ["votes-1", "votes-2"]
