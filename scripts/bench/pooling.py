@@ -72,28 +72,34 @@ def prepare(lab: Lab) -> None:
 def contests(lab: Lab) -> Iterable[Contest]:
     """Yield the contests: all runs against the floor, one run against the peers."""
     paths = inputs.runs(lab.folder, **shape(lab))
+    one, some = paths[:1], paths[:4]
     for k, floor in ((1, "<= 2.5"), (10, "<= 5")):
+        parts = {
+            "polars": (POLARS, "polars", some),
+            "duckdb": (DUCKDB, "duckdb", some),
+            "pytrec_eval": (PYTREC_EVAL, "pytrec-eval-terrier", one),
+            "ir_measures": (IR_MEASURES, "ir-measures", one),
+            "ranx": (RANX, "ranx", one),
+        }
+        rivals = {
+            name: lab.peer(package, code, str(k), *files, scale=len(paths) / len(files))
+            for name, (code, package, files) in parts.items()
+        }
         yield Contest(
             name=f"top-{k} of {len(paths)} runs",
             ours=lab.ours(OURS, str(k), *paths),
-            rivals={"wc -l": shell(["wc", "-l", *paths])},
-            goals={"wc -l": floor},
+            rivals={"wc -l": shell(["wc", "-l", *paths]), **(rivals if k == 1 else {})},
+            goals={
+                "wc -l": floor,
+                "polars": ">= 5",
+                "duckdb": ">= 5",
+                "pytrec_eval": ">= 50",
+                "ir_measures": ">= 100",
+                "ranx": ">= 100",
+            },
             memory_limit_mb=64,
+            note="start of the interpreters included",
         )
-    one = paths[0]
-    yield Contest(
-        name="top-1 of one run",
-        ours=lab.ours(OURS, "1", one),
-        rivals={
-            "polars": lab.peer("polars", POLARS, "1", one),
-            "duckdb": lab.peer("duckdb", DUCKDB, "1", one),
-            "pytrec_eval": lab.peer("pytrec-eval-terrier", PYTREC_EVAL, "1", one),
-            "ir_measures": lab.peer("ir-measures", IR_MEASURES, "1", one),
-            "ranx": lab.peer("ranx", RANX, "1", one),
-        },
-        goals={"polars": ">= 5", "duckdb": ">= 5", "ir_measures": ">= 100", "ranx": ">= 100"},
-        note="start of the interpreter included on both sides",
-    )
     packed = [inputs.packed(path) for path in paths[:4]]
     files = " ".join(f"'{path}'" for path in packed)
     yield Contest(
