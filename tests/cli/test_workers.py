@@ -1,0 +1,70 @@
+"""``prefjudge workers`` and ``prefjudge work`` as they are typed."""
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import prefjudge
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    """Two workers who agree, and one who always takes the first."""
+    lines = []
+    for query in range(40):
+        shown = "a b" if query % 2 else "b a"
+        lines += [f"q{query} {shown} a ann", f"q{query} {shown} a bob", f"q{query} {shown} {shown[0]} first"]
+    path = tmp_path / "judgments.txt"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_workers_prints_a_table_and_what_stands_out(votes: Path) -> None:
+    done = prefjudge("workers", "--judgments", votes)
+    assert done.returncode == 0, done.stderr
+    assert "Krippendorff's alpha" in done.stdout
+    assert "chose the left passage in 40 of 40 comparisons" in done.stdout
+    assert "None of it is ground for refusing pay." in done.stdout
+
+
+def test_workers_has_the_documented_keys(votes: Path) -> None:
+    done = prefjudge("workers", "--judgments", votes, "--model", "majority", "--json")
+    found = json.loads(done.stdout)
+    assert found["models"] == ["majority"]
+    assert (found["judgments"], found["kept"], found["pairs"], found["repeated"]) == (120, 120, 40, 40)
+    assert [row["worker"] for row in found["workers"]] == ["first", "ann", "bob"]
+    assert found["workers"][1]["agreement"] == 1.0
+    assert found["workers"][1]["accuracy"] is None
+    assert {sign["kind"] for sign in found["signs"] if sign["worker"] == "first"} >= {"side", "run"}
+
+
+def test_workers_prints_csv(votes: Path) -> None:
+    done = prefjudge("workers", "--judgments", votes, "--format", "csv")
+    rows = list(csv.DictReader(StringIO(done.stdout)))
+    assert {row["worker"] for row in rows} == {"ann", "bob", "first"}
+    assert all(float(row["reliability"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["workers"], "workers takes either a study or a file"),
+        (["workers", "--judgments", "nowhere.txt"], "nowhere.txt"),
+        (["workers", "--judgments", "x", "--model", "best"], "--model best: there is no such choice"),
+        (["work", "nowhere", "--error", "much"], "--error much: not a number"),
+    ],
+)
+def test_a_mistake_ends_in_a_message(tmp_path: Path, arguments: list[str], message: str) -> None:
+    done = prefjudge(*arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_errors_of_workers_go_from_the_smaller_to_the_larger(pooled: Path) -> None:
+    done = prefjudge("work", pooled, "--error", "0.4:0.1")
+    assert done.returncode == 1
+    assert "they go from 0 to 0.5, the smaller one first" in done.stderr
