@@ -8,6 +8,9 @@ from prefjudge.core.noise import Noise
 from prefjudge.core.strategies import Counts, Floats, Strategy
 
 _CELLS = 1 << 20
+_LEAST_TRIALS = 250
+_TRIAL_CELLS = 150_000
+"""Cells of vote matrices worth simulating: in a study there are few large pools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +59,12 @@ def simulate(
     noise : Noise
         How votes err.
     trials : int
-        The number of pools; the standard error of the chance is at most ``0.5 / sqrt(trials)``.
+        The number of pools, or fewer (250 at least) where they are large; the standard error of the chance
+        is at most ``0.5 / sqrt(trials)``.
     rng : numpy.random.Generator
         The source of randomness.
     """
+    trials = max(1, min(trials, max(_LEAST_TRIALS, _TRIAL_CELLS // size**2)))
     if size == 1:
         return Outlook(
             strategy=strategy.name,
@@ -106,9 +111,12 @@ def _play(strategy: Strategy, chances: Floats, rounds: list[Counts], rng: np.ran
     votes = np.zeros_like(chances)
     number = 0
     while (asked := strategy.ask(votes)).any():
-        left = rng.binomial(asked, chances)
-        votes += left + (asked - left).transpose(0, 2, 1)
-        counts = np.bincount(asked.ravel())
+        pool, x, y = np.nonzero(asked)
+        wanted = asked[pool, x, y]
+        for_x = rng.binomial(wanted, chances[pool, x, y])
+        votes[pool, x, y] += for_x
+        votes[pool, y, x] += wanted - for_x
+        counts = np.bincount(wanted)
         if number == len(rounds):
             rounds.append(counts)
         else:

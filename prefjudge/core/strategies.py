@@ -204,20 +204,19 @@ class LeadStop:
 
     def _play(self, votes: Floats) -> tuple[Counts, Flags]:
         n, k, _ = votes.shape
-        asked, so_far = np.zeros((n, k, k)), _asked_so_far(votes)
+        asked = np.zeros((n, k, k), dtype=np.int64)
         best, going, query = np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool), np.arange(n)
         for challenger in range(1, k):
-            ahead = votes[query, best, challenger] - votes[query, challenger, best]
-            lacks = np.minimum(
-                np.ceil(self.lead - np.abs(ahead)), self.most - so_far[query, best, challenger]
-            )
+            kept, lost = votes[query, best, challenger], votes[query, challenger, best]
+            ahead = kept - lost
+            lacks = np.minimum(np.ceil(self.lead - np.abs(ahead)), self.most - kept - lost)
             waits = going & (lacks > 0)
-            asked[query[waits], best[waits], challenger] = lacks[waits]
+            asked[query[waits], best[waits], challenger] = np.ceil(lacks[waits])
             going &= ~waits
             best = np.where(going & (ahead < 0), challenger, best)
         leaders = np.zeros((n, k), dtype=bool)
         leaders[query, best] = True
-        return _upper(asked), leaders
+        return asked, leaders
 
 
 @dataclass(frozen=True, slots=True)
