@@ -135,7 +135,7 @@ def test_reviewable_hits_are_listed_by_type_and_status(requester, worker):
     assert listed(Status="Reviewing")["NumResults"] == 1
 
 
-def test_a_hit_moves_to_another_type_with_its_money(requester):
+def test_a_hit_moves_to_another_type_with_its_money(requester, worker):
     hit = offer(requester, MaxAssignments=2)
     other = requester.create_hit_type(
         Title="t", Description="d", Reward="3.00", AssignmentDurationInSeconds=60
@@ -144,6 +144,9 @@ def test_a_hit_moves_to_another_type_with_its_money(requester):
     moved = requester.get_hit(HITId=hit["HITId"])["HIT"]
     assert (moved["HITTypeId"], moved["Reward"]) == (other, "3.00")
     assert requester.get_account_balance()["OnHoldBalance"] == "7.20"
+    worker.accept(hit)
+    move = {"HITId": hit["HITId"], "HITTypeId": hit["HITTypeId"]}
+    assert turk_error(requester.update_hit_type_of_hit, **move) == "InvalidHITState"
 
 
 @pytest.mark.parametrize(

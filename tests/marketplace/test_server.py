@@ -206,3 +206,28 @@ def test_a_second_marketplace_on_the_store_agrees(market, tmp_path):
         assert isinstance(other, Server)
         assert other.admin_token == market.admin_token
         assert Admin(other).call("GET", "/admin/workers") == {"workers": []}
+
+
+def test_the_admin_token_is_not_guessed(market, clock):
+    def sign_in(token):
+        return HTTP.request(
+            "POST",
+            f"{market.endpoint}/admin/signin",
+            fields={"token": token},
+            encode_multipart=False,
+            redirect=False,
+        ).status
+
+    assert [sign_in(f"guess {i}") for i in range(11)] == [401] * 10 + [429]
+    assert sign_in(market.admin_token) == 429
+    clock.advance(61)
+    assert sign_in(market.admin_token) == 303
+
+
+def test_what_the_admin_gets_wrong(admin):
+    admin.call("POST", "/admin/funds", {"requester_id": "ANOBODY", "amount": "1.00"}, status=400)
+    admin.call("POST", "/admin/funds", {"requester_id": "ANOBODY", "amount": "much"}, status=400)
+    admin.call("POST", "/admin/requesters", {"name": " "}, status=400)
+    admin.call("POST", "/admin/panels", {"name": "two words"}, status=400)
+    admin.call("POST", "/admin/panels", {"name": "p", "completion": {"won": {}}}, status=400)
+    admin.call("POST", "/admin/faults", [], status=400)

@@ -90,7 +90,8 @@ def test_signing_in(market, admin, clock):
     assert "SameSite=lax" in cookie
     assert sign_in(name="ann", password="wrong").status == 401
     assert sign_in(name="nobody", password="x").status == 401
-    assert sign_in(invite=joined["invite"][:-1] + "0").status == 401
+    forged = joined["invite"][:-1] + ("1" if joined["invite"].endswith("0") else "0")
+    assert sign_in(invite=forged).status == 401
     assert sign_in(invite="nonsense").status == 401
     assert sign_in(invite=joined["invite"]).status == 200
     clock.advance(91 * 86400)
@@ -294,3 +295,33 @@ def test_the_same_store_is_the_same_marketplace(tmp_path):
         with start(url) as server:
             idents.append(HTTP.request("GET", f"{server.endpoint}/healthz").json()["marketplace"])
     assert idents[0] == idents[1]
+
+
+def test_a_closed_hit_says_so(requester, worker, admin):
+    hit = offer(requester)
+    assert worker.get(f"/hits/{hit['HITId']}")["can_accept"] is True
+    admin.worker().accept(hit)
+    seen = worker.get(f"/hits/{hit['HITId']}")
+    assert (seen["can_accept"], seen["group"]["available"]) == (False, 0)
+    assert "no longer open" in seen["reason"]
+    worker.get("/hits/3NOSUCH", status=404)
+    requester.create_worker_block(WorkerId=worker.worker_id, Reason="r")
+    worker.get(f"/hits/{hit['HITId']}", status=404)
+
+
+def test_a_disposed_hits_frame_is_gone(requester, worker):
+    hit = offer(requester)
+    address = worker.get(f"/hits/{hit['HITId']}")["frame"]["url"]
+    requester.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+    requester.delete_hit(HITId=hit["HITId"])
+    assert HTTP.request("GET", address, headers=JSON).json()["code"] == "no_hit"
+
+
+def test_what_is_not_there(market, worker):
+    assert HTTP.request("GET", f"{market.endpoint}/nowhere", headers=JSON).json()["status"] == 404
+    assert HTTP.request("GET", f"{market.endpoint}/assets/nothing.js").status == 404
+    assert HTTP.request("GET", f"{market.endpoint}/", redirect=False).headers["location"] == "/signin"
+    assert worker.request("GET", "/").status == 200  # in JSON there is nobody to send on
+    assert worker.get("/qualifications/3NOSUCH", status=404)["code"] == "no_qualification"
+    large = "x" * 1_100_000
+    assert worker.request("POST", "/mturk/externalSubmit", {"assignmentId": large}).status == 413
