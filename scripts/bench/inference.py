@@ -14,7 +14,8 @@ from prefjudge.evaluation.agreement import split_half
 from prefjudge.evaluation.corrections import Correction, adjust
 from prefjudge.evaluation.grids import to_grid
 from prefjudge.evaluation.pairsums import pair_sums
-from prefjudge.evaluation.significance import SignificanceTest, all_pairs, classical_p, compare_runs
+from prefjudge.evaluation.significance import all_pairs, compare_runs
+from prefjudge.evaluation.significance_tests import SignificanceTest, classical_p
 from prefjudge.evaluation.stability import bootstrap_ranks
 
 if TYPE_CHECKING:

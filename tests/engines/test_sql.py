@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from prefjudge.engines import files, sql
+from prefjudge.engines import choice, files, sql
 from prefjudge.errors import InputError
 from prefjudge.formats.qrels import read_qrels
 
@@ -134,6 +134,16 @@ def test_bad_lines(engine, tmp_path, line):
     (tmp_path / "run").write_text(f"q1 Q0 d1 1 9 t\nq1 Q0 d2 2 8 t\n{line}\n")
     with pytest.raises(InputError):
         sql.top(engine, tmp_path / "run", k=1)
+
+
+def test_the_same_functions_on_every_engine(duck, runs):
+    paths, qrels = runs
+    tops = [choice.top(paths, k=2, engine=name) for name in ("files", "duckdb")]
+    assert as_rows(tops[0]) == as_rows(tops[1])
+    ranks = [choice.judged(paths, qrels, engine=name) for name in ("files", "duckdb")]
+    assert all(np.array_equal(a.position, b.position) for a, b in zip(*ranks, strict=True))
+    with pytest.raises(InputError, match="--on-duplicate best is not for the engine duckdb"):
+        choice.top(paths, k=1, engine="duckdb", on_duplicate="best")
 
 
 def test_engines_by_name(duck):
