@@ -56,11 +56,6 @@ const radios = name => [...document.getElementsByName(name)];
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
 const done = () => slots.filter(complete).length;
 const complete = slot => slot.name in state.answers && (!rules.strengths || state.answers[slot.name] === "tie" || slot.name in state.strengths);
-const earned = () => rules.perPair.replace(/\d+([.,]\d+)?/, amount => {
-  const sum = (parseFloat(amount.replace(",", ".")) * done()).toFixed(2);
-  return amount.includes(",") ? sum.replace(".", ",") : sum;
-});
-
 const show = (name, pair) => {
   tick();
   timed = pair ? pair.name : "";
@@ -106,7 +101,7 @@ const back = () => { if (state.at) { step(state.at - 1); save(); } };
 const leave = () => {
   show("leave");
   $("quit").hidden = !done();
-  $("due").textContent = fill(done() ? words.due : words.none, { n: done(), all: slots.length, sum: earned() });
+  $("due").textContent = fill(done() ? words.due : words.none, { n: done(), all: slots.length, sum: rules.shares[done()] });
 };
 
 let warned = false, sent = false;

@@ -63,8 +63,8 @@ class HitPage:
         Plain text; blank lines part paragraphs. Without a consent text the page still asks to begin.
     reward : str
         What the whole HIT pays, as shown (``"$2.00"``).
-    per_pair : str
-        What each comparison pays to a worker who stops early (``"$0.15"``); empty: not stated.
+    shares : tuple of str
+        What a worker is paid who stops after 0, 1, 2, … comparisons, as shown; empty: not stated.
     slots : tuple of Slot
         The comparisons, in the order in which the layouts count them.
     layouts : tuple of Layout
@@ -82,7 +82,7 @@ class HitPage:
     instructions: str
     consent: str
     reward: str
-    per_pair: str
+    shares: tuple[str, ...]
     slots: tuple[Slot, ...]
     layouts: tuple[Layout, ...]
     allow_ties: bool = False
@@ -111,7 +111,7 @@ def render_hit_page(page: HitPage) -> str:
         "layouts": [[layout.order, [int(side) for side in layout.swapped]] for layout in page.layouts],
         "ties": page.allow_ties,
         "strengths": bool(page.strengths),
-        "perPair": page.per_pair,
+        "shares": page.shares,
     }
     html = _template().render(page=page, words=words, rules=rules, **_parts())
     return _printable(html)
@@ -181,6 +181,8 @@ def _problems(page: HitPage) -> list[str]:
     for number, layout in enumerate(page.layouts):
         if sorted(layout.order) != places or len(layout.swapped) != len(places):
             found.append(f"layout {number} does not show each of the {len(places)} slots once")
+    if page.shares and len(page.shares) <= len(page.slots):
+        found.append(f"there are {len(page.shares)} shares of the reward for {len(page.slots)} slots")
     if page.language not in languages():
         found.append(f"no words in {page.language!r}; there are {', '.join(languages())}")
     return found
@@ -208,8 +210,10 @@ def _in_token_order(page: HitPage) -> HitPage:
 def _words(page: HitPage) -> dict[str, str]:
     words = dict(languages()[page.language])
     words["pay"] = words["pay"].replace("{reward}", page.reward)
-    if page.per_pair:
-        words["pay"] += " " + words["pay_each"].replace("{each}", page.per_pair)
+    if page.shares:
+        half = max(1, len(page.slots) // 2)
+        example = words["pay_share"].replace("{n}", str(half)).replace("{all}", str(len(page.slots)))
+        words["pay"] += " " + example.replace("{share}", page.shares[half])
     else:
         words["due"] = words["due_plain"]
     if page.allow_ties:

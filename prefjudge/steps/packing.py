@@ -195,14 +195,14 @@ class Pages:
         )
 
         design = self._study.config.design
-        reward = hit.reward_cents * CENT
+        reward, slots = hit.reward_cents * CENT, len(hit.slots)
         page = HitPage(
             title=self._study.config.hit.title,
             question=design.question,
             instructions=design.instructions,
             consent=design.consent,
             reward=f"${reward:.2f}",
-            per_pair=f"${prorated(reward, 1, len(hit.slots)):.2f}",
+            shares=tuple(f"${prorated(reward, done, slots):.2f}" for done in range(slots + 1)),
             slots=tuple(self._slot(slot) for slot in hit.slots),
             layouts=hit.layouts,
             allow_ties=design.allow_ties,

@@ -25,7 +25,9 @@ def page_of(texts: list[tuple[str, str, str]], **changes: object) -> HitPage:
     straight = Layout(order=tuple(range(len(slots))), swapped=(False,) * len(slots))
     page = HitPage(
         title="Choose", question="Which is better?", instructions="Read both.", consent="It is research.",
-        reward="$2.00", per_pair="$0.15", slots=slots, layouts=(straight,),
+        reward="$2.00",
+        shares=tuple(f"${done / 100:.2f}" for done in range(len(slots) + 1)),
+        slots=slots, layouts=(straight,),
     )  # fmt: skip
     return dataclasses.replace(page, **changes)
 
@@ -137,6 +139,7 @@ def test_ties_and_strengths_are_offered_only_when_asked():
     ("change", "problem"),
     [
         ({"language": "tlh"}, "no words in 'tlh'"),
+        ({"shares": ("$0.00", "$1.00")}, "2 shares of the reward for 2 slots"),
         ({"layouts": ()}, "no slots or no layouts"),
         ({"layouts": (Layout(order=(0, 0), swapped=(True, True)),)}, "layout 0 does not show each"),
         ({"slots": (Slot(name="gold", query="q", passages=("a", "b"), tokens=("x", "x")),)}, "used twice"),

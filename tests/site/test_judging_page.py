@@ -30,7 +30,8 @@ def page_of(count: int = 4, **changes: Any) -> HitPage:
     fields: dict[str, Any] = {
         "title": "Choose the better passage", "question": "Which passage answers the question better?",
         "instructions": "Read both.\n\nChoose one.", "consent": "It is research.", "reward": "$2.00",
-        "per_pair": "$0.15", "slots": slots, "layouts": layouts,
+        "shares": tuple(f"${done * 0.15:.2f}" for done in range(count + 1)),
+        "slots": slots, "layouts": layouts,
     }  # fmt: skip
     return HitPage(**{**fields, **changes})
 
