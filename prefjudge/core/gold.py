@@ -1,7 +1,7 @@
 """Gold pairs: comparisons whose answer is known, hidden in every HIT to screen the work."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -207,7 +207,13 @@ def _words(text: str) -> frozenset[str]:
 
 
 def rotate_gold(
-    count: int, per_hit: int, hits: int, *, rng: np.random.Generator
+    count: int,
+    per_hit: int,
+    hits: int,
+    *,
+    rng: np.random.Generator,
+    queries: Sequence[str] = (),
+    taken: Sequence[Collection[str]] = (),
 ) -> Sequence[tuple[int, ...]]:
     """Deal gold pairs to HITs so that each is used equally often and neighbouring HITs share none.
 
@@ -222,6 +228,10 @@ def rotate_gold(
     rng : Generator
         Shuffles the gold pairs once; the deal then goes round, so that a worker who takes HITs in turn meets
         ``count // per_hit`` of them before a gold pair returns.
+    queries, taken : sequence, optional
+        For HITs with at most one pair of a query: the query of each gold pair, and those of each HIT's pairs.
+        A gold pair whose query the HIT has already waits for a later one, for of two comparisons with one
+        query one would be known to be gold. Where all clash, one is taken that does.
 
     Raises
     ------
@@ -230,5 +240,16 @@ def rotate_gold(
     """
     if count < per_hit:
         raise ValueError(f"a HIT hides {per_hit} gold pairs, and there are only {count}")
-    shuffled = rng.permutation(count)
-    return [tuple(int(shuffled[(h * per_hit + i) % count]) for i in range(per_hit)) for h in range(hits)]
+    waiting = [int(gold) for gold in rng.permutation(count)]
+    dealt = []
+    for hit in range(hits):
+        asked = set(taken[hit]) if queries else set()
+        drawn: list[int] = []
+        for _ in range(per_hit):
+            free = (at for at, gold in enumerate(waiting) if not queries or queries[gold] not in asked)
+            drawn.append(waiting.pop(next(free, 0)))
+            if queries:
+                asked.add(queries[drawn[-1]])
+        waiting += drawn
+        dealt.append(tuple(drawn))
+    return dealt

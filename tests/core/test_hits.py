@@ -62,6 +62,21 @@ def test_gold_is_dealt_evenly_and_neighbours_share_none(
         assert len(set(met)) == len(met)
 
 
+def test_gold_waits_for_a_hit_without_its_query() -> None:
+    queries = [f"q{i}" for i in range(8)]
+    taken = [{f"q{(hit + i) % 8}" for i in range(4)} for hit in range(40)]
+    dealt = rotate_gold(8, 3, 40, rng=np.random.default_rng(6), queries=queries, taken=taken)
+    for golds, asked in zip(dealt, taken, strict=True):
+        assert not {queries[gold] for gold in golds} & asked
+    used = np.bincount([gold for golds in dealt for gold in golds], minlength=8)
+    assert used.min() >= 10
+    assert rotate_gold(8, 3, 40, rng=np.random.default_rng(6)) == rotate_gold(
+        8, 3, 40, rng=np.random.default_rng(6), queries=queries, taken=[set()] * 40
+    )
+    crowded = rotate_gold(2, 2, 1, rng=np.random.default_rng(6), queries=["q", "q"], taken=[{"q"}])
+    assert sorted(crowded[0]) == [0, 1]
+
+
 def test_a_hit_cannot_hide_more_gold_than_there_is() -> None:
     with pytest.raises(ValueError, match="hides 3 gold pairs, and there are only 2"):
         rotate_gold(2, 3, 1, rng=np.random.default_rng(1))

@@ -3,6 +3,7 @@
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -85,13 +86,14 @@ def with_texts(chunk: bytes, *texts: str) -> bytes:
 
 
 def slots_by_form(pages: Sequence[ServedPage]) -> Examples:
-    """Every slot by names, tokens, markup, places, turns of sides, and time of arrival; sought is gold."""
+    """Every slot by names, markup, places, sides, arrival, and others of its query; sought is gold."""
     seen, sought, group = [], [], []
     for number, page in enumerate(pages):
         chunks, layouts = page.chunks, page.layouts
         turned = np.array([sides for _, sides in layouts])
         turned = np.abs(turned - turned[0])
         odd = turned != np.round(turned.mean(axis=1, keepdims=True))
+        asked = Counter(map(_query, chunks))
         for place, chunk in enumerate(chunks):
             at = [order.index(place) for order, _ in layouts]
             seen.append(
@@ -103,6 +105,7 @@ def slots_by_form(pages: Sequence[ServedPage]) -> Examples:
                         [np.mean(at) / len(chunks), np.std(at) / len(chunks), place / len(chunks)],
                         [sides[place] for _, sides in layouts],
                         odd[:, place],
+                        [asked[_query(chunk)], asked[_query(chunk)] > 1],
                         [page.arrived[page.source.index(chunk)] - page.arrived[0]],
                     ]
                 )
@@ -158,6 +161,12 @@ def _examples(
         group=np.array(group, dtype=np.int64),
         half=np.array(half, dtype=bool),
     )
+
+
+def _query(chunk: bytes) -> bytes:
+    found = _SLOT.match(chunk)
+    assert found
+    return found[2]
 
 
 def _skeleton(chunk: bytes) -> bytes:
