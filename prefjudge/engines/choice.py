@@ -16,6 +16,19 @@ from prefjudge.formats.runs import OnDuplicate
 ENGINES = ("files", "duckdb", "spark")
 
 
+def engine_named(name: str) -> sql.SqlEngine:
+    """Return the engine that a user asks for: ``duckdb`` or ``spark``."""
+    if name == "duckdb":
+        from prefjudge.engines.duck import DuckEngine
+
+        return DuckEngine()
+    if name == "spark":
+        from prefjudge.engines.spark import SparkEngine
+
+        return SparkEngine()
+    raise InputError(f"there is no engine {name!r}", "choose one of: files, duckdb, spark")
+
+
 def top(
     paths: str | Path | Iterable[str | Path],
     *,
@@ -47,7 +60,7 @@ def top(
             notices=notices,
         )
     _check(engine, on_duplicate)
-    return sql.top(sql.engine_named(engine), paths, k=k, order=order, queries=queries, notices=notices)
+    return sql.top(engine_named(engine), paths, k=k, order=order, queries=queries, notices=notices)
 
 
 def judged(
@@ -75,7 +88,7 @@ def judged(
             notices=notices,
         )
     _check(engine, on_duplicate)
-    return sql.judged(sql.engine_named(engine), paths, qrels, order=order, notices=notices)
+    return sql.judged(engine_named(engine), paths, qrels, order=order, notices=notices)
 
 
 def _check(engine: str, on_duplicate: OnDuplicate | str) -> None:

@@ -18,9 +18,6 @@ from prefjudge.engines.reading import per_chunk
 from prefjudge.formats.problems import Notice, Stop, decode
 from prefjudge.formats.runs import OnDuplicate, RunChunk, RunReader, Scattered
 
-_SKIPPED = 3
-"""Galloping pays where it passes over so many lines for each that it reads."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHead:

@@ -41,19 +41,6 @@ class SqlEngine(Protocol):
         ...
 
 
-def engine_named(name: str) -> SqlEngine:
-    """Return the engine that a user asks for: ``duckdb`` or ``spark``."""
-    if name == "duckdb":
-        from prefjudge.engines.duck import DuckEngine
-
-        return DuckEngine()
-    if name == "spark":
-        from prefjudge.engines.spark import SparkEngine
-
-        return SparkEngine()
-    raise InputError(f"there is no engine {name!r}", "choose one of: files, duckdb, spark")
-
-
 def key_of(order: Order) -> str:
     """Return what ranks a document: higher is better."""
     if order is Order.FILE:

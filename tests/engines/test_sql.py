@@ -147,9 +147,9 @@ def test_the_same_functions_on_every_engine(duck, runs):
 
 
 def test_engines_by_name(duck):
-    assert isinstance(sql.engine_named("duckdb"), type(duck))
+    assert isinstance(choice.engine_named("duckdb"), type(duck))
     with pytest.raises(InputError, match="choose one of: files, duckdb, spark"):
-        sql.engine_named("polars")
+        choice.engine_named("polars")
 
 
 def test_what_sql_cannot_do(duck, runs):
