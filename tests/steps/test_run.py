@@ -23,7 +23,7 @@ from tests.steps.test_interruptions import wire as wire
 from tests.steps.test_road import TRUTH
 
 RUNS = sorted((COLLECTION / "runs").iterdir())
-HONEST = {"workers": 6, "error": 0.0, "truth": TRUTH, "yes": True}
+HONEST = {"workers": 8, "error": 0.0, "truth": TRUTH, "yes": True}
 
 
 def pool_runs(study: Path, runs: list[Path], *, challenge: bool = False) -> PoolResult:
@@ -127,8 +127,8 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
     for duel in result.duels:
         assert duel.brought_by
         assert duel.dethroned == (duel.votes_for > duel.votes_against)
-    # At a lead of three, without error, each duel takes three votes.
-    assert status(young).judgments - judged == 3 * opened.documents
+    # At a lead of five, without error, each duel takes five votes.
+    assert status(young).judgments - judged == 5 * opened.documents
     assert (young / "preference-v1.qrels").is_file()
     assert len(score(young).boards[0].leaderboard.ranked) == 6
     with pytest.raises(InputError, match=r"has a run .* already"):
