@@ -17,7 +17,8 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.grids import Grid, to_grid
 from prefjudge.evaluation.halves import half_sums
 from prefjudge.evaluation.pairsums import PairSums
-from prefjudge.evaluation.significance import SignificanceTest, all_pairs, classical_p
+from prefjudge.evaluation.significance import all_pairs
+from prefjudge.evaluation.significance_tests import SignificanceTest, classical_p
 
 Aggregate = Literal["mean", "median"]
 

@@ -16,7 +16,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation import paired
 from prefjudge.evaluation.grids import Matrix, to_grid
 from prefjudge.evaluation.pairsums import PairSums, pair_sums
-from prefjudge.evaluation.significance import SignificanceTest, classical_p
+from prefjudge.evaluation.significance_tests import SignificanceTest, classical_p
 
 _PAIR = (np.array([0], dtype=np.int32), np.array([1], dtype=np.int32))
 

@@ -15,39 +15,13 @@ from prefjudge.evaluation import paired, resampling
 from prefjudge.evaluation.corrections import Correction, adjust, check_resamples, resamples_needed
 from prefjudge.evaluation.grids import Grid, to_grid
 from prefjudge.evaluation.pairsums import BLOCK, PairSums, pair_sums
+from prefjudge.evaluation.significance_tests import VARIANTS, SignificanceTest, classical_p, default_test
 
 Column = NDArray[np.float64]
 K = TypeVar("K", bound=StrEnum)
 
 
-class SignificanceTest(StrEnum):
-    """A two-sided test that two runs score alike."""
-
-    T = "t"
-    WILCOXON = "wilcoxon"
-    RANK_SUM = "rank-sum"
-    SIGN = "sign"
-    PERMUTATION = "permutation"
-    BOOTSTRAP = "bootstrap"
-
-
-VARIANTS = {
-    SignificanceTest.T: "Student's paired t test",
-    SignificanceTest.WILCOXON: (
-        "Wilcoxon signed-rank test: zeros dropped, average ranks; exact up to 50 untied differences, else "
-        "normal approximation with tie correction and no continuity correction"
-    ),
-    SignificanceTest.RANK_SUM: (
-        "Wilcoxon rank-sum test: normal approximation with tie correction and no continuity correction"
-    ),
-    SignificanceTest.SIGN: "sign test: exact binomial, equal scores dropped",
-    SignificanceTest.PERMUTATION: "sign-flip permutation test, p = (count + 1) / (resamples + 1)",
-    SignificanceTest.BOOTSTRAP: "bootstrap test of the shifted mean, p = (count + 1) / (resamples + 1)",
-}
-
 _TUKEY = "randomised Tukey HSD test, runs shuffled within queries, p = (count + 1) / (resamples + 1)"
-_SMALL = 30
-_LARGE = 1000
 _LEAST_RESAMPLES = 10_000
 _MOST_RESAMPLES = 1_000_000
 _RESAMPLED = (SignificanceTest.PERMUTATION, SignificanceTest.BOOTSTRAP)
@@ -134,26 +108,6 @@ def baseline_pairs(runs: int, baseline: int) -> tuple[Codes, Codes]:
     return np.full(others.size, baseline, dtype=np.int32), others
 
 
-def default_test(queries: int) -> tuple[SignificanceTest, str]:
-    """Choose a test by the number of queries, and say why.
-
-    The t test and the permutation test keep their level on every measure and size in the simulations of
-    Urbano, Lima and Hanjalic (SIGIR 2019), where the sign and signed-rank tests drift from it as queries grow
-    (also Ihemelandu and Ekstrand 2023). Below 30 queries the permutation test needs no normal approximation.
-    """
-    if queries < _SMALL:
-        return SignificanceTest.PERMUTATION, (
-            f"{queries} queries are too few for a normal approximation, so the permutation test is used"
-        )
-    reason = f"the t test keeps its level on {queries:,} queries"
-    if queries >= _LARGE:
-        reason += (
-            ", where the signed-rank and sign tests do not; with so many, small differences become "
-            "significant: read the effect beside the p-value"
-        )
-    return SignificanceTest.T, reason
-
-
 def compare_runs(
     scores: Scores,
     *,
@@ -204,17 +158,14 @@ def compare_runs(
     grid = to_grid(scores.values)
     sums = pair_sums(grid, b, a, block=block)
     spread = np.sqrt(paired.spread_of(sums.total, sums.squares, n))
-    margin = paired.t_quantile(n, 1 - alpha) * spread / math.sqrt(n)
-    low, high = (sums.total / n - margin) * grid.unit, (sums.total / n + margin) * grid.unit
     if correction is Correction.TUKEY:
-        p = _tukey(grid, sums, count, rng)
+        p, low, high = _tukey(grid, sums, count, rng), *_interval(grid, sums, spread, alpha)
     elif chosen is SignificanceTest.BOOTSTRAP:
         p, low, high = _bootstrap(grid, sums, b, a, count, alpha, rng, block)
     elif chosen is SignificanceTest.PERMUTATION:
-        flips = resampling.flipped_sums(grid, count, rng, block=block)
-        p = _share(resampling.count_reaching(flips, 0 * sums.total, sums.total, b, a, n * grid.slack), count)
+        p, low, high = _permute(grid, sums, b, a, count, rng, block), *_interval(grid, sums, spread, alpha)
     else:
-        p = classical_p(chosen, sums)
+        p, low, high = classical_p(chosen, sums), *_interval(grid, sums, spread, alpha)
     identical = sums.plus + sums.minus == 0
     p = np.where(identical, 1.0, p)
     return Significance(
@@ -246,23 +197,16 @@ def _choose(
     test: SignificanceTest | str | None, correction: Correction, queries: int
 ) -> tuple[SignificanceTest, str]:
     if test is not None:
-        return _named(SignificanceTest, test, "test"), ""
+        chosen = _named(SignificanceTest, test, "test")
+        if correction is Correction.TUKEY and chosen is not SignificanceTest.PERMUTATION:
+            raise InputError(
+                f"the tukey correction is a permutation test of its own and cannot follow the {chosen} test",
+                "Leave the test out, or choose holm, bonferroni or bh.",
+            )
+        return chosen, ""
     if correction is Correction.TUKEY:
         return SignificanceTest.PERMUTATION, ""
     return default_test(queries)
-
-
-def classical_p(test: SignificanceTest, sums: PairSums) -> Column:
-    """Return the p-value of each pair under a test that needs no resamples."""
-    if test is SignificanceTest.T:
-        return paired.t_test(sums.total, sums.squares, sums.n)[1]
-    if test is SignificanceTest.SIGN:
-        return paired.sign_test(sums.plus, sums.minus)
-    if test is SignificanceTest.WILCOXON:
-        return paired.signed_rank_test(sums.rank_sum, sums.plus + sums.minus, sums.rank_ties)[1]
-    if test is SignificanceTest.RANK_SUM:
-        return paired.rank_sum_test(sums.u, sums.n, sums.u_ties)[1]
-    raise ValueError(f"{test} needs resamples")
 
 
 def _check(scores: Scores, baseline: str | None, alpha: float) -> None:
@@ -296,6 +240,19 @@ def _resamples(given: int | None, pairs: int, alpha: float, correction: Correcti
             "Name the number of resamples to go on, or use the t test or the tukey correction.",
         )
     return wanted
+
+
+def _interval(grid: Grid, sums: PairSums, spread: Column, alpha: float) -> tuple[Column, Column]:
+    margin = paired.t_quantile(sums.n, 1 - alpha) * spread / math.sqrt(sums.n)
+    return (sums.total / sums.n - margin) * grid.unit, (sums.total / sums.n + margin) * grid.unit
+
+
+def _permute(
+    grid: Grid, sums: PairSums, a: Codes, b: Codes, count: int, rng: np.random.Generator, block: int
+) -> Column:
+    flips = resampling.flipped_sums(grid, count, rng, block=block)
+    slack = sums.n * grid.slack
+    return _share(resampling.count_reaching(flips, 0 * sums.total, sums.total, a, b, slack), count)
 
 
 def _bootstrap(

@@ -14,7 +14,8 @@ from prefjudge.evaluation import halves
 from prefjudge.evaluation.agreement import TABLE_4, draw_halves, split_half
 from prefjudge.evaluation.grids import to_grid
 from prefjudge.evaluation.pairsums import pair_sums
-from prefjudge.evaluation.significance import SignificanceTest, all_pairs
+from prefjudge.evaluation.significance import all_pairs
+from prefjudge.evaluation.significance_tests import SignificanceTest
 
 SUMS = ("total", "squares", "plus", "minus", "rank_sum", "rank_ties", "u", "u_ties")
 

@@ -201,7 +201,8 @@ def test_the_order_of_queries_does_not_matter(ranks: np.ndarray, test: str, rand
 def test_counting_and_sorting_agree(ranks: np.ndarray, test: str) -> None:
     from prefjudge.evaluation import pairsums
     from prefjudge.evaluation.grids import to_grid
-    from prefjudge.evaluation.significance import SignificanceTest, all_pairs, classical_p
+    from prefjudge.evaluation.significance import all_pairs
+    from prefjudge.evaluation.significance_tests import SignificanceTest, classical_p
 
     values = np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
     grid = to_grid(values)
@@ -249,6 +250,7 @@ def test_too_few_resamples_are_refused_with_the_number_needed() -> None:
         (lambda options: options.update(correction="none of them"), "unknown correction"),
         (lambda options: options.update(baseline="r9"), "no run is called 'r9'"),
         (lambda options: options.update(alpha=0.0), "alpha"),
+        (lambda options: options.update(test="t", correction="tukey"), "cannot follow the t test"),
     ],
 )
 def test_wrong_options_are_named(change: Callable[[dict[str, object]], None], match: str) -> None:
