@@ -1,5 +1,6 @@
 """``prefjudge serve``."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,6 +42,7 @@ def serve(
             say(f"requester API  {door.endpoint}   (AWS_ENDPOINT_URL_MTURK={door.endpoint})")
             say(f"worker site    {door.worker_site}")
             say(f"admin page     {door.admin}")
+            say(f"admin token    {_token_hint(door)}")
             say("stop with Ctrl-C")
 
     key = run(
@@ -59,3 +61,10 @@ def serve(
     elif key is not None:
         typer.echo(f"AWS_ACCESS_KEY_ID={key.access_key}\nAWS_SECRET_ACCESS_KEY={key.secret_key}")
         say(f"{key.requester}: keep these; the secret is not shown again")
+
+
+def _token_hint(door: "Door") -> str:
+    """Say where the admin's token is; it is shown only on a terminal, never to a log."""
+    if door.token_file:
+        return f"in {door.token_file}"
+    return door.admin_token if sys.stderr.isatty() else "start it from a terminal to see it"

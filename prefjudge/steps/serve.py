@@ -24,6 +24,7 @@ class Door:
     worker_site: str
     admin: str
     admin_token: str
+    token_file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ def serve(
         return IssuedKey(requester=new_key, access_key=key.access_key, secret_key=key.secret_key)
 
     def announce(market: Any) -> None:
-        door = _door(market)
+        door = _door(market, url)
         if study:
             _announce(folder, door)
         if ready:
@@ -169,12 +170,14 @@ def _store_url(folder: Path) -> str:
     return f"sqlite:///{folder / MARKETPLACE_FILE}"
 
 
-def _door(market: Any) -> Door:
+def _door(market: Any, url: str = "") -> Door:
+    path = f"{url.removeprefix('sqlite:///')}.admin-token" if url.startswith("sqlite:///") else ""
     return Door(
         endpoint=market.endpoint,
         worker_site=market.worker_site,
         admin=market.admin,
         admin_token=market.admin_token,
+        token_file=path,
     )
 
 
