@@ -328,6 +328,9 @@ def test_a_panel_sends_a_worker_and_gets_one_back(marketplace, open_page):
     page.goto(f"{link}?PROLIFIC_PID=5f0c&STUDY_ID=s1&SESSION_ID=e1")
     page.wait_for_url("**/hits")
     page.click("text=Accept and work")
+    page.wait_for_url("**/assignments/*")
+    early = "fetch(location.pathname + '/done', {headers: {Accept: 'application/json'}}).then(a => a.json())"
+    assert page.evaluate(early)["completion"] is None, "a code before the work"
     inside = page.frame_locator("iframe")
     for control in ("#begin", "#text0", "#next", "#send"):
         inside.locator(control).click()

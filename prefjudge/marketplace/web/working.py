@@ -150,14 +150,17 @@ async def show_done(front: Front, request: Request, session: Session) -> Page:
     def act(turn: Turn) -> dict[str, Any]:
         row = work.find(turn, session.worker_id, ident)
         more = offers.group(turn, session.worker_id, row["hit_type_id"])
-        outcome = "returned" if row["status"] == "Returned" else "submitted"
+        undone = row["status"] in ("Returned", "Abandoned")
+        back = panels.completion(turn, session.worker_id, "returned" if undone else "submitted")
         return {
             "assignment": work.view(turn, row),
-            "completion": panels.completion(turn, session.worker_id, outcome),
+            "completion": None if row["status"] == "Accepted" else back,  # no code before the work
             "next": {"group_id": more["group_id"], "available": more["available"]} if more else None,
         }
 
-    return Page(name="done", context=await front.desk.run(act, write=False))
+    shown = await front.desk.run(act, write=False)
+    unfinished = shown["assignment"]["status"] == "Accepted"
+    return Page(name="done", context=shown, location=f"/assignments/{ident}" if unfinished else None)
 
 
 async def external_submit(front: Front, request: Request) -> Response:
