@@ -137,7 +137,7 @@ def _judged_of(
         copy = cache.copy(path, order, look=not trust)
         if copy is not None and copy.in_order(order):
             return JudgedRows.joined(path, [found_in_copy(copy, index, order)], copy.notices(path))
-    if sparse and trust and path != "-":
+    if sparse and trust and Path(path).is_file():
         try:
             return JudgedRows.joined(path, anchored(path, index=index, order=order), ())
         except (NotGalloping, Scattered, Stop):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -76,7 +76,8 @@ class PlainText:
         self.handle = handle
         self.size = os.fstat(handle).st_size
         if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_WILLNEED)
+            with suppress(OSError):  # advice that a file system may not take
+                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_WILLNEED)
 
     def read(self, size: int, start: int) -> bytes:
         """Return up to ``size`` bytes from ``start``."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ def head_of(
         if copy is not None and copy.in_order(order):
             notices.extend(copy.notices(path))
             heads = [work(copy.heads(k, order))]
-    if heads is None and trust and path != "-":
+    if heads is None and trust and Path(path).is_file():
         try:
             heads = [work(chunk) for chunk in _trusted(path, k, order)]
         except (NotGalloping, Scattered, Stop):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from prefjudge.core.runs import Order
 from prefjudge.engines.cache import RunCache
+from prefjudge.errors import InputError
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.runs import OnDuplicate, RunChunk, Scattered, read_chunks, read_whole
 
@@ -53,6 +55,11 @@ def _read(
             for chunk in read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices)
         ]
     except Scattered:
+        if not Path(path).is_file():
+            raise InputError(
+                f"{path}: the lines of a query do not stand together, and a pipe cannot be read twice",
+                "write the run to a file, and read that",
+            ) from None
         again()
         notices[:] = [Notice(where=path, what="the lines of a query do not stand together; read more slowly")]
         return [work(read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices))]

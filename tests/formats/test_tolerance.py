@@ -3,13 +3,16 @@
 import bz2
 import gzip
 import io
+import os
 import sys
+import threading
 
 import numpy as np
 import pytest
 import zstandard
 
 from prefjudge.engines.files import top
+from prefjudge.errors import InputError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.queries import read_queries
@@ -80,6 +83,23 @@ def test_a_mark_before_the_text_is_noticed(tmp_path):
 def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
     assert rows("-") == EXPECTED
+
+
+def test_scattered_lines_in_a_pipe(monkeypatch):
+    text = "q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\nq1 Q0 c 2 3 t\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    with pytest.raises(InputError, match="a pipe cannot be read twice\nwrite the run to a file"):
+        top("-", k=1)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_named_pipe(tmp_path, trust):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(RUN,))
+    writer.start()
+    assert rows(tmp_path / "pipe", trust=trust) == EXPECTED
+    writer.join()
 
 
 def test_msmarco_columns(tmp_path):
