@@ -49,14 +49,14 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     with study.transaction(write=False) as db:
         waiting = [_Wanted(pair_id=row[0], query_id=row[1], votes=row[4]) for row in waiting_pairs(db)]
         any_pairs = bool(db.execute("SELECT 1 FROM pairs LIMIT 1"))
-        gold_ids = list(load_gold(db))
+        gold = load_gold(db)
         batch = last_batch(db) + 1
     if not any_pairs:
         raise StudyError("the study has no pairs to judge", f"Run: prefjudge pool {study.folder} --runs …")
     design = study.config.design
-    if waiting and len(gold_ids) < design.gold_per_hit:
+    if waiting and len(gold) < design.gold_per_hit:
         raise StudyError(
-            f"a HIT hides {design.gold_per_hit} gold pairs, and the study has {len(gold_ids)}",
+            f"a HIT hides {design.gold_per_hit} gold pairs, and the study has {len(gold)}",
             f"Run: prefjudge gold {study.folder} --suggest 12, read the file, then --accept.",
         )
     rng = study.rng(f"hits/{batch}")
@@ -67,10 +67,19 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
             _query_codes(group), design.pairs_per_hit, one_per_query=design.one_pair_per_query, rng=rng
         )
     ]
-    dealt = rotate_gold(len(gold_ids), design.gold_per_hit, len(packed), rng=rng)
+    apart = design.one_pair_per_query
+    dealt = rotate_gold(
+        len(gold),
+        design.gold_per_hit,
+        len(packed),
+        rng=rng,
+        queries=[pair.query_id for pair in gold.values()] if apart else (),
+        taken=[{pair.query_id for pair in pairs} for pairs, _ in packed] if apart else (),
+    )
+    gold_ids = list(gold)
     return tuple(
-        _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in gold], votes, rng)
-        for number, ((pairs, votes), gold) in enumerate(zip(packed, dealt, strict=True), start=1)
+        _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in hidden], votes, rng)
+        for number, ((pairs, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)
     )
 
 

@@ -153,8 +153,8 @@ def _offer(
     warnings = []
     if cost.hourly is not None and cost.hourly < design.hourly_floor:
         warnings.append(
-            f"at {design.seconds_per_pair:g} seconds a pair an hour pays ${cost.hourly}, "
-            f"less than the floor of ${design.hourly_floor}"
+            f"at {design.seconds_per_pair:g} seconds a pair an hour pays ${cost.hourly:.2f}, "
+            f"less than the floor of ${design.hourly_floor:.2f}"
         )
     return PublishResult(
         name=study.config.name,
