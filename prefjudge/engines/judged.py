@@ -16,7 +16,10 @@ from prefjudge.formats.problems import Notice, decode, encode
 from prefjudge.formats.runs import RunChunk
 
 _ODD = np.uint64(0xD6E8FEB86659FD93)
-_SIEVE_BITS = 20
+_SIEVE = 32
+"""Places of the sieve for each key: more let fewer strangers through."""
+_SIEVE_BITS = 24
+"""The most bits of a place in the sieve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +55,17 @@ class Judged:
         query = qrels.query.astype(np.int64)
         keys = _keys(vocabulary.codes()[qrels.doc], query)
         order = np.argsort(keys)
-        sieve = np.zeros(1 << _SIEVE_BITS, bool)
-        sieve[keys >> np.uint64(64 - _SIEVE_BITS)] = True
+        bits = min(max(10, (keys.size * _SIEVE).bit_length()), _SIEVE_BITS)
+        sieve = np.zeros(1 << bits, bool)
+        sieve[keys >> np.uint64(64 - bits)] = True
         queries = {encode(name): code for code, name in enumerate(qrels.queries)}
         return cls(queries, vocabulary.take(qrels.doc.astype(np.int64)), query, keys[order], order, sieve)
 
     def match(self, codes: Words, query: Places, docs: Tokens) -> tuple[Places, Places]:
         """Return which of the given rows are judged, and the row of the qrels that each is."""
         keys = _keys(codes, query)
-        rows = np.flatnonzero(self.sieve[keys >> np.uint64(64 - _SIEVE_BITS)] & (query >= 0))
+        bits = self.sieve.size.bit_length() - 1
+        rows = np.flatnonzero(self.sieve[keys >> np.uint64(64 - bits)] & (query >= 0))
         if not rows.size or not self.keys.size:
             none = np.zeros(0, np.int64)
             return none, none
