@@ -32,6 +32,9 @@ def resolve(
     without: Annotated[
         list[str], typer.Option(help="Leave out this worker, or model. May be repeated.")
     ] = [],  # noqa: B006
+    with_models: Annotated[
+        bool, typer.Option("--with-models", help="Count the votes of models, too; give --out.")
+    ] = False,
     confidence: Annotated[
         bool | None,
         typer.Option(help="The probability that each is the best; unasked up to 20,000 queries."),
@@ -61,6 +64,7 @@ def resolve(
         strengths=strengths,
         sparse_rule=sparse_rule,
         without=without,
+        with_models=with_models,
         confidence=confidence,
         sensitivity=sensitivity,
         runs=runs,

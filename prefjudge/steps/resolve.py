@@ -67,6 +67,7 @@ def resolve(
     strengths: bool = False,
     sparse_rule: str | None = None,
     without: Sequence[str] = (),
+    with_models: bool = False,
     confidence: bool | None = None,
     sensitivity: bool = False,
     runs: Sequence[str | Path] = (),
@@ -94,6 +95,8 @@ def resolve(
         Name provisional winners of queries that are not fully judged, by this rule (``unbeaten``).
     without : sequence of str
         Leave out the judgments of these workers, for instance of models.
+    with_models : bool
+        Count the votes of the models that ``judge`` asked, too; people's alone count by default.
     confidence : bool, optional
         Compute the probability that each candidate is the best; by default up to 20,000 queries.
     sensitivity : bool
@@ -125,8 +128,12 @@ def resolve(
     from prefjudge.core.sureness import assess_sureness, resolved_queries
 
     _check_rules(rule, sparse_rule)
-    votes = gather_votes(study, judgments, without, verb="resolve")
+    votes = gather_votes(study, judgments, without, with_models=with_models, verb="resolve")
     names = tuple(dict.fromkeys(rule or (votes.rule,)))
+    if with_models and out is None:
+        raise InputError(
+            "people's answers are not replaced by models'", "Give --out FILE for those with models."
+        )
     if study is not None and out is None and form is Form.TREC:
         _refuse_kept_answers(study)
         out = study / QRELS_FILE

@@ -32,9 +32,14 @@ class Votes:
 
 
 def gather_votes(
-    study: Path | None, judgments: Path | None, without: Sequence[str] = (), *, verb: str
+    study: Path | None,
+    judgments: Path | None,
+    without: Sequence[str] = (),
+    *,
+    with_models: bool = False,
+    verb: str,
 ) -> Votes:
-    """Read the judgments, less those of the workers in ``without``.
+    """Read the judgments, less those of the workers in ``without``; models' votes where they are asked for.
 
     Raises
     ------
@@ -56,18 +61,19 @@ def gather_votes(
         found = Votes(study=None, log=log, pools=None, asked=None, rule="shallow-pooling", notices=notices)
     else:
         assert study is not None
-        found = _of_study(study, notices)
+        found = _of_study(study, notices, with_models)
     return replace(found, log=_leave_out(found.log, without))
 
 
-def _of_study(study: Path, notices: list["Notice"]) -> Votes:
+def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
     from prefjudge.study.assignments import load_judgments
     from prefjudge.study.pooling import load_pairs, load_pools
     from prefjudge.study.study import Study
 
     opened = Study(study)
     with opened.transaction(write=False) as db:
-        log, pools, pairs = load_judgments(db), load_pools(db), load_pairs(db)
+        log = load_judgments(db, models=with_models)
+        pools, pairs = load_pools(db), load_pairs(db)
         driven = bool(db.execute("SELECT 1 FROM settings WHERE key = 'strategy'"))
     if not len(log):
         raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {study}")

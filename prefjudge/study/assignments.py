@@ -139,12 +139,20 @@ def load_gold_records(db: Connection) -> dict[str, GoldRecord]:
     return {worker: GoldRecord(right=int(right), missed=int(missed)) for worker, right, missed in rows}
 
 
-def load_judgments(db: Connection) -> Judgments:
-    """Return the judgments that count, in the order of the log."""
+def load_judgments(db: Connection, *, models: bool = False) -> Judgments:
+    """Return the judgments that count, in the order of the log; with ``models``, their votes follow.
+
+    A model is the worker ``model:NAME``, so that its reliability is its own and it can be left out by name.
+    """
     rows = db.execute(
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id FROM judgments j "
         "LEFT JOIN drops d USING (judgment_id) WHERE d.judgment_id IS NULL ORDER BY j.judgment_id"
     )
+    if models:
+        rows += db.execute(
+            "SELECT p.query_id, p.doc_a, p.doc_b, v.choice, 1, 'model:' || v.model FROM model_votes v "
+            "JOIN pairs p USING (pair_id) ORDER BY v.model, v.pair_id"
+        )
     query, left, right, choice, strength, worker = zip(*rows, strict=True) if rows else ((),) * 6
     queries, docs, workers = (tuple(sorted(set(ids))) for ids in (query, left + right, worker))
     return Judgments(

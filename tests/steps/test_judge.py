@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.errors import BudgetError, CrowdError, StudyError
+from prefjudge.errors import BudgetError, CrowdError, InputError, StudyError
 from prefjudge.steps.judge import judge
+from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
 from prefjudge.study.models import load_votes
 from prefjudge.study.study import Study
@@ -176,6 +177,12 @@ def test_the_favourite_is_tried_first_and_the_hopeless_not_at_all(pooled: Path, 
     assert answers(pooled).keys() == best_of(pooled).keys()
     compared = judge(pooled, url=endpoint.url, model="judge-1").comparison
     assert compared.compared > 0
+    with pytest.raises(InputError, match=r"not replaced by models'\nGive --out"):
+        resolve(pooled, with_models=True)
+    out = pooled / "with-models.qrels"
+    people = resolve(pooled, out=out).judgments
+    assert resolve(pooled, with_models=True, out=out).judgments == people + compared.pairs
+    assert resolve(pooled, with_models=True, without=["model:judge-1"], out=out).judgments == people
 
 
 def test_the_verb_says_what_the_model_is_worth(pooled: Path, endpoint: Endpoint) -> None:

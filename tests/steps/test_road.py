@@ -231,12 +231,13 @@ def test_who_stops_early_is_paid_for_the_part_and_keeps_a_clean_record(served: P
     judge_all(served, temper=["quitter"])
     with Study(served).transaction(write=False) as db:
         parts = db.execute(
-            "SELECT answered, decision, worker_id FROM assignments WHERE decision LIKE 'prorated%' "
-            "ORDER BY answered"
+            "SELECT answered, decision, worker_id, "
+            "(SELECT count(*) FROM slots WHERE slots.hit_key = assignments.hit_key) "
+            "FROM assignments WHERE decision LIKE 'prorated%' ORDER BY answered"
         )
     assert parts, "nobody stopped early"
-    for answered, decision, _ in parts:
-        assert decision == f"prorated: ${prorated(Decimal('2.00'), answered, 13)} by bonus"
+    for answered, decision, _, slots in parts:
+        assert decision == f"prorated: ${prorated(Decimal('2.00'), answered, slots)} by bonus"
     with open_door(Study(served)) as door:
         crowd = MTurkCrowd(door.endpoint)
         bonuses = crowd._pages("list_bonus_payments", "BonusPayments", HITId=_hit_of(served, parts[0][2]))
