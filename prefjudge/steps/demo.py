@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.score import ScoreResult
 
 FOLDER = "prefjudge-demo"
-WORKERS, ERROR, CARELESS = 6, 0.1, 1
+WORKERS, ERROR, CARELESS = 7, 0.1, 2
 _ROUNDS = 20
 
 
