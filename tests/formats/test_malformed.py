@@ -102,7 +102,7 @@ def qrels_error(tmp_path, text, **options):
         ),
         (b"\xfd7zXZ\0rest", "run: is compressed with xz, not UTF-8 text\nunpack it: xz -d run"),
         (
-            gzip.compress(GOOD.encode())[:-9],
+            gzip.compress(GOOD.encode(), mtime=0)[:-9],
             "run: the gz data ends before its end\nthe copy is incomplete: copy or download it again",
         ),
         (
@@ -159,7 +159,7 @@ def test_missing_file_and_folder(tmp_path):
 
 
 def test_damaged_gz(tmp_path):
-    packed = bytearray(gzip.compress(GOOD.encode() * 99))
+    packed = bytearray(gzip.compress(GOOD.encode() * 99, mtime=0))
     packed[20:30] = b"\xff" * 10
     message = run_error(tmp_path, bytes(packed))
     assert message.startswith("run: the gz data is damaged: ")

@@ -1,6 +1,7 @@
 """Our description of the API against botocore's own, and without it."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from prefjudge.marketplace.description import SERVICE_FOLDER, mturk
 from prefjudge.marketplace.server import start
 
 OURS = mturk()
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @cache
@@ -129,3 +131,12 @@ def test_a_botocore_without_mturk_is_made_whole(tmp_path):
         command = [sys.executable, "-c", CLIENT, str(tmp_path), str(SERVICE_FOLDER), server.endpoint]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "works", done.stderr
+    walked = subprocess.run(
+        [sys.executable, "-m", "prefjudge", "demo", str(tmp_path / "demo")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+    )
+    assert walked.returncode == 0, walked.stderr
+    assert (tmp_path / "demo" / "study" / "preference.qrels").is_file()

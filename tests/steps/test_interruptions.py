@@ -38,6 +38,7 @@ class Wire:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.kind = ""
         self.broken: set[bytes] = set()
+        self.made: list[bytes] = []
         self._send = botocore.httpsession.URLLib3Session.send
         monkeypatch.setattr(botocore.httpsession.URLLib3Session, "send", lambda session, r: self(session, r))
 
@@ -46,6 +47,7 @@ class Wire:
         if not self.kind or call in self.broken:
             return self._send(session, request)
         self.broken.add(call)
+        self.made.append(request.headers["X-Amz-Target"])
         if self.kind == "kill before":
             raise Killed
         if self.kind == "time-out before":
@@ -139,4 +141,32 @@ def test_a_publish_killed_by_the_system_goes_on_where_it_stopped(served: Path) -
     assert 5 <= len(recorded(served)) < status(served).pairs, "the verb was not killed in the middle"
     publish(served, yes=True)
     assert len(recorded(served)) == status(served).pairs
+    assert listed(served) == recorded(served)
+
+
+def test_after_a_day_a_lost_hit_is_found_by_its_annotation(
+    served: Path, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A marketplace forgets a request token after 24 hours; then only its own list tells what it has."""
+    wire.kind = "kill after"
+    made = ""
+    while not made.endswith("CreateHIT"):
+        with pytest.raises(Killed):
+            publish(served, yes=True)
+        made = next(reversed(wire.made)).decode()
+    wire.kind = ""
+    assert (len(listed(served)), len(recorded(served))) == (1, 0)
+    with Study(served).transaction() as db:
+        db.execute("UPDATE intents SET intended = intended - 90000")
+    published: list[str] = []
+    publish_one = MTurkCrowd.publish
+    monkeypatch.setattr(
+        MTurkCrowd,
+        "publish",
+        lambda crowd, hit: (published.append(hit.annotation), publish_one(crowd, hit))[1],
+    )
+    lost = listed(served)[0]
+    publish(served, yes=True)
+    assert lost not in published
+    assert len(published) == 6
     assert listed(served) == recorded(served)

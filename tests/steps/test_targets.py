@@ -12,7 +12,8 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import CrowdError, InputError, StudyError
-from prefjudge.marketplace.server import Server, issue_key, start
+from prefjudge.marketplace.keys import issue_key
+from prefjudge.marketplace.server import Server, start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.serve import keep_open
