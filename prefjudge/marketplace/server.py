@@ -96,6 +96,7 @@ class Server:
             if not self._thread.is_alive():
                 break
             time.sleep(0.005)
+        self._close()
         raise PrefjudgeError("the marketplace did not start", "Is the address free?")
 
     def stop(self) -> None:
