@@ -1,5 +1,6 @@
 """The command line: registers the verbs, and turns errors into messages and exit codes."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -90,10 +91,21 @@ def _options(
     pass
 
 
+def repeat_runs(arguments: list[str]) -> list[str]:
+    """Put ``--runs`` before each file that a shell made of an unquoted ``--runs DIR/*``."""
+    repeated: list[str] = []
+    for place, argument in enumerate(arguments):
+        after_run = place > 1 and repeated[-2:-1] == ["--runs"]
+        if after_run and not argument.startswith("-") and os.path.isfile(argument):  # noqa: PTH113 - pathlib waits
+            repeated.append("--runs")
+        repeated.append(argument)
+    return repeated
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends in a message, never in a traceback."""
     try:
-        app()
+        app(repeat_runs(sys.argv[1:]))
     except PrefjudgeError as error:
         from prefjudge.cli.output import complain
 

@@ -27,6 +27,13 @@ def test_pool_on_files_prints_its_numbers_and_writes_the_pool(tmp_path: Path) ->
     assert all(len(line) == 3 for line in lines)
 
 
+def test_a_pattern_that_the_shell_expanded_is_understood() -> None:
+    files = sorted((COLLECTION / "runs").iterdir())
+    whole = prefjudge("pool", "--runs", RUNS, "--depth", 1, "--json")
+    expanded = prefjudge("pool", "--runs", *files, "--depth", 1, "--json")
+    assert json.loads(expanded.stdout) == json.loads(whole.stdout)
+
+
 def test_pool_keeps_only_the_queries_of_the_queries_file(tmp_path: Path) -> None:
     (tmp_path / "some.tsv").write_text("q03\tx\nq07\ty\nunknown\tz\n")
     done = prefjudge("pool", "--runs", RUNS, "--queries", tmp_path / "some.tsv", "--json")
