@@ -31,7 +31,7 @@ class Study:
 
     Parameters
     ----------
-    folder : Path
+    folder : path
         The study's folder, made by :func:`create`.
 
     Raises
@@ -40,9 +40,9 @@ class Study:
         The folder holds no study.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        if not (folder / CONFIG_FILE).is_file():
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        if not (self.folder / CONFIG_FILE).is_file():
             raise StudyError(f"{folder} is not a study", f"Make one with: prefjudge init {folder}")
 
     @cached_property
