@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.agreement import Agreement
@@ -25,12 +26,12 @@ class AgreementResult:
 
 
 def agreement(
-    study: Path | None = None,
+    study: str | Path | None = None,
     *,
     runs: Sequence[str | Path] = (),
     qrels: Sequence[str] = (),
     measure: Sequence[str] = (),
-    queries: Path | None = None,
+    queries: str | Path | None = None,
     order: Order | None = None,
     splits: int = 100,
     alpha: float = 0.05,
@@ -38,8 +39,8 @@ def agreement(
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int = 1,
-    cache: Path | None = None,
-    out: Path | None = None,
+    cache: str | Path | None = None,
+    out: str | Path | None = None,
 ) -> AgreementResult:
     """Split the queries at random into halves, and compare what the halves say about every pair of runs.
 
@@ -85,6 +86,10 @@ def agreement(
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
 
+    study = as_path(study)
+    queries = as_path(queries)
+    cache = as_path(cache)
+    out = as_path(out)
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
     need_files("agreement", example, given=study is not None or bool(runs and qrels))
     notices: list[Notice] = []

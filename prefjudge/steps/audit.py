@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.audit import Audit
@@ -28,10 +29,10 @@ class AuditResult:
 
 
 def audit(
-    leaderboard: Path,
+    leaderboard: str | Path,
     *,
     runs: Sequence[str | Path] = (),
-    aliases: Path | None = None,
+    aliases: str | Path | None = None,
     merge: bool = True,
     limit: int = 2,
     days: int = 30,
@@ -41,8 +42,8 @@ def audit(
     alike: float = 0.9,
     depth: int = 10,
     order: Order | None = None,
-    plot: Path | None = None,
-    out: Path | None = None,
+    plot: str | Path | None = None,
+    out: str | Path | None = None,
 ) -> AuditResult:
     """Hold a leaderboard's submissions against its rules.
 
@@ -88,6 +89,10 @@ def audit(
     from prefjudge.steps.inputs import expand
     from prefjudge.steps.provenance import digesting
 
+    leaderboard = as_path(leaderboard)
+    aliases = as_path(aliases)
+    plot = as_path(plot)
+    out = as_path(out)
     notices: list[Notice] = []
     paths = expand(runs) if runs else ()
     files = [("leaderboard", leaderboard), *(("run", path) for path in paths)]

@@ -54,7 +54,7 @@ class CollectResult:
         return self.open == 0 and self.waiting == 0
 
 
-def collect(study: Path, *, live: bool = False, progress: Progress | None = None) -> CollectResult:
+def collect(study: str | Path, *, live: bool = False, progress: Progress | None = None) -> CollectResult:
     """Fetch the answers to all open HITs and act on them; a repeat adds only what is new.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     from prefjudge.core.qrels import Scores
@@ -38,15 +39,15 @@ class CompareResult:
 
 
 def compare(
-    a: Path | None = None,
-    b: Path | None = None,
+    a: str | Path | None = None,
+    b: str | Path | None = None,
     *,
-    study: Path | None = None,
+    study: str | Path | None = None,
     runs: Sequence[str | Path] = (),
     baseline: str | None = None,
     qrels: Sequence[str] = (),
     measure: Sequence[str] = (),
-    queries: Path | None = None,
+    queries: str | Path | None = None,
     order: Order | None = None,
     test: str | None = None,
     correction: str = "holm",
@@ -56,8 +57,8 @@ def compare(
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int = 1,
-    cache: Path | None = None,
-    out: Path | None = None,
+    cache: str | Path | None = None,
+    out: str | Path | None = None,
 ) -> CompareResult:
     """Test whether runs differ, and say so in words.
 
@@ -111,6 +112,12 @@ def compare(
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
 
+    a = as_path(a)
+    b = as_path(b)
+    study = as_path(study)
+    queries = as_path(queries)
+    cache = as_path(cache)
+    out = as_path(out)
     if (a is None) != (b is None):
         raise InputError("compare takes two runs", "For many: compare --baseline RUN --runs 'DIR/*'")
     lead = a or (Path(baseline) if baseline and Path(baseline).is_file() else None)

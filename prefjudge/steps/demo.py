@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import StudyError
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     from prefjudge.steps.pool import PoolResult
@@ -27,7 +28,7 @@ class DemoResult:
 
 
 def demo(
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     *,
     tell: Callable[[str], None] | None = None,
     show_pool: Callable[["PoolResult"], None] | None = None,
@@ -58,6 +59,7 @@ def demo(
     from prefjudge.steps.serve import keep_open
     from prefjudge.steps.work import work
 
+    folder = as_path(folder)
     tell = tell or (lambda _: None)
     home = _new_folder(folder)
     study, files = home / "study", home / "collection"

@@ -29,7 +29,7 @@ class GoldResult:
 
 
 def gold(
-    study: Path, *, suggest: int | None = None, accept: bool = False, file: Path | None = None
+    study: str | Path, *, suggest: int | None = None, accept: bool = False, file: str | Path | None = None
 ) -> GoldResult:
     """Suggest gold pairs, or accept those in a file.
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefjudge.steps.inputs import as_path
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitResult:
@@ -13,7 +15,7 @@ class InitResult:
     created: bool
 
 
-def init(study: Path, *, config: str = "default", name: str | None = None) -> InitResult:
+def init(study: str | Path, *, config: str = "default", name: str | None = None) -> InitResult:
     """Make a study folder with a config to edit.
 
     Parameters
@@ -33,6 +35,7 @@ def init(study: Path, *, config: str = "default", name: str | None = None) -> In
     from prefjudge.study.config import load_config, template
     from prefjudge.study.study import CONFIG_FILE, create
 
+    study = as_path(study)
     created = create(study, template(config), name=name or study.resolve().name)
     load_config(study / CONFIG_FILE)
     return InitResult(study=str(study), config=str(study / CONFIG_FILE), created=created)

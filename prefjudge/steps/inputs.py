@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from prefjudge.errors import InputError
 
@@ -11,6 +11,17 @@ if TYPE_CHECKING:
 
 QRELS_NAME = "original"
 """What the study calls the qrels that it starts from."""
+
+
+@overload
+def as_path(path: str | Path) -> Path: ...
+@overload
+def as_path(path: None) -> None: ...
+@overload
+def as_path(path: str | Path | None) -> Path | None: ...
+def as_path(path: str | Path | None) -> Path | None:
+    """Return a path that a program may have given as text."""
+    return None if path is None else Path(path)
 
 
 def expand(patterns: Sequence[str | Path]) -> tuple[Path, ...]:

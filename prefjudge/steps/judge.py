@@ -50,7 +50,7 @@ class JudgeResult:
 
 
 def judge(
-    study: Path,
+    study: str | Path,
     *,
     url: str,
     model: str,

@@ -19,7 +19,7 @@ class PayResult:
     decided: dict[str, int]
 
 
-def pay(study: Path, *, live: bool = False, dry_run: bool = False) -> PayResult:
+def pay(study: str | Path, *, live: bool = False, dry_run: bool = False) -> PayResult:
     """Pay what is owed to the workers whose assignments were collected; nothing is paid twice.
 
     Parameters

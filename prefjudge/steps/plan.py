@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,12 +51,12 @@ class PlanResult:
 
 
 def plan(
-    study: Path | None = None,
+    study: str | Path | None = None,
     *,
     sizes: str | None = None,
     error: float | None = None,
     noise: NoiseModel = NoiseModel.BRADLEY_TERRY,
-    judgments: Path | None = None,
+    judgments: str | Path | None = None,
     strategy: Sequence[str] = (),
     budget: Decimal | None = None,
     most_rounds: int = 10,
@@ -108,6 +109,8 @@ def plan(
     """
     from prefjudge.core.plan import choose_plan, compare_plans
 
+    study = as_path(study)
+    judgments = as_path(judgments)
     opened = _Opened(study)
     histogram = opened.histogram(sizes)
     model, share, source = _noise(noise, error, opened, judgments)

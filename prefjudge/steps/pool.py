@@ -20,6 +20,7 @@ from prefjudge.core.pools import (
 from prefjudge.core.qrels import Qrels, restrict_documents
 from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError, StudyError
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
@@ -46,12 +47,12 @@ class PoolResult:
 
 
 def pool(
-    study: Path | None = None,
+    study: str | Path | None = None,
     *,
     runs: Sequence[str | Path],
-    qrels: Path | None = None,
-    queries: Path | None = None,
-    collection: Path | None = None,
+    qrels: str | Path | None = None,
+    queries: str | Path | None = None,
+    collection: str | Path | None = None,
     design: PoolDesign = PoolDesign.SHALLOW,
     depth: int | None = None,
     order: Order | None = None,
@@ -60,8 +61,8 @@ def pool(
     min_size: int | None = None,
     trust: bool = False,
     challenge: bool = False,
-    plot: Path | None = None,
-    out: Path | None = None,
+    plot: str | Path | None = None,
+    out: str | Path | None = None,
 ) -> PoolResult:
     """Pool the top of each run with the qrels, into a study or a file.
 
@@ -110,6 +111,12 @@ def pool(
     from prefjudge.formats.queries import read_queries
     from prefjudge.steps.inputs import QRELS_NAME, expand, input_files
 
+    study = as_path(study)
+    qrels = as_path(qrels)
+    queries = as_path(queries)
+    collection = as_path(collection)
+    plot = as_path(plot)
+    out = as_path(out)
     opened, settings = _settings(study)
     if challenge:
         return _challenge(opened, runs, collection)

@@ -42,7 +42,7 @@ class PublishResult:
 
 
 def publish(
-    study: Path,
+    study: str | Path,
     *,
     sandbox: bool = True,
     live: bool = False,

@@ -17,7 +17,7 @@ class RejectResult:
     reason: str
 
 
-def reject(study: Path, assignment: str, *, reason: str, live: bool = False) -> RejectResult:
+def reject(study: str | Path, assignment: str, *, reason: str, live: bool = False) -> RejectResult:
     """Reject one assignment, with a reason that its worker reads.
 
     Parameters

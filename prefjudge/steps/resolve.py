@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.counting import TieWorth
 from prefjudge.errors import InputError, StudyError
+from prefjudge.steps.inputs import as_path
 from prefjudge.steps.votes import Votes, gather_votes, votes_generator
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ class ResolveResult:
 
 
 def resolve(
-    study: Path | None = None,
+    study: str | Path | None = None,
     *,
-    judgments: Path | None = None,
+    judgments: str | Path | None = None,
     rule: Sequence[str] = (),
     ties: TieWorth = TieWorth.IGNORE,
     strengths: bool = False,
@@ -75,7 +76,7 @@ def resolve(
     per_query: bool = False,
     seed: int | None = None,
     form: Form = Form.TREC,
-    out: Path | None = None,
+    out: str | Path | None = None,
 ) -> ResolveResult:
     """Resolve each query's judgments as a tournament, and write the winners as preference qrels.
 
@@ -127,6 +128,9 @@ def resolve(
     from prefjudge.core.preferences import resolve_all, to_qrels
     from prefjudge.core.sureness import assess_sureness, resolved_queries
 
+    study = as_path(study)
+    judgments = as_path(judgments)
+    out = as_path(out)
     _check_rules(rule, sparse_rule)
     votes = gather_votes(study, judgments, without, with_models=with_models, verb="resolve")
     names = tuple(dict.fromkeys(rule or (votes.rule,)))

@@ -47,7 +47,7 @@ class RunResult:
 
 
 def run(
-    study: Path,
+    study: str | Path,
     *,
     strategy: str | None = None,
     model: str | None = None,
@@ -56,7 +56,7 @@ def run(
     workers: int = 0,
     error: float = 0.2,
     careless: int = 0,
-    truth: Path | None = None,
+    truth: str | Path | None = None,
     every: float = 60.0,
     confirm: Callable[["PublishResult"], bool] | None = None,
     tell: Callable[[str], None] | None = None,

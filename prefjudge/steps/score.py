@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -67,13 +68,13 @@ class ScoreResult:
 
 
 def score(
-    study: Path | None = None,
+    study: str | Path | None = None,
     *,
     runs: Sequence[str | Path] = (),
     qrels: Sequence[str] = (),
     measure: Sequence[str] = (),
-    judgments: Path | None = None,
-    queries: Path | None = None,
+    judgments: str | Path | None = None,
+    queries: str | Path | None = None,
     order: Order | None = None,
     statistic: "Statistic" = "mean",
     per_query: bool = False,
@@ -84,9 +85,9 @@ def score(
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int = 1,
-    cache: Path | None = None,
-    out: Path | None = None,
-    plot: Path | None = None,
+    cache: str | Path | None = None,
+    out: str | Path | None = None,
+    plot: str | Path | None = None,
 ) -> ScoreResult:
     """Score runs under the original and the preference qrels.
 
@@ -148,6 +149,12 @@ def score(
     from prefjudge.steps.readers import reading
     from prefjudge.steps.score_files import write_score
 
+    study = as_path(study)
+    judgments = as_path(judgments)
+    queries = as_path(queries)
+    cache = as_path(cache)
+    out = as_path(out)
+    plot = as_path(plot)
     if study is None and not (runs and (qrels or judgments)):
         raise InputError(
             "score takes a study, or --runs and --qrels",

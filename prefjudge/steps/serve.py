@@ -37,7 +37,7 @@ class IssuedKey:
 
 
 def serve(
-    study: Path | None = None,
+    study: str | Path | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 7266,

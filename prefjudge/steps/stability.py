@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,14 +49,14 @@ class StabilityResult:
 
 
 def stability(
-    study: Path | None = None,
+    study: str | Path | None = None,
     *,
     runs: Sequence[str | Path] = (),
     qrels: Sequence[str] = (),
     measure: Sequence[str] = (),
     judgments: Sequence[Path] = (),
-    held_out: Path | None = None,
-    queries: Path | None = None,
+    held_out: str | Path | None = None,
+    queries: str | Path | None = None,
     order: Order | None = None,
     trials: int = 1000,
     confidence: float = 0.95,
@@ -63,9 +64,9 @@ def stability(
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int = 1,
-    cache: Path | None = None,
-    plot: Path | None = None,
-    out: Path | None = None,
+    cache: str | Path | None = None,
+    plot: str | Path | None = None,
+    out: str | Path | None = None,
 ) -> StabilityResult:
     """Rank the runs on query sets drawn with replacement.
 
@@ -118,6 +119,12 @@ def stability(
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
 
+    study = as_path(study)
+    held_out = as_path(held_out)
+    queries = as_path(queries)
+    cache = as_path(cache)
+    plot = as_path(plot)
+    out = as_path(out)
     example = "prefjudge stability --runs 'runs/*' --qrels FILE"
     need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []

@@ -42,7 +42,7 @@ class StatusResult:
     verdicts: dict[str, int]
 
 
-def status(study: Path) -> StatusResult:
+def status(study: str | Path) -> StatusResult:
     """Say where a study stands.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,21 +39,21 @@ class WinRatioResult:
 
 
 def winratio(
-    study: Path | None = None,
+    study: str | Path | None = None,
     *,
     runs: Sequence[str | Path] = (),
-    judgments: Path | None = None,
-    qrels: Path | None = None,
-    queries: Path | None = None,
+    judgments: str | Path | None = None,
+    qrels: str | Path | None = None,
+    queries: str | Path | None = None,
     count: "Count" = "majority",
     against_qrel: str | None = None,
     order: Order | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int = 1,
-    cache: Path | None = None,
-    out: Path | None = None,
-    plot: Path | None = None,
+    cache: str | Path | None = None,
+    out: str | Path | None = None,
+    plot: str | Path | None = None,
 ) -> WinRatioResult:
     """Compare all pairs of runs by their top passages: which one do people prefer?
 
@@ -102,6 +103,13 @@ def winratio(
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
 
+    study = as_path(study)
+    judgments = as_path(judgments)
+    qrels = as_path(qrels)
+    queries = as_path(queries)
+    cache = as_path(cache)
+    out = as_path(out)
+    plot = as_path(plot)
     if study is None and not (runs and judgments):
         raise InputError(
             "winratio takes a study, or --runs and --judgments",

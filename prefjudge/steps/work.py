@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.errors import CrowdError, StudyError
+from prefjudge.steps.inputs import as_path
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
@@ -36,13 +37,13 @@ class WorkResult:
 
 
 def work(
-    study: Path,
+    study: str | Path,
     *,
     workers: int = 20,
     error: float | tuple[float, float] = 0.2,
     careless: int = 0,
     temper: Sequence[str] = (),
-    truth: Path | None = None,
+    truth: str | Path | None = None,
     most: int | None = None,
 ) -> WorkResult:
     """Let simulated workers judge every HIT that is open to them.
@@ -77,6 +78,8 @@ def work(
     """
     from prefjudge.steps.serve import open_door
 
+    study = as_path(study)
+    truth = as_path(truth)
     tempers = _tempers(workers, careless, temper)
     opened = Study(study)
     errors = _errors(opened, workers, error)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.steps.conduct import Observed, observe
+from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,10 +94,10 @@ class WorkersResult:
 
 
 def workers(
-    study: Path | None = None,
+    study: str | Path | None = None,
     *,
-    judgments: Path | None = None,
-    golds: Path | None = None,
+    judgments: str | Path | None = None,
+    golds: str | Path | None = None,
     model: WorkerModel | None = None,
     ids: bool = False,
 ) -> WorkersResult:
@@ -129,6 +130,9 @@ def workers(
     """
     import numpy as np
 
+    study = as_path(study)
+    judgments = as_path(judgments)
+    golds = as_path(golds)
     from prefjudge.core.evidence import gather_evidence
     from prefjudge.core.reliability import krippendorff_alpha, side_bias
     from prefjudge.core.signs import find_signs

@@ -1,0 +1,46 @@
+"""The library as a program uses it: the whole road by functions, with paths as plain text."""
+
+from pathlib import Path
+
+import pytest
+
+import prefjudge
+from tests.steps.conftest import COLLECTION
+
+FILES = {name: str(COLLECTION / f"{name}.tsv") for name in ("queries", "collection", "gold", "truth")}
+RUNS, QRELS = [str(COLLECTION / "runs" / "*.txt")], str(COLLECTION / "qrels.txt")
+
+
+def test_paths_may_be_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    prefjudge.init("study", config="demo")
+    prefjudge.pool(
+        "study",
+        runs=RUNS,
+        qrels=QRELS,
+        queries=FILES["queries"],
+        collection=FILES["collection"],
+        out="pool.tsv",
+    )
+    prefjudge.gold("study", accept=True, file=FILES["gold"])
+    prefjudge.publish("study", yes=True)
+    for _ in range(20):
+        prefjudge.work("study", workers=6, error=0.0, truth=FILES["truth"])
+        if prefjudge.collect("study").finished:
+            break
+    prefjudge.resolve("study")
+    assert prefjudge.status("study").waiting == 0
+    assert prefjudge.pay("study", dry_run=True).owed == 0
+    assert len(prefjudge.score("study", out="boards.csv").boards) == 2
+    assert len(prefjudge.workers("study").workers) == 6
+    (tmp_path / "votes.txt").write_text("q1 d1 d2 d1\nq1 d1 d3 d1\nq1 d2 d3 d2\n")
+    prefjudge.resolve(judgments="votes.txt", rule=["most-wins"], out="winners.qrels")
+    result = prefjudge.score(runs=RUNS, qrels=[f"labels={QRELS}"], measure=["RR@10"], out="leaderboard.csv")
+    assert len(result.leaderboards[0].rows) == 6
+    prefjudge.winratio(runs=RUNS, judgments="votes.txt", qrels=QRELS, queries=FILES["queries"])
+    prefjudge.compare(runs=RUNS, qrels=[QRELS], out="compare.md")
+    prefjudge.stability(runs=RUNS, qrels=[QRELS], trials=50, out="stability.md")
+    prefjudge.agreement(runs=RUNS, qrels=[QRELS], splits=10, out="agreement.md")
+    prefjudge.check([str(COLLECTION / "runs" / "lexical.txt")], qrels=QRELS)
+    for written in ("pool.tsv", "boards.csv", "winners.qrels", "leaderboard.csv", "compare.md"):
+        assert (tmp_path / written).is_file()
