@@ -132,7 +132,7 @@ def _commands(study: Path, files: Path) -> tuple[str, ...]:
         f"prefjudge publish {study} --sandbox --yes",
         f"prefjudge work {study} --workers {WORKERS} --error {ERROR} --careless {CARELESS} "
         f"--truth {files}/truth.tsv",
-        f"prefjudge collect {study}",
+        f"prefjudge collect {study}    # exit code 3: work and collect again",
         f"prefjudge resolve {study}",
         f"prefjudge score {study}",
     )
