@@ -26,10 +26,15 @@ def number_candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, l
         owner[doc] = query
     shared = [np.flatnonzero(owner[doc] != query) for query, doc in locals_]
     own = np.flatnonzero(owner >= 0).astype(np.int32)
+    held = owner[own]
+    if not any(rows.size for rows in shared) and bool((held[1:] >= held[:-1]).all()):
+        number = np.empty(span, dtype=np.int64)
+        number[own] = np.arange(own.size)
+        return held, own + np.int32(lowest), [number[doc] for _, doc in locals_]
     extra_query, extra_doc, extra_rows = _candidates_by_sorting(
         [(query[rows], doc[rows]) for (query, doc), rows in zip(locals_, shared, strict=True)]
     )
-    all_query = np.concatenate([owner[own], extra_query])
+    all_query = np.concatenate([held, extra_query])
     all_doc = np.concatenate([own, extra_doc])
     order = np.argsort(all_query.astype(np.int64) * span + all_doc, kind="stable")
     place = np.empty(order.size, dtype=np.int64)

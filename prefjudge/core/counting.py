@@ -5,7 +5,7 @@ whether it is among the winners. Whether enough was judged is not a rule's conce
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -62,7 +62,7 @@ Rule = Callable[[Tournaments, Weights, Floats], Standing]
 """Takes the votes, their worth, and the candidates' wins as counted by :func:`wins`."""
 
 
-def wins(block: Tournaments, weights: Weights, among: Flags | None = None) -> Floats:
+def wins(block: Tournaments, weights: Weights) -> Floats:
     """Return the votes won by each candidate, shape (n_candidates,).
 
     Parameters
@@ -71,13 +71,8 @@ def wins(block: Tournaments, weights: Weights, among: Flags | None = None) -> Fl
         The votes.
     weights : Weights
         What each is worth.
-    among : ndarray of bool, shape (n_candidates,), optional
-        Count only the votes between these candidates.
     """
     left, right, choice, strength = block.left, block.right, block.choice, block.strength
-    if among is not None:
-        rows = np.flatnonzero(among[left] & among[right])
-        left, right, choice, strength = left[rows], right[rows], choice[rows], strength[rows]
     n = block.doc.size
     worth = strength.astype(np.float64) if weights.strengths else None
     tied = choice == 0
@@ -125,9 +120,11 @@ def shallow_pooling(block: Tournaments, weights: Weights, won: Floats) -> Standi
     """
     alive = best(block, won)
     open_query = _several(block, alive)
+    votes = block
     while open_query.any():
         contested = alive & open_query[block.query]
-        again = np.where(contested, wins(block, weights, contested), -1.0)
+        votes = _between(votes, contested)
+        again = np.where(contested, wins(votes, weights), -1.0)
         still = best(block, again) & contested
         shrunk = np.bincount(block.query[still], minlength=block.n_queries) < np.bincount(
             block.query[contested], minlength=block.n_queries
@@ -135,6 +132,19 @@ def shallow_pooling(block: Tournaments, weights: Weights, won: Floats) -> Standi
         alive[contested & ~still] = False
         open_query = _several(block, alive) & shrunk
     return Standing(score=won, winner=alive)
+
+
+def _between(block: Tournaments, among: Flags) -> Tournaments:
+    """Return the block with the votes between these candidates only."""
+    rows = np.flatnonzero(among[block.left] & among[block.right])
+    return replace(
+        block,
+        left=block.left[rows],
+        right=block.right[rows],
+        choice=block.choice[rows],
+        strength=block.strength[rows],
+        worker=block.worker[rows],
+    )
 
 
 def _several(block: Tournaments, alive: Flags) -> Flags:

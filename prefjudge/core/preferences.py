@@ -1,6 +1,6 @@
 """Preferences: what the judgments of each query say about its best answer, and the qrels made of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,10 @@ from prefjudge.core.qrels import Qrels
 from prefjudge.core.resolutions import STATUSES, Resolutions, Status
 from prefjudge.core.rules import find_rule
 from prefjudge.core.runs import Codes
-from prefjudge.core.tournament import BLOCK_ROWS, Index, Tournaments, tournaments
+from prefjudge.core.tournament import BLOCK_ROWS, Cut, Index, Span, Tournaments
+
+Each = Callable[[Callable[[Span], Any], Iterable[Span]], Iterable[Any]]
+"""Applies a function to each block's span, in order: ``map``, or that of a pool of threads."""
 
 
 def resolve(
@@ -29,6 +32,7 @@ def resolve(
     strengths: bool = False,
     sparse_rule: str | None = None,
     block_rows: int = BLOCK_ROWS,
+    each: Each = map,
 ) -> Resolutions:
     """Resolve the judgments of every query into its best answers, by one rule.
 
@@ -48,6 +52,7 @@ def resolve(
         strengths=strengths,
         sparse_rule=sparse_rule,
         block_rows=block_rows,
+        each=each,
     )[rule]
 
 
@@ -61,6 +66,7 @@ def resolve_all(
     strengths: bool = False,
     sparse_rule: str | None = None,
     block_rows: int = BLOCK_ROWS,
+    each: Each = map,
 ) -> dict[str, Resolutions]:
     """Resolve the judgments of every query by several rules in one pass.
 
@@ -85,6 +91,8 @@ def resolve_all(
         it, a sparse query has no winner, unless ``unbeaten`` is the rule.
     block_rows : int
         About how many judgments to hold at a time.
+    each : callable, optional
+        Carries out the blocks: ``map``, or the ``map`` of a pool of threads. The result is the same.
 
     Returns
     -------
@@ -99,20 +107,24 @@ def resolve_all(
     names = dict.fromkeys((*rules, *((sparse_rule,) if sparse_rule else ())))
     found = {name: find_rule(name, judgments, pools=pools, ties=ties, strengths=strengths) for name in names}
     weights = Weights(ties=0.5 if ties == TieWorth.HALF else 0.0, strengths=strengths)
-    parts: dict[str, list[_Part]] = {rule: [] for rule in rules}
-    for block in tournaments(judgments, pools=pools, asked=asked, block_rows=block_rows):
+    cut = Cut(judgments, pools=pools, asked=asked)
+
+    def resolve_span(span: Span) -> dict[str, _Part]:
+        block = cut.block(span)
         won, comparisons = wins(block, weights), block.comparisons()
         fallback = found[sparse_rule](block, weights, won) if sparse_rule else None
-        for rule in parts:
+        parts = {}
+        for rule in rules:
             standing = found[rule](block, weights, won)
-            parts[rule].append(
-                _resolve_block(
-                    block, standing, standing if rule == "unbeaten" else fallback, won, comparisons
-                )
-            )
+            hopeful = standing if rule == "unbeaten" else fallback
+            parts[rule] = _resolve_block(block, standing, hopeful, won, comparisons)
+        return parts
+
+    spans = list(each(resolve_span, cut.spans(block_rows)))
     vocabulary = pools if pools is not None else judgments
     return {
-        rule: _joined(rule, vocabulary.queries, vocabulary.docs, blocks) for rule, blocks in parts.items()
+        rule: _joined(rule, vocabulary.queries, vocabulary.docs, [parts[rule] for parts in spans])
+        for rule in rules
     }
 
 

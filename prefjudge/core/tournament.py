@@ -106,24 +106,49 @@ def tournaments(
         Every query of the vocabulary (that of the pools, where given) occurs exactly once, in its order.
         Document codes are those of the same vocabulary.
     """
-    if pools is not None:
-        judgments = _in_vocabulary(judgments, pools)
-    if asked is not None:
-        asked = _pairs_in_vocabulary(asked, judgments)
-    n_queries = len(judgments.queries)
-    log = _Sorted(judgments.query, n_queries)
-    pooled = _Sorted(pools.query if pools is not None else np.empty(0, np.int32), n_queries)
-    wanted = _Sorted(asked.query if asked is not None else np.empty(0, np.int32), n_queries)
-    for low, high in _cuts(log.start + pooled.start + wanted.start, block_rows):
-        block = _Block(low, high, judgments, log.rows(low, high))
-        if pools is not None:
-            block.add_pool(pools, pooled.rows(low, high))
-        if asked is not None:
-            block.add_asked(asked, wanted.rows(low, high))
-        yield block.build()
+    cut = Cut(judgments, pools=pools, asked=asked)
+    for span in cut.spans(block_rows):
+        yield cut.block(span)
 
 
-def _cuts(load: Index, block_rows: int) -> Iterator[tuple[int, int]]:
+Span = tuple[int, int]
+"""The first query of a block, and the first of the next."""
+
+
+class Cut:
+    """Judgments that are ready to be cut: each block can be had by itself, in any order or thread.
+
+    The parameters are those of :func:`tournaments`.
+    """
+
+    def __init__(
+        self, judgments: Judgments, *, pools: Pools | None = None, asked: Pairs | None = None
+    ) -> None:
+        self._judgments = judgments if pools is None else _in_vocabulary(judgments, pools)
+        self._pools = pools
+        self._asked = None if asked is None else _pairs_in_vocabulary(asked, self._judgments)
+        n_queries = len(self._judgments.queries)
+        nothing = np.empty(0, np.int32)
+        self._log = _Sorted(self._judgments.query, n_queries)
+        self._pooled = _Sorted(nothing if pools is None else pools.query, n_queries)
+        self._wanted = _Sorted(nothing if self._asked is None else self._asked.query, n_queries)
+
+    def spans(self, block_rows: int = BLOCK_ROWS) -> Iterator[Span]:
+        """Give the spans of queries that make blocks of about ``block_rows`` judgments."""
+        return _cuts(self._log.start + self._pooled.start + self._wanted.start, block_rows)
+
+    def block(self, span: Span) -> Tournaments:
+        """Return the block of a span."""
+        low, high = span
+        block = _Block(low, high, self._judgments, self._log.rows(low, high))
+        if self._pools is not None:
+            block.add_pool(self._pools, self._pooled.rows(low, high))
+        if self._asked is not None:
+            block.add_asked(self._asked, self._wanted.rows(low, high))
+        return block.build()
+
+
+def _cuts(load: Index, block_rows: int) -> Iterator[Span]:
     """Cut queries, whose rows begin at ``load``, into spans of at most ``block_rows`` rows or one query."""
     n_queries, low = load.size - 1, 0
     if not n_queries:

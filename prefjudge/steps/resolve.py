@@ -1,6 +1,8 @@
 """Resolves judgments into preference qrels, and says how sure they are."""
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -141,15 +143,17 @@ def resolve(
     if study is not None and out is None and form is Form.TREC:
         _refuse_kept_answers(study)
         out = study / QRELS_FILE
-    found = resolve_all(
-        votes.log,
-        rules=names,
-        pools=votes.pools,
-        asked=votes.asked,
-        ties=ties,
-        strengths=strengths,
-        sparse_rule=sparse_rule,
-    )
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        found = resolve_all(
+            votes.log,
+            rules=names,
+            pools=votes.pools,
+            asked=votes.asked,
+            ties=ties,
+            strengths=strengths,
+            sparse_rule=sparse_rule,
+            each=threads.map,
+        )
     first = found[names[0]]
     qrels = to_qrels(first, PREFERENCE_NAME)
     wanted = len(first) <= _SURE_QUERIES if confidence is None else confidence

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +13,7 @@ from harness import Contest, Lab, call
 from prefjudge.core.confidence import assess_confidence
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.preferences import resolve
+from prefjudge.core.resolutions import Resolutions
 
 TITLE = "resolving"
 SAMPLED = 5_000
@@ -74,6 +77,12 @@ def query_by_query(votes: list[Pairs]) -> int:
     return found
 
 
+def in_threads(judgments: Judgments) -> Resolutions:
+    """Resolve as the verb does, a thread for each processor."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return resolve(judgments, each=threads.map)
+
+
 def contests(lab: Lab) -> Iterable[Contest]:
     """Yield the contests; the last has no rival but a minute."""
     queries = 5_000 if lab.short else 1_000_000
@@ -82,7 +91,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
         judgments = tournaments(queries, largest, lab.rng(f"tournaments {largest}"))
         yield Contest(
             name=f"{queries:,} queries, pools of 2 to {largest}, {len(judgments):,} judgments",
-            ours=call(resolve, judgments),
+            ours=call(in_threads, judgments),
             rivals={"networkx": call(query_by_query, split(judgments, sampled), scale=queries / sampled)},
             goals={"networkx": goal},
         )

@@ -1,5 +1,6 @@
 """Resolutions: status, winners and qrels, against the published lists, networkx and plain Python."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import networkx as nx
@@ -182,6 +183,8 @@ def test_bulk_equals_one_query_at_a_time(log: list[tuple[int, int, int, int]], b
     rows = [line.split() for line in lines(log)]
     expected = {query: plain_shallow_pooling(rows, query) for query in judgments.queries}
     assert winners(resolve(judgments, block_rows=block_rows)) == expected
+    with ThreadPoolExecutor(2) as threads:
+        assert winners(resolve(judgments, block_rows=block_rows, each=threads.map)) == expected
 
 
 @settings(max_examples=100, deadline=None)
