@@ -48,7 +48,7 @@ def labour(endpoint: str, invite: str, group: str, done: Acknowledged) -> None:
 
 def requesting(endpoint: str, done: Acknowledged) -> None:
     """Offer HITs and approve work until the server is gone."""
-    from botocore.exceptions import ClientError, HTTPClientError
+    from botocore.exceptions import BotoCoreError, ClientError
 
     requester = new_requester(endpoint)
     try:
@@ -60,7 +60,7 @@ def requesting(endpoint: str, done: Acknowledged) -> None:
                 except ClientError:
                     continue
                 done.approved.append(ident)
-    except HTTPClientError:
+    except BotoCoreError:  # refused, reset, timed out: it is gone
         return
 
 
