@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,6 @@ from numpy.typing import NDArray
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Codes, Heads, Order
 from prefjudge.engines.anchored import anchored, is_sparse
-from prefjudge.engines.cache import RunCache
-from prefjudge.engines.copied import found_in_copy
 from prefjudge.engines.gallop import NotGalloping
 from prefjudge.engines.heads import RunHead, head_of
 from prefjudge.engines.judged import Judged, JudgedRows, found
@@ -24,6 +21,11 @@ from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import Notice, Stop, decode, encode, paths_of
 from prefjudge.formats.runs import OnDuplicate, Scattered, stem
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from prefjudge.engines.cache import RunCache
 
 T = TypeVar("T")
 
@@ -74,7 +76,7 @@ def top(
         wanted=wanted,
         trust=trust,
         on_duplicate=OnDuplicate(on_duplicate),
-        cache=None if cache is None else RunCache(cache),
+        cache=_cache(cache),
     )
     return _heads(_each(work, names, executor), Order(order), notices)
 
@@ -108,7 +110,7 @@ def judged(
         order=Order(order),
         trust=trust,
         on_duplicate=OnDuplicate(on_duplicate),
-        cache=None if cache is None else RunCache(cache),
+        cache=_cache(cache),
     )
     results = list(_each(work, names, executor))
     for result in results:
@@ -136,6 +138,8 @@ def _judged_of(
     if sparse and cache is not None and on_duplicate is OnDuplicate.ERROR:
         copy = cache.copy(path, order, look=not trust)
         if copy is not None and copy.in_order(order):
+            from prefjudge.engines.copied import found_in_copy
+
             return JudgedRows.joined(path, [found_in_copy(copy, index, order)], copy.notices(path))
     if sparse and trust and Path(path).is_file():
         try:
@@ -145,6 +149,14 @@ def _judged_of(
     work = partial(found, index=index, order=order)
     parts = per_chunk(path, work, order, on_duplicate, notices, cache)
     return JudgedRows.joined(path, parts, notices)
+
+
+def _cache(folder: str | Path | None) -> RunCache | None:
+    if folder is None:
+        return None
+    from prefjudge.engines.cache import RunCache
+
+    return RunCache(folder)
 
 
 def _each(work: Callable[[str], T], paths: Sequence[str], executor: Executor | None) -> Iterator[T]:

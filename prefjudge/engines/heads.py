@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Order
-from prefjudge.engines.cache import RunCache
 from prefjudge.engines.gallop import HeadLines, NotGalloping, Text, gallop, text_of
 from prefjudge.engines.ranking import ranked, ranking_key
 from prefjudge.engines.reading import per_chunk
 from prefjudge.formats.problems import Notice, Stop, decode
 from prefjudge.formats.runs import OnDuplicate, RunChunk, RunReader, Scattered
+
+if TYPE_CHECKING:
+    from prefjudge.engines.cache import RunCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.runs import Order
-from prefjudge.engines.cache import RunCache
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.runs import OnDuplicate, RunChunk, Scattered, read_chunks, read_whole
+
+if TYPE_CHECKING:
+    from prefjudge.engines.cache import RunCache
 
 T = TypeVar("T")
 

@@ -1,7 +1,6 @@
 """Atomic writing: a file is there whole, or as it was before."""
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        name = str(target.parent / f".{target.name}.{secrets.token_hex(6)}.part")
+        name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}", "choose another folder") from error

@@ -4,6 +4,8 @@ import functools
 import gzip
 import math
 import struct
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -229,3 +231,11 @@ def test_tags(tmp_path):
         "two.txt: other runs have the tag 'same' too; it is called 'two'",
         "four.run: the run has no tag; it is called 'four'",
     ]
+
+
+def test_what_only_copies_need_is_not_loaded_without_them():
+    code = "import sys, prefjudge.engines.files; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(loaded.stdout.split())
+    assert "prefjudge.engines.heads" in modules
+    assert modules.isdisjoint({"prefjudge.engines.cache", "hashlib", "logging"})
