@@ -2,6 +2,7 @@
 
 Inputs are generated with a fixed seed below the cache folder, peers are installed in an environment of their
 own, and ours and theirs run in turn. What counts is the ratios; seconds depend on the machine and its load.
+``trec_eval`` takes part where it is on the path.
 ``python scripts/bench/marketplace.py --workers 200 --hits 2000`` puts load on the marketplace.
 """
 
@@ -11,16 +12,14 @@ import argparse
 import importlib
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness import Lab, hold, lines
+from harness import ROOT, Lab, hold
+from ratios import Result, summary
 
-HERE = Path(__file__).parent
-NO_SECTIONS = ("__main__", "harness", "inputs", "marketplace")  # the last is a program of its own
-SECTIONS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NO_SECTIONS)
+SECTIONS = ("pooling", "reading", "scoring", "texts", "inference", "resolving", "store")
 
 
 def main() -> int:
@@ -30,14 +29,12 @@ def main() -> int:
         "sections", nargs="*", metavar="SECTION", help="one or more of: " + ", ".join(SECTIONS)
     )
     parser.add_argument("--short", action="store_true", help="tiny inputs, one round, nothing judged: for CI")
-    parser.add_argument(
-        "--cache", type=Path, default=HERE.parents[1] / ".bench", help="folder of inputs and peers"
-    )
+    parser.add_argument("--cache", type=Path, default=ROOT / ".bench", help="folder of inputs and peers")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
         "--no-peers", action="store_true", help="install nothing; compare with the floors only"
     )
-    parser.add_argument("--json", type=Path, help="write the ratios there too")
+    parser.add_argument("--json", type=Path, help="write the figures there too")
     options = parser.parse_args()
     unknown = set(options.sections) - set(SECTIONS)
     if unknown:
@@ -46,19 +43,19 @@ def main() -> int:
     lab = Lab(folder=options.cache.resolve(), short=options.short)
     if options.short or options.no_peers:
         lab.peers = ()
-    results = []
+    results: dict[str, list[Result]] = {}
     for name in options.sections or SECTIONS:
         section = importlib.import_module(name)
-        print(f"{section.TITLE}", flush=True)
-        if hasattr(section, "prepare"):
-            section.prepare(lab)
+        print(section.TITLE, flush=True)
         for contest in section.contests(lab):
-            samples, ratios, absent = hold(contest, 1 if options.short else options.rounds)
-            for line in lines(contest, samples, ratios, absent, judge=not options.short):
-                print(line, flush=True)
-            results += [{"section": name, **asdict(ratio), "median": ratio.median} for ratio in ratios]
+            result = Result.of(hold(contest, 1 if options.short else options.rounds))
+            results.setdefault(name, []).append(result)
+            print("\n".join(result.lines(judge=not options.short)), flush=True)
+    if not options.short:
+        print("\n".join(summary([result for section in results.values() for result in section])))
     if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
+        figures = [{"section": name, **one.to_json()} for name, section in results.items() for one in section]
+        options.json.write_text(json.dumps(figures, indent=1) + "\n")
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from harness import Contest, Lab, call
+from scipy import stats
 
 from prefjudge.core.qrels import Scores
 from prefjudge.core.runs import Order
@@ -38,14 +39,16 @@ def contests(lab: Lab) -> Iterable[Contest]:
     scores, larger = _scores(lab, queries, few), _scores(lab, queries, many)
     pairs, more = few * (few - 1) // 2, many * (many - 1) // 2
     trials, splits = (50, 2) if lab.short else (10_000, 100)
-    sample = 2 if lab.short else 20
+    sample, few_trials = (2, 10) if lab.short else (20, 200)
     yield Contest(
         name=f"bootstrap ranks, {trials:,} trials",
         ours=call(lambda: bootstrap_ranks(scores, trials=trials, rng=lab.rng("ours"))),
         rivals={
             "drawing the samples": call(_draw_only, lab, queries, trials),
             "numpy, trial by trial": call(_numpy_loop, lab, scores.values, trials),
-            "scipy.stats.bootstrap": call(_scipy_bootstrap, lab, scores.values, trials // 50, scale=50.0),
+            "scipy.stats.bootstrap": call(
+                _scipy_bootstrap, lab, scores.values, few_trials, scale=trials / few_trials
+            ),
         },
         goals={
             "drawing the samples": "<= 3.5",
@@ -115,14 +118,12 @@ def _numpy_loop(lab: Lab, values: NDArray[np.float64], trials: int) -> None:
 
 
 def _scipy_bootstrap(lab: Lab, values: NDArray[np.float64], trials: int) -> None:
-    from scipy.stats import bootstrap
-
-    bootstrap((values,), np.mean, n_resamples=trials, batch=20, method="percentile", rng=lab.rng("rival"))
+    stats.bootstrap(
+        (values,), np.mean, n_resamples=trials, batch=20, method="percentile", rng=lab.rng("rival")
+    )
 
 
 def _scipy_tests(values: NDArray[np.float64], pairs: int) -> None:
-    from scipy import stats
-
     whole = np.rint(values * 2520)
     for pair in range(pairs):
         a, b = whole[:, pair % whole.shape[1]], whole[:, (pair + 1) % whole.shape[1]]
@@ -133,9 +134,7 @@ def _scipy_tests(values: NDArray[np.float64], pairs: int) -> None:
 
 
 def _scipy_permutation(lab: Lab, values: NDArray[np.float64], resamples: int) -> None:
-    from scipy.stats import permutation_test
-
-    permutation_test(
+    stats.permutation_test(
         (values[:, 0], values[:, 1]),
         lambda a, b, axis: np.mean(a - b, axis=axis),
         permutation_type="samples",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import shutil
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from harness import Lab
 
 DOCS = 8_841_823
 SEED = 20_260_930
@@ -28,6 +31,28 @@ _WORDS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """The run files of a leaderboard, and how many queries and documents a query each has."""
+
+    paths: list[Path]
+    queries: int
+    depth: int
+
+
+def leaderboard(lab: Lab) -> Leaderboard:
+    """Make the runs of a leaderboard of MS MARCO's size, once."""
+    count, queries, depth = (2, 60, 50) if lab.short else (16, 6980, 1000)
+    return Leaderboard(runs(lab.folder, count=count, queries=queries, depth=depth), queries, depth)
+
+
+def growing(lab: Lab) -> Iterator[tuple[int, Leaderboard]]:
+    """Yield one run with 1, 10 and 100 times the queries."""
+    for times in (1, 10) if lab.short else (1, 10, 100):
+        queries, depth = (10 if lab.short else 698) * times, 100
+        yield times, Leaderboard(runs(lab.folder, count=1, queries=queries, depth=depth), queries, depth)
+
+
 def stream(*key: int) -> np.random.Generator:
     """Return the generator of one input: each has its own, so that any can be made alone."""
     return np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=key))
@@ -35,7 +60,8 @@ def stream(*key: int) -> np.random.Generator:
 
 def query_ids(count: int) -> list[int]:
     """Return ``count`` query ids in ascending order."""
-    return np.sort(stream(0).choice(1_200_000, count, replace=False)).tolist()
+    ids: list[int] = np.sort(stream(0).choice(1_200_000, count, replace=False)).tolist()
+    return ids
 
 
 def relevant(count: int) -> list[list[int]]:
@@ -119,9 +145,9 @@ def graded_qrels(folder: Path, run: Path, queries: int, depth: int) -> Path:
                 query, _, doc, *_ = line.split()
                 if rng.random() < 45 / depth:
                     rows[query, doc] = int(rng.integers(0, 4))
-        for query in query_ids(queries):
-            for doc in rng.choice(DOCS, 5, replace=False).tolist():
-                rows.setdefault((b"%d" % query, b"%d" % doc), 0)
+        for number in query_ids(queries):
+            for other in rng.choice(DOCS, 5, replace=False).tolist():
+                rows.setdefault((b"%d" % number, b"%d" % other), 0)
         path.write_bytes(
             b"".join(b"%b 0 %b %d\n" % (query, doc, grade) for (query, doc), grade in rows.items())
         )

@@ -86,8 +86,12 @@ class Crowd:
 
         def call(page: str, verb: str, url: str, fields: dict[str, str] | None = None) -> Any:
             began = time.perf_counter()
-            more = {"fields": fields or {}, "encode_multipart": False} if verb == "POST" else {}
-            answer = http.request(verb, url, headers=headers, timeout=120, **more)
+            if verb == "POST":
+                answer = http.request_encode_body(
+                    verb, url, fields or {}, headers, encode_multipart=False, timeout=120
+                )
+            else:
+                answer = http.request(verb, url, headers=headers, timeout=120)
             with self._lock:
                 self.times.setdefault(page, []).append(time.perf_counter() - began)
                 if answer.status >= 400 and b'"none_left"' not in answer.data:

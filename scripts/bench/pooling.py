@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import inputs
 from harness import Contest, Lab, shell
@@ -55,48 +54,31 @@ for path in sys.argv[2:]:
 """
 
 
-def shape(lab: Lab) -> dict[str, int]:
-    """Return the size of the runs."""
-    return (
-        {"count": 2, "queries": 60, "depth": 50}
-        if lab.short
-        else {"count": 16, "queries": 6980, "depth": 1000}
-    )
-
-
-def prepare(lab: Lab) -> None:
-    """Make the runs."""
-    inputs.packed(inputs.runs(lab.folder, **shape(lab))[0])
+PEERS = {
+    "polars": ("polars", POLARS, 4, ">= 5"),
+    "duckdb": ("duckdb", DUCKDB, 4, ">= 5"),
+    "pytrec_eval": ("pytrec-eval-terrier", PYTREC_EVAL, 1, ">= 50"),
+    "ir_measures": ("ir-measures", IR_MEASURES, 1, ">= 100"),
+    "ranx": ("ranx", RANX, 1, ">= 100"),
+}
+"""The package of each peer, its code, how many runs it reads, and our goal."""
 
 
 def contests(lab: Lab) -> Iterable[Contest]:
-    """Yield the contests: all runs against the floor, one run against the peers."""
-    paths = inputs.runs(lab.folder, **shape(lab))
-    one, some = paths[:1], paths[:4]
+    """Yield the contests; peers read some of the runs, and their time is multiplied."""
+    paths = inputs.leaderboard(lab).paths
     for k, floor in ((1, "<= 2.5"), (10, "<= 5")):
-        parts = {
-            "polars": (POLARS, "polars", some),
-            "duckdb": (DUCKDB, "duckdb", some),
-            "pytrec_eval": (PYTREC_EVAL, "pytrec-eval-terrier", one),
-            "ir_measures": (IR_MEASURES, "ir-measures", one),
-            "ranx": (RANX, "ranx", one),
-        }
-        rivals = {
-            name: lab.peer(package, code, str(k), *files, scale=len(paths) / len(files))
-            for name, (code, package, files) in parts.items()
-        }
         yield Contest(
             name=f"top-{k} of {len(paths)} runs",
             ours=lab.ours(OURS, str(k), *paths),
-            rivals={"wc -l": shell(["wc", "-l", *paths]), **(rivals if k == 1 else {})},
-            goals={
-                "wc -l": floor,
-                "polars": ">= 5",
-                "duckdb": ">= 5",
-                "pytrec_eval": ">= 50",
-                "ir_measures": ">= 100",
-                "ranx": ">= 100",
+            rivals={
+                "wc -l": shell(["wc", "-l", *paths]),
+                **{
+                    name: lab.peer(package, code, str(k), files=paths[:some], scale=len(paths) / some)
+                    for name, (package, code, some, _) in PEERS.items()
+                },
             },
+            goals={"wc -l": floor, **{name: goal for name, (*_, goal) in PEERS.items()}},
             memory_limit_mb=64,
             note="start of the interpreters included",
         )
@@ -107,22 +89,14 @@ def contests(lab: Lab) -> Iterable[Contest]:
         ours=lab.ours(OURS, "1", *packed),
         rivals={
             "zcat | wc -l": shell(f"zcat {files} | wc -l"),
-            "polars": lab.peer("polars", POLARS, "1", *packed),
+            "polars": lab.peer("polars", POLARS, "1", files=packed),
         },
         goals={"zcat | wc -l": "<= 0.3"},
     )
-    yield from growth(lab)
-
-
-def growth(lab: Lab) -> Iterable[Contest]:
-    """Yield the same work at 1, 10 and 100 times the queries."""
-    for times in (1, 10) if lab.short else (1, 10, 100):
-        path: Path = inputs.runs(lab.folder, count=1, queries=(10 if lab.short else 698) * times, depth=100)[
-            0
-        ]
+    for times, run in inputs.growing(lab):
         yield Contest(
             name=f"top-1, queries x {times}",
-            ours=lab.ours(OURS, "1", path),
-            rivals={"wc -l": shell(["wc", "-l", path])},
+            ours=lab.ours(OURS, "1", *run.paths),
+            rivals={"wc -l": shell(["wc", "-l", *run.paths])},
             memory_limit_mb=64,
         )

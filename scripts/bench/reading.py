@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import inputs
 from harness import Contest, Lab, shell
-from pooling import shape
 
 TITLE = "reading: every line verified"
 
@@ -43,14 +42,10 @@ for path in sys.argv[1:]:
 """
 
 
-def prepare(lab: Lab) -> None:
-    """Make the runs."""
-    inputs.runs(lab.folder, **shape(lab))
-
-
 def contests(lab: Lab) -> Iterable[Contest]:
     """Yield the contests."""
-    one = inputs.runs(lab.folder, **shape(lab))[0]
+    paths = inputs.leaderboard(lab).paths[:4]
+    one = paths[0]
     copies = lab.folder / "copies"
     shutil.rmtree(copies, ignore_errors=True)
     yield Contest(
@@ -58,12 +53,11 @@ def contests(lab: Lab) -> Iterable[Contest]:
         ours=lab.ours(OURS, "", one),
         rivals={
             "wc -l": shell(["wc", "-l", one]),
-            "ir_measures, no checks": lab.peer("ir-measures", IR_MEASURES, one),
-            "pytrec_eval": lab.peer("pytrec-eval-terrier", PYTREC_EVAL, one),
+            "ir_measures, no checks": lab.peer("ir-measures", IR_MEASURES, files=[one]),
+            "pytrec_eval": lab.peer("pytrec-eval-terrier", PYTREC_EVAL, files=[one]),
         },
         goals={"wc -l": "<= 25", "ir_measures, no checks": ">= 6"},
     )
-    paths = inputs.runs(lab.folder, **shape(lab))[:4]
     yield Contest(
         name=f"{len(paths)} runs, a process for each core",
         ours=lab.ours(WORKERS, *paths),
@@ -77,7 +71,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
     )
     yield Contest(
         name=f"the second time, {len(paths)} runs",
-        ours=lab.ours(OURS, lab.folder / "copies-many", *paths),
+        ours=lab.ours(OURS, copies, *paths),
         rivals={"wc -l": shell(["wc", "-l", *paths])},
         goals={"wc -l": "<= 2.5"},
     )

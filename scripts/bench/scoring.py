@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 import inputs
-from harness import Absent, Contest, Lab, Work, shell
-from pooling import shape
+from harness import Absent, Contest, Lab, Work, scaled, shell
 
 TITLE = "scoring: RR@10, nDCG@10, AP, R@100"
 
+TRUST, VERIFY = "trust", "verify"
 OURS = """
 import sys
 from prefjudge.engines.files import judged
 from prefjudge.evaluation.measures import Measure
 from prefjudge.formats.qrels import read_qrels
-qrels = read_qrels(sys.argv[1])
-for ranks in judged(sys.argv[2:], qrels, trust=True):
+qrels = read_qrels(sys.argv[2])
+for ranks in judged(sys.argv[3:], qrels, trust=sys.argv[1] == "trust"):
     for name in ("RR@10", "nDCG@10", "AP", "R@100"):
         print(ranks.run, name, Measure.parse(name).score(ranks, qrels).mean())
 """
@@ -47,36 +48,61 @@ for path in sys.argv[2:]:
 """
 
 
-def prepare(lab: Lab) -> None:
-    """Make runs and qrels."""
-    inputs.runs(lab.folder, **shape(lab))
+PEERS = {
+    "pytrec_eval": ("pytrec-eval-terrier", PYTREC_EVAL),
+    "ir_measures": ("ir-measures", IR_MEASURES),
+    "ranx": ("ranx", RANX),
+}
+TREC_EVAL = ("-c", "-m", "recip_rank", "-m", "ndcg_cut.10", "-m", "map", "-m", "recall.100")
 
 
 def contests(lab: Lab) -> Iterable[Contest]:
-    """Yield the contests."""
-    size = shape(lab)
-    paths = inputs.runs(lab.folder, **size)
-    sparse = inputs.qrels(lab.folder, size["queries"])
-    graded = inputs.graded_qrels(lab.folder, paths[0], size["queries"], size["depth"])
+    """Yield the contests; peers score one run, and their time is multiplied."""
+    board = inputs.leaderboard(lab)
+    paths, one = board.paths, board.paths[0]
+    sparse = inputs.qrels(lab.folder, board.queries)
+    graded = inputs.graded_qrels(lab.folder, one, board.queries, board.depth)
     yield Contest(
         name=f"sparse qrels, {len(paths)} runs, trusted",
-        ours=lab.ours(OURS, sparse, *paths),
-        rivals={"wc -l": shell(["wc", "-l", *paths]), **_peers(lab, sparse, paths[0], scale=len(paths))},
-        goals={"wc -l": "<= 8", "ranx": ">= 75", "ir_measures": ">= 100"},
+        ours=lab.ours(OURS, TRUST, sparse, *paths),
+        rivals={"wc -l": shell(["wc", "-l", *paths]), **_peers(lab, sparse, one, scale=len(paths))},
+        goals={
+            "wc -l": "<= 8",
+            "trec_eval": ">= 30",
+            "pytrec_eval": ">= 30",
+            "ranx": ">= 75",
+            "ir_measures": ">= 100",
+        },
+        note="start of the interpreters included",
+    )
+    yield Contest(
+        name="sparse qrels, one run, every line verified",
+        ours=lab.ours(OURS, VERIFY, sparse, one),
+        rivals=_peers(lab, sparse, one),
     )
     yield Contest(
         name="graded qrels, one run, every line verified",
-        ours=lab.ours(OURS, graded, paths[0]),
-        rivals=_peers(lab, graded, paths[0]),
+        ours=lab.ours(OURS, VERIFY, graded, one),
+        rivals=_peers(lab, graded, one),
         goals={"pytrec_eval": ">= 4"},
     )
+    for times, run in inputs.growing(lab):
+        yield Contest(
+            name=f"sparse qrels, trusted, queries x {times}",
+            ours=lab.ours(OURS, TRUST, inputs.qrels(lab.folder, run.queries), *run.paths),
+            rivals={"wc -l": shell(["wc", "-l", *run.paths])},
+        )
 
 
 def _peers(lab: Lab, qrels: Path, run: Path, scale: float = 1) -> dict[str, Work | Absent]:
     """Return the peers on one run; with ``scale``, for as many runs of its size."""
-    works = {
-        "pytrec_eval": ("pytrec-eval-terrier", PYTREC_EVAL),
-        "ir_measures": ("ir-measures", IR_MEASURES),
-        "ranx": ("ranx", RANX),
+    trec_eval: Work | Absent = Absent("trec_eval is not on the path")
+    if program := shutil.which("trec_eval"):
+        trec_eval = scaled(shell([program, *TREC_EVAL, qrels, run]), scale)  # it scores one run at a time
+    return {
+        "trec_eval": trec_eval,
+        **{
+            name: lab.peer(package, code, qrels, files=[run], scale=scale)
+            for name, (package, code) in PEERS.items()
+        },
     }
-    return {name: lab.peer(package, code, qrels, run, scale=scale) for name, (package, code) in works.items()}
