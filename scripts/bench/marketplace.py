@@ -81,17 +81,15 @@ class Crowd:
     def work(self, number: int, invite: str, group: str) -> None:
         """Sign in and do HITs."""
         endpoint = self.endpoints[number % len(self.endpoints)]
-        http = urllib3.PoolManager(retries=False)
+        http = urllib3.PoolManager(retries=False, timeout=120)
         headers = {"Accept": "application/json"}
 
         def call(page: str, verb: str, url: str, fields: dict[str, str] | None = None) -> Any:
             began = time.perf_counter()
             if verb == "POST":
-                answer = http.request_encode_body(
-                    verb, url, fields or {}, headers, encode_multipart=False, timeout=120
-                )
+                answer = http.request_encode_body(verb, url, fields or {}, headers, encode_multipart=False)
             else:
-                answer = http.request(verb, url, headers=headers, timeout=120)
+                answer = http.request(verb, url, headers=headers)
             with self._lock:
                 self.times.setdefault(page, []).append(time.perf_counter() - began)
                 if answer.status >= 400 and b'"none_left"' not in answer.data:
