@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import Notice, Stop, decode, encode, paths_of
 from prefjudge.formats.runs import OnDuplicate, Scattered, stem
+from prefjudge.formats.sources import is_compressed
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from prefjudge.engines.cache import RunCache
 
 T = TypeVar("T")
+
+_THREADS = 4
+"""Files that are unpacked at once: more would wait for each other's Python code, and hold more memory."""
 
 
 def top(
@@ -160,7 +165,16 @@ def _cache(folder: str | Path | None) -> RunCache | None:
 
 
 def _each(work: Callable[[str], T], paths: Sequence[str], executor: Executor | None) -> Iterator[T]:
-    return map(work, paths) if executor is None else executor.map(work, paths)
+    """Yield what ``work`` makes of each path; compressed files are unpacked side by side."""
+    if executor is not None:
+        yield from executor.map(work, paths)
+    elif len(paths) > 1 and any(map(is_compressed, paths)):
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as threads:
+            yield from threads.map(work, paths)
+    else:
+        yield from map(work, paths)
 
 
 def _distinct(paths: str | Path | Iterable[str | Path]) -> tuple[str, ...]:

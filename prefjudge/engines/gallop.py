@@ -114,7 +114,7 @@ class StreamText:
             del self.held[: self.kept - self.base]
             self.base = self.kept
             self.held += piece
-        return bytes(self.held[start - self.base : end - self.base])
+        return bytes(memoryview(self.held)[start - self.base : end - self.base])
 
     def ended(self, end: int) -> bool:
         """Tell whether the stream ends at ``end`` or before."""

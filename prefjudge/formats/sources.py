@@ -18,7 +18,8 @@ BLOCK = 1 << 20
 """Bytes of text in a block: columns of it stay in the cache of a processor core."""
 
 _PIECE = 1 << 20
-_INFLATED_PIECE = 64 << 10
+_PACKED_PIECE = 16 << 10
+"""Bytes that are unpacked at once: what they become is small enough for the memory that is at hand."""
 _BOM = b"\xef\xbb\xbf"
 _FOREIGN = (
     (b"\xfd7zXZ", "compressed with xz", "unpack it: xz -d {path}"),
@@ -64,11 +65,19 @@ def compression(head: bytes) -> str:
     return ""
 
 
+def is_compressed(path: str | Path) -> bool:
+    """Tell whether a file is unpacked while it is read; pipes are not looked into."""
+    if not Path(path).is_file():
+        return False
+    with opened(path) as file:
+        return bool(compression(file.read(8)))
+
+
 def _new_inflater(kind: str) -> _Inflater:
     if kind == "gz":
-        from isal import isal_zlib
+        from isal import igzip_lib  # unlike isal_zlib's, its objects let other threads work meanwhile
 
-        return isal_zlib.decompressobj(wbits=31)  # type: ignore[no-any-return,unused-ignore]
+        return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)  # type: ignore[no-any-return,unused-ignore]
     if kind == "bz2":
         from bz2 import BZ2Decompressor
 
@@ -82,7 +91,7 @@ def _inflated(file: Readable, kind: str, path: str) -> Iterator[bytes]:
     """Yield the unpacked bytes of a file that may hold several compressed members."""
     inflater = _new_inflater(kind)
     fresh = False  # True between members
-    while piece := file.read(_INFLATED_PIECE):
+    while piece := file.read(_PACKED_PIECE):
         while piece:
             if fresh:
                 if not piece.strip(b"\0"):  # padding that tape tools leave behind

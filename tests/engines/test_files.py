@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from prefjudge.core.runs import Order
 from prefjudge.engines.files import judged, top
+from prefjudge.errors import InputError
 from prefjudge.formats.problems import decode
 from prefjudge.formats.qrels import read_qrels
 
@@ -239,3 +240,21 @@ def test_what_only_copies_need_is_not_loaded_without_them():
     modules = set(loaded.stdout.split())
     assert "prefjudge.engines.heads" in modules
     assert modules.isdisjoint({"prefjudge.engines.cache", "hashlib", "logging"})
+
+
+def test_compressed_runs_are_read_side_by_side_with_the_same_result(tmp_path):
+    lines = [f"{q} Q0 d{q * n + n} {n} {9 - n} t{{}}\n" for q in range(300) for n in range(1, 6)]
+    plain, packed = [], []
+    for number in range(5):
+        data = "".join(lines[number * 5 :]).format(*[number] * len(lines)).encode()
+        plain.append(tmp_path / f"run{number}")
+        packed.append(tmp_path / f"run{number}.gz")
+        plain[-1].write_bytes(data)
+        packed[-1].write_bytes(gzip.compress(data[:999]) + gzip.compress(data[999:]))
+    heads, others = top(plain, k=2, trust=True), top(packed, k=2, trust=True)
+    assert (heads.runs, heads.queries, tuple(heads.docs)) == (others.runs, others.queries, tuple(others.docs))
+    for column in ("run", "query", "doc", "position", "score"):
+        assert np.array_equal(getattr(heads, column), getattr(others, column))
+    packed[3].write_bytes(packed[3].read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"run3.gz: the gz data"):
+        top(packed, k=2, trust=True)
