@@ -18,7 +18,7 @@ from prefjudge.core.noise import scale_of_error
 from prefjudge.core.pools import build_pools
 from prefjudge.core.strategies import LeadStop, parse_strategy
 from prefjudge.engines.files import top
-from prefjudge.steps.pool import expand
+from prefjudge.steps.inputs import expand
 
 
 def simulate(runs: list[str], *, start: int, error: float, strategy: str, lead: int, seed: int) -> Upkeep:

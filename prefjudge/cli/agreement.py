@@ -1,11 +1,25 @@
 """``prefjudge agreement``."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Json, MaybeStudy, Out
+from prefjudge.cli.options import (
+    Cache,
+    Engine,
+    Json,
+    Labels,
+    MaybeStudy,
+    Measures,
+    OnDuplicate,
+    OnlyQueries,
+    OrderBy,
+    Out,
+    Runs,
+    Seed,
+    Trust,
+    Workers,
+)
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 if TYPE_CHECKING:
@@ -14,20 +28,19 @@ if TYPE_CHECKING:
 
 def agreement(
     study: MaybeStudy = None,
-    runs: Annotated[list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'.")] = [],  # noqa: B006
-    qrels: Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")] = [],  # noqa: B006
-    measure: Annotated[list[str], typer.Option(help="RR@10, nDCG@10 …; may be repeated.")] = [],  # noqa: B006
-    queries: Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")] = None,
-    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    runs: Runs = [],  # noqa: B006
+    qrels: Labels = [],  # noqa: B006
+    measure: Measures = [],  # noqa: B006
+    queries: OnlyQueries = None,
+    order: OrderBy = None,
     splits: Annotated[int, typer.Option(help="How many times to split the queries.")] = 100,
     alpha: Annotated[float, typer.Option(help="The level of each test.")] = 0.05,
-    seed: Annotated[int | None, typer.Option(help="Of the splits.")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
-    on_duplicate: Annotated[
-        str, typer.Option(help="error, first or best: a document listed twice.")
-    ] = "error",
-    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
-    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
+    seed: Seed = None,
+    trust: Trust = False,
+    on_duplicate: OnDuplicate = "error",
+    workers: Workers = 1,
+    cache: Cache = None,
+    engine: Engine = "files",
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -49,6 +62,7 @@ def agreement(
         on_duplicate=on_duplicate,
         workers=workers,
         cache=cache,
+        engine=engine,
         out=out,
     )
     notice(result.notices)

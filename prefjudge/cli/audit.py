@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Json, Out
+from prefjudge.cli.options import Cache, Engine, Json, OnDuplicate, OrderBy, Out, Plot, Trust, Workers
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 if TYPE_CHECKING:
@@ -32,8 +32,13 @@ def audit(
         float, typer.Option(help="Report descriptions and runs that are so alike, 0 to 1.")
     ] = 0.9,
     depth: Annotated[int, typer.Option(help="How many top documents of the runs to compare.")] = 10,
-    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the scores over time: .svg or .png.")] = None,
+    order: OrderBy = None,
+    trust: Trust = False,
+    on_duplicate: OnDuplicate = "error",
+    workers: Workers = 1,
+    cache: Cache = None,
+    engine: Engine = "files",
+    plot: Plot = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -54,6 +59,11 @@ def audit(
         alike=alike,
         depth=depth,
         order=one_of(Order, order, "--order"),
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
+        engine=engine,
         plot=plot,
         out=out,
     )

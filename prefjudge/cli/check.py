@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json
+from prefjudge.cli.options import Json, OrderBy
 from prefjudge.cli.output import one_of, print_json, to_plain
 
 if TYPE_CHECKING:
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
 
 def check(
-    files: Annotated[
-        list[str], typer.Argument(help="Run, qrels or judgments files; or a manifest's folder.")
-    ],
+    files: Annotated[list[str], typer.Argument(help="Run, qrels or judgments files, or a folder.")],
     kind: Annotated[str, typer.Option(help="auto, run, qrels or judgments.")] = "auto",
     qrels: Annotated[Path | None, typer.Option(help="Adds judged@cutoff and the expected queries.")] = None,
     queries: Annotated[Path | None, typer.Option(help="The queries that a run should have.")] = None,
     cutoff: Annotated[int, typer.Option(min=1, help="The depth at which ties matter.")] = 10,
-    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    order: OrderBy = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that check files side by side.")] = 1,
     manifest: Annotated[str | None, typer.Option(help="trec-dl-2020, or a TOML list of files.")] = None,
     format: Annotated[str, typer.Option(help="terminal, or github for annotations.")] = "terminal",
     json: Json = False,
@@ -36,6 +35,7 @@ def check(
         queries=queries,
         cutoff=cutoff,
         order=one_of(Order, order, "--order"),
+        workers=workers,
         manifest=manifest,
     )
     if json:

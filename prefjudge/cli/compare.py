@@ -5,7 +5,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Json, Out
+from prefjudge.cli.options import (
+    Cache,
+    Engine,
+    Json,
+    Labels,
+    Measures,
+    OnDuplicate,
+    OnlyQueries,
+    OrderBy,
+    Out,
+    Runs,
+    Seed,
+    Trust,
+    Workers,
+)
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 if TYPE_CHECKING:
@@ -16,27 +30,26 @@ def compare(
     a: Annotated[Path | None, typer.Argument(metavar="[A]", help="The run to compare with.")] = None,
     b: Annotated[Path | None, typer.Argument(metavar="[B]", help="The contender.")] = None,
     study: Annotated[Path | None, typer.Option(help="Compare a study's runs under its label sets.")] = None,
-    runs: Annotated[list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'.")] = [],  # noqa: B006
+    runs: Runs = [],  # noqa: B006
     baseline: Annotated[
         str | None, typer.Option(help="Compare with this run (a file or a name); without it, all pairs.")
     ] = None,
-    qrels: Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")] = [],  # noqa: B006
-    measure: Annotated[list[str], typer.Option(help="RR@100, nDCG@10 …; may be repeated.")] = [],  # noqa: B006
-    queries: Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")] = None,
-    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    qrels: Labels = [],  # noqa: B006
+    measure: Measures = [],  # noqa: B006
+    queries: OnlyQueries = None,
+    order: OrderBy = None,
     test: Annotated[
         str | None, typer.Option(help="t, wilcoxon, rank-sum, sign, permutation or bootstrap.")
     ] = None,
     correction: Annotated[str, typer.Option(help="none, bonferroni, holm, bh or tukey.")] = "holm",
     alpha: Annotated[float, typer.Option(help="The level of the verdicts.")] = 0.05,
     resamples: Annotated[int | None, typer.Option(help="For the tests that draw.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of what they draw.")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
-    on_duplicate: Annotated[
-        str, typer.Option(help="error, first or best: a document listed twice.")
-    ] = "error",
-    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
-    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
+    seed: Seed = None,
+    trust: Trust = False,
+    on_duplicate: OnDuplicate = "error",
+    workers: Workers = 1,
+    cache: Cache = None,
+    engine: Engine = "files",
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -63,6 +76,7 @@ def compare(
         on_duplicate=on_duplicate,
         workers=workers,
         cache=cache,
+        engine=engine,
         out=out,
     )
     notice(result.notices)

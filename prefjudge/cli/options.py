@@ -12,8 +12,27 @@ MaybeStudy = Annotated[
     typer.Argument(metavar="[STUDY]", help="The study's folder; leave it out to work on files alone."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
-Runs = Annotated[
-    list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'. May be repeated.")
-]
 Out = Annotated[Path | None, typer.Option(help="The file to write.")]
+Target = Annotated[
+    str | None, typer.Option(metavar="PATH", help="The file to write, or an address that a cluster writes.")
+]
+Plot = Annotated[Path | None, typer.Option(help="Draw it: a .svg or .png file.")]
+Format = Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")]
+Seed = Annotated[int | None, typer.Option(help="The seed of what is drawn; a study has its own.")]
 Live = Annotated[bool, typer.Option("--live", help="Use the live target of the config, which pays.")]
+
+# what is scored
+Labels = Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")]
+Measures = Annotated[list[str], typer.Option(help="RR@10, nDCG@10, AP(rel=2)@100 …; may be repeated.")]
+OnlyQueries = Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")]
+
+# runs, and how they are read
+Runs = Annotated[
+    list[str], typer.Option(help="Run files, a folder, or a pattern such as 'runs/*.gz'. May be repeated.")
+]
+OrderBy = Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")]
+OnDuplicate = Annotated[str, typer.Option(help="error, first or best: a document listed twice.")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")]
+Cache = Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")]
+Engine = Annotated[str, typer.Option(help="What reads the runs: files, duckdb or spark.")]

@@ -5,13 +5,25 @@ from typing import Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, MaybeStudy, Out, Runs
+from prefjudge.cli.options import (
+    Cache,
+    Engine,
+    Json,
+    MaybeStudy,
+    OnDuplicate,
+    OrderBy,
+    Plot,
+    Runs,
+    Target,
+    Trust,
+    Workers,
+)
 from prefjudge.cli.output import notice, print_json, say
 
 
 def pool(
     study: MaybeStudy = None,
-    runs: Runs = [],  # noqa: B006 - typer reads the default
+    runs: Runs = [],  # noqa: B006
     qrels: Annotated[Path | None, typer.Option(help="The known relevant documents.")] = None,
     queries: Annotated[
         Path | None, typer.Option(help="Queries and texts (tsv); others are left out.")
@@ -21,7 +33,7 @@ def pool(
     depth: Annotated[
         int | None, typer.Option(min=1, help="How many of each run's top enter the pool; 1.")
     ] = None,
-    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    order: OrderBy = None,
     qrels_per_query: Annotated[str | None, typer.Option(help="first, all or none.")] = None,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Keep a random sample of so many queries …")
@@ -29,12 +41,16 @@ def pool(
     min_size: Annotated[
         int | None, typer.Option(min=1, help="… whose pools have at least this size.")
     ] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Do not check the lines below the depth.")] = False,
     challenge: Annotated[
         bool, typer.Option("--challenge", help="New runs: their new top results meet the best-known answers.")
     ] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw the pool sizes: a .svg or .png file.")] = None,
-    out: Out = None,
+    trust: Trust = False,
+    on_duplicate: OnDuplicate = "error",
+    workers: Workers = 1,
+    cache: Cache = None,
+    engine: Engine = "files",
+    plot: Plot = None,
+    out: Target = None,
     json: Json = False,
 ) -> None:
     """Pool the top results of runs with the qrels, and pair the candidates."""
@@ -55,8 +71,12 @@ def pool(
         qrels_per_query=one_of(QrelsPerQuery, qrels_per_query, "--qrels-per-query"),
         sample=sample,
         min_size=min_size,
-        trust=trust,
         challenge=challenge,
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=cache,
+        engine=engine,
         plot=plot,
         out=out,
     )

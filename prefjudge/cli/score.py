@@ -5,7 +5,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Json, MaybeStudy, Out
+from prefjudge.cli.options import (
+    Cache,
+    Engine,
+    Format,
+    Json,
+    Labels,
+    MaybeStudy,
+    Measures,
+    OnDuplicate,
+    OnlyQueries,
+    OrderBy,
+    Plot,
+    Runs,
+    Seed,
+    Target,
+    Trust,
+    Workers,
+)
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 if TYPE_CHECKING:
@@ -15,16 +32,14 @@ if TYPE_CHECKING:
 
 def score(
     study: MaybeStudy = None,
-    runs: Annotated[list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'.")] = [],  # noqa: B006
-    qrels: Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")] = [],  # noqa: B006
-    measure: Annotated[
-        list[str], typer.Option(help="RR@10, nDCG@10, AP(rel=2)@100 …; may be repeated.")
-    ] = [],  # noqa: B006
+    runs: Runs = [],  # noqa: B006
+    qrels: Labels = [],  # noqa: B006
+    measure: Measures = [],  # noqa: B006
     judgments: Annotated[
         Path | None, typer.Option(help="Adds win ratios, pair agreement, and measures such as ppref@10.")
     ] = None,
-    queries: Annotated[Path | None, typer.Option(help="Score the queries of this file only.")] = None,
-    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    queries: OnlyQueries = None,
+    order: OrderBy = None,
     statistic: Annotated[str, typer.Option(help="mean or median: what orders the runs.")] = "mean",
     per_query: Annotated[bool, typer.Option("--per-query", help="Give the score of each query too.")] = False,
     health: Annotated[bool, typer.Option("--health", help="Report each run's health.")] = False,
@@ -34,16 +49,15 @@ def score(
     sample: Annotated[
         int | None, typer.Option(help="Do samples of so many queries rank the runs as all of them?")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="The seed of the samples.")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
-    on_duplicate: Annotated[
-        str, typer.Option(help="error, first or best: a document listed twice.")
-    ] = "error",
-    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
-    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
-    out: Out = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the boards: a .svg or .png file.")] = None,
-    format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
+    seed: Seed = None,
+    trust: Trust = False,
+    on_duplicate: OnDuplicate = "error",
+    workers: Workers = 1,
+    cache: Cache = None,
+    engine: Engine = "files",
+    out: Target = None,
+    plot: Plot = None,
+    format: Format = "terminal",
     json: Json = False,
 ) -> None:
     """Score runs under one or more qrels, with intervals, and compare the leaderboards."""
@@ -69,6 +83,7 @@ def score(
         on_duplicate=on_duplicate,
         workers=workers,
         cache=cache,
+        engine=engine,
         out=out,
         plot=plot,
     )

@@ -5,7 +5,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Json, MaybeStudy, Out
+from prefjudge.cli.options import (
+    Cache,
+    Engine,
+    Json,
+    Labels,
+    MaybeStudy,
+    Measures,
+    OnDuplicate,
+    OnlyQueries,
+    OrderBy,
+    Out,
+    Plot,
+    Runs,
+    Seed,
+    Trust,
+    Workers,
+)
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 if TYPE_CHECKING:
@@ -14,27 +30,26 @@ if TYPE_CHECKING:
 
 def stability(
     study: MaybeStudy = None,
-    runs: Annotated[list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'.")] = [],  # noqa: B006
-    qrels: Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")] = [],  # noqa: B006
-    measure: Annotated[list[str], typer.Option(help="RR@10, nDCG@10 …; may be repeated.")] = [],  # noqa: B006
+    runs: Runs = [],  # noqa: B006
+    qrels: Labels = [],  # noqa: B006
+    measure: Measures = [],  # noqa: B006
     judgments: Annotated[
         list[Path], typer.Option(help="Draw the votes too; several independent sets are compared.")
     ] = [],  # noqa: B006
     held_out: Annotated[
         Path | None, typer.Option(help="Query ids, one a line, to rank apart from the public ones.")
     ] = None,
-    queries: Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")] = None,
-    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
+    queries: OnlyQueries = None,
+    order: OrderBy = None,
     trials: Annotated[int, typer.Option(help="How many query sets to draw.")] = 1000,
     confidence: Annotated[float, typer.Option(help="The level of the rank intervals.")] = 0.95,
-    seed: Annotated[int | None, typer.Option(help="Of what is drawn.")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
-    on_duplicate: Annotated[
-        str, typer.Option(help="error, first or best: a document listed twice.")
-    ] = "error",
-    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
-    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the ranks: a .svg or .png file.")] = None,
+    seed: Seed = None,
+    trust: Trust = False,
+    on_duplicate: OnDuplicate = "error",
+    workers: Workers = 1,
+    cache: Cache = None,
+    engine: Engine = "files",
+    plot: Plot = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -58,6 +73,7 @@ def stability(
         on_duplicate=on_duplicate,
         workers=workers,
         cache=cache,
+        engine=engine,
         plot=plot,
         out=out,
     )

@@ -5,34 +5,47 @@ from typing import Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, MaybeStudy, Out
+from prefjudge.cli.options import (
+    Cache,
+    Engine,
+    Format,
+    Json,
+    MaybeStudy,
+    OnDuplicate,
+    OnlyQueries,
+    OrderBy,
+    Out,
+    Plot,
+    Runs,
+    Trust,
+    Workers,
+)
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 
 def winratio(
     study: MaybeStudy = None,
-    runs: Annotated[list[str], typer.Option(help="Run files, or a quoted pattern such as 'runs/*.gz'.")] = [],  # noqa: B006
+    runs: Runs = [],  # noqa: B006
     judgments: Annotated[Path | None, typer.Option(help="Query, document, document, preferred.")] = None,
     qrels: Annotated[
         Path | None, typer.Option(help="Adds the perfect ranking as a row and a column.")
     ] = None,
-    queries: Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")] = None,
+    queries: OnlyQueries = None,
     count: Annotated[
         str, typer.Option(help="majority: one outcome a query; votes: every vote.")
     ] = "majority",
     against_qrel: Annotated[
         str | None, typer.Option(help="A run whose top passages are compared with the qrels.")
     ] = None,
-    order: Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")] = False,
-    on_duplicate: Annotated[
-        str, typer.Option(help="error, first or best: a document listed twice.")
-    ] = "error",
-    workers: Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")] = 1,
-    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")] = None,
+    order: OrderBy = None,
+    trust: Trust = False,
+    on_duplicate: OnDuplicate = "error",
+    workers: Workers = 1,
+    cache: Cache = None,
+    engine: Engine = "files",
     out: Out = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the matrix: a .svg or .png file.")] = None,
-    format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
+    plot: Plot = None,
+    format: Format = "terminal",
     json: Json = False,
 ) -> None:
     """Compare runs directly: whose top passage do people prefer?"""
@@ -53,6 +66,7 @@ def winratio(
         on_duplicate=on_duplicate,
         workers=workers,
         cache=cache,
+        engine=engine,
         out=out,
         plot=plot,
     )

@@ -1,10 +1,12 @@
-"""The engine that a user asks for: the same two functions on files, DuckDB or Spark."""
+"""The engine that a user asks for: the same questions to run files, DuckDB or Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Heads, Order
@@ -16,8 +18,68 @@ from prefjudge.formats.runs import OnDuplicate
 ENGINES = ("files", "duckdb", "spark")
 
 
+class Runs(Protocol):
+    """Runs that can be asked for the few rows that matter."""
+
+    def __len__(self) -> int:
+        """Return how many runs there are."""
+        ...
+
+    def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
+        """Return the ``k`` best documents of each query of each run."""
+        ...
+
+    def judged(self, qrels: Qrels) -> list[JudgedRanks]:
+        """Return where each run placed the judged documents."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFiles:
+    """Run files that are read anew for each question; the fields are the parameters of `engines.files`."""
+
+    paths: tuple[str | Path, ...]
+    order: Order = Order.SCORE
+    trust: bool = False
+    on_duplicate: OnDuplicate = OnDuplicate.ERROR
+    cache: Path | None = None
+    executor: Executor | None = None
+    notices: list[Notice] | None = None
+
+    def __len__(self) -> int:
+        """Return how many runs there are."""
+        return len(self.paths)
+
+    def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
+        """Return the ``k`` best documents of each query of each run."""
+        return files.top(
+            self.paths,
+            k=k,
+            order=self.order,
+            queries=queries,
+            trust=self.trust,
+            on_duplicate=self.on_duplicate,
+            cache=self.cache,
+            executor=self.executor,
+            notices=self.notices,
+        )
+
+    def judged(self, qrels: Qrels) -> list[JudgedRanks]:
+        """Return where each run placed the judged documents."""
+        return files.judged(
+            self.paths,
+            qrels,
+            order=self.order,
+            trust=self.trust,
+            on_duplicate=self.on_duplicate,
+            cache=self.cache,
+            executor=self.executor,
+            notices=self.notices,
+        )
+
+
 def engine_named(name: str) -> sql.SqlEngine:
-    """Return the engine that a user asks for: ``duckdb`` or ``spark``."""
+    """Return the SQL engine that a user asks for: ``duckdb`` or ``spark``."""
     if name == "duckdb":
         from prefjudge.engines.duck import DuckEngine
 
@@ -26,74 +88,4 @@ def engine_named(name: str) -> sql.SqlEngine:
         from prefjudge.engines.spark import SparkEngine
 
         return SparkEngine()
-    raise InputError(f"there is no engine {name!r}", "choose one of: files, duckdb, spark")
-
-
-def top(
-    paths: str | Path | Iterable[str | Path],
-    *,
-    k: int,
-    engine: str = "files",
-    order: Order | str = Order.SCORE,
-    queries: Collection[str] | None = None,
-    trust: bool = False,
-    on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
-    cache: str | Path | None = None,
-    executor: Executor | None = None,
-    notices: list[Notice] | None = None,
-) -> Heads:
-    """Return the ``k`` best documents of each query of each run; parameters as in `engines.files.top`.
-
-    ``trust``, ``cache`` and ``executor`` mean nothing to the SQL engines, which check every line and share
-    the work out themselves.
-    """
-    if engine == "files":
-        return files.top(
-            paths,
-            k=k,
-            order=order,
-            queries=queries,
-            trust=trust,
-            on_duplicate=on_duplicate,
-            cache=cache,
-            executor=executor,
-            notices=notices,
-        )
-    _check(engine, on_duplicate)
-    return sql.top(engine_named(engine), paths, k=k, order=order, queries=queries, notices=notices)
-
-
-def judged(
-    paths: str | Path | Iterable[str | Path],
-    qrels: Qrels,
-    *,
-    engine: str = "files",
-    order: Order | str = Order.SCORE,
-    trust: bool = False,
-    on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
-    cache: str | Path | None = None,
-    executor: Executor | None = None,
-    notices: list[Notice] | None = None,
-) -> list[JudgedRanks]:
-    """Return where each run placed the judged documents; parameters as in `top`."""
-    if engine == "files":
-        return files.judged(
-            paths,
-            qrels,
-            order=order,
-            trust=trust,
-            on_duplicate=on_duplicate,
-            cache=cache,
-            executor=executor,
-            notices=notices,
-        )
-    _check(engine, on_duplicate)
-    return sql.judged(engine_named(engine), paths, qrels, order=order, notices=notices)
-
-
-def _check(engine: str, on_duplicate: OnDuplicate | str) -> None:
-    if OnDuplicate(on_duplicate) is not OnDuplicate.ERROR:
-        raise InputError(
-            f"--on-duplicate {on_duplicate} is not for the engine {engine}",
-            "mend the runs, or read them with --engine files",
-        )
+    raise InputError(f"there is no engine {name!r}", f"choose one of: {', '.join(ENGINES)}")

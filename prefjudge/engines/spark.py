@@ -1,162 +1,185 @@
 """Apache Spark: the SQL texts where the runs already live on a cluster.
 
-Runs are text files (a folder, a pattern, a list of files), which the cluster reads itself, or Parquet with
-the columns ``path, tag, query, doc, rank, score``. Results too large to bring home are written as Parquet.
+Runs are text files (a folder, a pattern, a list of files), which the cluster reads itself, or Parquet. Which
+cluster, the active session says, or Spark's own settings; without any it is this machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
-from prefjudge.engines.sql import scores_text, top_text
+from prefjudge.engines.sql import COLUMNS, check_runs, is_parquet, qrels_rows
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.problems import LIMIT, shown
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.render.tables import Table, to_records
 
 _NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"
 _BLANKS = "[ \t\r\x0b\x0c]+"
-_COLUMNS = ("path", "tag", "query", "doc", "rank", "score")
+_NOT_UTF8 = "\ufffd"
+_TYPES = {"text": "string", "money": "string", "integer": "bigint", "flag": "boolean"}
 
 
 class SparkEngine:
-    """Runs the SQL texts on a Spark session: the given one, the active one, or a local one of its own."""
+    """Runs the SQL texts on a Spark session: the given one, the active one, or one of its own."""
 
     def __init__(self, session: Any = None) -> None:
-        try:
-            from pyspark.sql import SparkSession
-        except ImportError:
-            raise ConfigError(
-                "Apache Spark is not installed", "install it with the extra: pip install 'prefjudge[spark]'"
-            ) from None
-        if session is None:
-            session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-        self.session = session
+        self.session = session or _session()
+        self._kept: Any = None
 
     def load_runs(self, paths: Sequence[str], order: Order) -> None:
-        """Make the view ``runs``; every line is checked by the cluster."""
-        if all(path.rstrip("/").endswith(".parquet") for path in paths):
-            runs = self.session.read.parquet(*paths).select(*_COLUMNS)
-        else:
-            runs = self._parsed(paths, order)
-        runs.createOrReplaceTempView("runs")
-        self._check_repeats()
+        """Make the view ``runs``: the cluster reads each file once, and checks every line."""
+        tables = [path for path in paths if is_parquet(path)]
+        texts = [path for path in paths if not is_parquet(path)]
+        if self._kept is not None:
+            self._kept.unpersist()
+        with _reading(paths):
+            self._kept = (self._lines(texts, order) if texts else self._tables(tables)).persist()
+            runs = self._named(self._kept, texts) if texts else self._kept
+            if texts and tables:
+                runs = runs.unionByName(self._tables(tables))
+            runs.createOrReplaceTempView("runs")
+            check_runs(self, order)
 
-    def _parsed(self, paths: Sequence[str], order: Order) -> Any:
+    def _tables(self, paths: Sequence[str]) -> Any:
+        return self.session.read.parquet(*paths).select(*COLUMNS)
+
+    def _lines(self, paths: Sequence[str], order: Order) -> Any:
+        """Return the lines of run files as columns, with their file, form, and whether they can be read."""
         from pyspark.sql import functions as f
 
-        lines = self.session.read.text(list(paths)).withColumn("file", f.input_file_name())
-        line = f.trim(f.regexp_replace(f.regexp_replace("value", "^\ufeff", ""), _BLANKS, " "))
-        lines = lines.withColumn("line", line).where((f.col("line") != "") & ~f.col("line").startswith("#"))
-        parts = f.split("line", " ", 6)
-        lines = lines.withColumn("parts", parts).withColumn("size", f.size("parts"))
-        short = f.col("size") == 3
-        rank = f.when(short, f.col("parts")[2]).otherwise(f.col("parts")[3])
-        score = f.when(~short, f.col("parts")[4])
-        good = f.col("size").isin(3, 5, 6) & f.when(short, rank.rlike(_WHOLE)).otherwise(score.rlike(_NUMBER))
+        text = f.regexp_replace(f.regexp_replace("value", "^\ufeff", ""), _BLANKS, " ")
+        lines = self.session.read.text(list(paths)).select(
+            "value", f.input_file_name().alias("file"), f.trim(text).alias("line")
+        )
+        lines = lines.where((f.col("line") != "") & ~f.col("line").startswith("#"))
+        lines = lines.withColumn("parts", f.split("line", " ", 6)).withColumn("form", f.size("parts"))
+        part, short = f.col("parts").getItem, f.col("form") == 3
+        rank, score = f.when(short, part(2)).otherwise(part(3)), f.when(~short, part(4))
+        good = f.when(short, rank.rlike(_WHOLE)).otherwise(score.rlike(_NUMBER))
+        good = good & f.col("form").isin(3, 5, 6) & ~f.col("line").contains(_NOT_UTF8)
         if order is Order.RANK:
             good = good & rank.rlike(_WHOLE)
-        lines = lines.withColumn("good", f.coalesce(good, f.lit(False)))
-        self._check_lines(lines)
-        known = self._known(lines, paths)
+        good = f.coalesce(good, f.lit(False))
         whole = f.when(rank.rlike(_WHOLE), rank).cast("bigint")
         return lines.select(
-            known.alias("path"),
-            f.when(f.col("size") == 6, f.col("parts")[5]).otherwise("").alias("tag"),
-            f.col("parts")[0].alias("query"),
-            f.when(short, f.col("parts")[1]).otherwise(f.col("parts")[2]).alias("doc"),
+            "file",
+            "form",
+            f.when(~good, f.col("value")).alias("bad"),
+            f.when(f.col("form") == 6, part(5)).otherwise("").alias("tag"),
+            part(0).alias("query"),
+            f.when(short, part(1)).otherwise(part(2)).alias("doc"),
             whole.alias("rank"),
-            f.when(short, -whole.cast("double")).otherwise(score.cast("double")).alias("score"),
+            f.when(good, f.when(short, -whole.cast("double")).otherwise(score.cast("double"))).alias("score"),
         )
 
-    def _known(self, lines: Any, paths: Sequence[str]) -> Any:
-        """Return the column of paths: as the caller wrote them where Spark gives addresses of local files."""
+    def _named(self, lines: Any, paths: Sequence[str]) -> Any:
+        """Return the table of the lines, with each path as the caller wrote it.
+
+        Raises
+        ------
+        InputError
+            Lines cannot be read, those of a file differ in form, or a file has none.
+        """
         from pyspark.sql import functions as f
 
+        found = lines.groupBy("file").agg(f.count("bad").alias("bad"), f.countDistinct("form").alias("forms"))
+        files = found.collect()
         written = {str(Path(path).resolve()): path for path in paths}
-        pairs = []
-        for (file,) in lines.select("file").distinct().collect():
-            address = urlsplit(file)
-            local = unquote(address.path) if address.scheme in ("", "file") else file
-            pairs += [f.lit(file), f.lit(written.get(local, local))]
-        return f.create_map(*pairs)[f.col("file")]
-
-    def _check_lines(self, lines: Any) -> None:
-        from pyspark.sql import functions as f
-
-        bad = lines.where(~f.col("good")).select("file", "value").limit(LIMIT).collect()
-        sizes = (
-            lines.where("good")
-            .groupBy("file")
-            .agg(f.countDistinct("size").alias("n"))
-            .where("n > 1")
-            .limit(1)
-        )
-        mixed = [] if bad else sizes.collect()
-        if bad or mixed:
-            problems = sorted(f"{row.file}: cannot be read: {shown(row.value.encode())}" for row in bad)
-            problems += [f"{row.file}: has lines of different numbers of columns" for row in mixed]
+        local = {row.file: _local(row.file) for row in files}
+        known = {file: written.get(path, path) for file, path in local.items()}
+        problems = [
+            f"{known[row.file]}: its lines differ in their number of columns"
+            for row in files
+            if row.forms > 1 and not row.bad
+        ]
+        if any(row.bad for row in files):
+            wrong = lines.where(f.col("bad").isNotNull()).select("file", "bad").limit(LIMIT).collect()
+            problems += sorted(f"{known[row.file]}: {shown(row.bad.encode())}" for row in wrong)
+        read = set(known.values())
+        problems += [f"{path}: it is empty" for path in paths if path not in read and Path(path).is_file()]
+        if problems or not read:
             raise InputError(
-                "runs cannot be read on Spark:",
-                "prefjudge check FILE names the line and the remedy",
-                problems,
+                "Spark cannot read the runs:", "prefjudge check FILE names the line and the remedy", problems
             )
-        if not lines.limit(1).count():
-            raise InputError("the runs are empty", "check the program that wrote them")
-
-    def _check_repeats(self) -> None:
-        again = self.session.sql(
-            f"SELECT path, query, doc FROM runs GROUP BY path, query, doc HAVING COUNT(*) > 1 LIMIT {LIMIT}"
-        ).collect()
-        if again:
-            problems = [
-                f"{row.path}: document repeated for query {row.query!r}: {row.doc!r}" for row in again
-            ]
-            raise InputError(
-                "runs cannot be read on Spark:",
-                "keep one line of each; prefjudge check FILE names them",
-                problems,
-            )
+        names = f.create_map(*(f.lit(text) for pair in known.items() for text in pair))
+        return lines.select(names[f.col("file")].alias("path"), *COLUMNS[1:])
 
     def load_qrels(self, qrels: Qrels) -> None:
         """Make the view ``qrels``."""
-        rows = [
-            (qrels.queries[query], qrels.docs[doc], grade)
-            for query, doc, grade in zip(
-                qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True
-            )
-        ]
-        frame = self.session.createDataFrame(rows, "query string, doc string, grade double")
+        frame = self.session.createDataFrame(qrels_rows(qrels), "query string, doc string, grade double")
         frame.createOrReplaceTempView("qrels")
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         return [tuple(row) for row in self.session.sql(text).collect()]
 
-    def write_top(self, paths: Sequence[str], out: str, *, k: int, order: Order | str = Order.SCORE) -> None:
-        """Write the ``k`` best documents of each query of each run as Parquet."""
-        order = Order(order)
-        self.load_runs(paths, order)
-        self.session.sql(top_text(k, order)).write.mode("overwrite").parquet(out)
+    def write(self, table: Table, path: str) -> None:
+        """Write a table as a Parquet folder, in place of one of that name."""
+        schema = ", ".join(f"`{column.name}` {_TYPES.get(column.kind, 'double')}" for column in table.columns)
+        rows = [
+            tuple(
+                float(value) if isinstance(value, int) and kind not in _TYPES else value
+                for value, kind in zip(
+                    record.values(), (column.kind for column in table.columns), strict=True
+                )
+            )
+            for record in to_records(table)
+        ]
+        frame = self.session.createDataFrame(rows, schema)
+        frame.coalesce(1).write.mode("overwrite").parquet(path)
 
-    def write_scores(
-        self,
-        paths: Sequence[str],
-        qrels: Qrels | str | Path,
-        out: str,
-        *,
-        measure: str = "RR",
-        cutoff: int = 10,
-        rel: float = 1,
-        order: Order | str = Order.SCORE,
-    ) -> None:
-        """Write a score for each run and judged query as Parquet: ``path, query, value``."""
-        order = Order(order)
-        self.load_runs(paths, order)
-        self.load_qrels(qrels if isinstance(qrels, Qrels) else read_qrels(qrels))
-        self.session.sql(scores_text(measure, cutoff, rel, order)).write.mode("overwrite").parquet(out)
+
+def _local(address: str) -> str:
+    """Return the path of a file on this machine for the address that Spark gives it."""
+    parts = urlsplit(address)
+    return unquote(parts.path) if parts.scheme in ("", "file") else address
+
+
+def _session() -> Any:
+    """Return the active session, or a new one that says nothing while all is well."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
+        try:
+            from pyspark.sql import SparkSession
+        except ImportError:
+            raise ConfigError(
+                "Apache Spark is not installed", "install it with the extra: pip install 'prefjudge[spark]'"
+            ) from None
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            return active
+        quiet: dict[str, Any] = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+        try:
+            return SparkSession.builder.config(map=quiet).getOrCreate()
+        except Exception as error:  # Spark has many, and so has its gateway to Java
+            raise ConfigError(
+                f"Apache Spark does not start: {_first_line(error)}",
+                "it needs Java 17 or newer, on the PATH or in JAVA_HOME",
+            ) from error
+
+
+@contextmanager
+def _reading(paths: Sequence[str]) -> Iterator[None]:
+    """Say in one line what Spark says of files in many."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise InputError(
+            f"Spark cannot read the runs: {_first_line(error)}",
+            f"can the cluster see {paths[0]}? runs in Parquet have the columns {', '.join(COLUMNS)}",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

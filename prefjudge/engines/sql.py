@@ -1,11 +1,13 @@
-"""Pool and scores as SQL: one text for every engine that has a table of runs and one of qrels.
+"""The top of runs and the places of judged documents as SQL: one text for every engine that has the tables.
 
 Tables: ``runs (path, tag, query, doc, rank, score)`` and ``qrels (query, doc, grade)``; text compares as
-bytes. A literal with a decimal point is a DECIMAL to some engines, so every one is cast.
+bytes. What comes back is small, and the measures are computed of it as they are of files: equal places give
+equal scores, to the last digit.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,9 +17,15 @@ import numpy as np
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Heads, Order, encode
 from prefjudge.engines.files import run_tags
+from prefjudge.engines.overlap import check_overlap
 from prefjudge.errors import InputError
-from prefjudge.formats.problems import Notice, paths_of
+from prefjudge.formats.problems import LIMIT, Notice, paths_of
+from prefjudge.render.tables import Table
 
+COLUMNS = ("path", "tag", "query", "doc", "rank", "score")
+"""The columns of the table ``runs``, and of runs that are kept as Parquet."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _KEYS = {
     Order.SCORE: "score",
     Order.SCORE_F32: "CAST(CAST(score AS FLOAT) AS DOUBLE)",
@@ -29,7 +37,7 @@ class SqlEngine(Protocol):
     """What runs the texts."""
 
     def load_runs(self, paths: Sequence[str], order: Order) -> None:
-        """Fill the table ``runs``; every line is checked."""
+        """Fill the table ``runs`` from run files and Parquet; every line of a file is checked."""
         ...
 
     def load_qrels(self, qrels: Qrels) -> None:
@@ -39,6 +47,22 @@ class SqlEngine(Protocol):
     def rows(self, text: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         ...
+
+    def write(self, table: Table, path: str) -> None:
+        """Write a table as Parquet, where the engine keeps its files."""
+        ...
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Return whether a path names Parquet: a file, or a folder of files as Spark writes it."""
+    return str(path).rstrip("/").lower().endswith(".parquet")
+
+
+def qrels_rows(qrels: Qrels) -> list[tuple[str, str, float]]:
+    """Return the rows of the table ``qrels``, without ids that are not UTF-8: SQL knows no other text."""
+    rows = zip(qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True)
+    named = ((qrels.queries[query], qrels.docs[doc], grade) for query, doc, grade in rows)
+    return [row for row in named if not _SURROGATES.search(row[0] + row[1])]
 
 
 def key_of(order: Order) -> str:
@@ -64,14 +88,18 @@ def top_text(k: int, order: Order) -> str:
 def judged_text(order: Order) -> str:
     """Return the positions of the judged documents and the spans of their ties."""
     return f"""
-        SELECT ranked.path AS path, ranked.query AS query, ranked.doc AS doc, qrels.grade AS grade,
+        SELECT ranked.path AS path, ranked.query AS query, ranked.doc AS doc,
             position, best, best + tied - 1 AS worst
         FROM (
             SELECT path, query, doc,
                 ROW_NUMBER() OVER (PARTITION BY path, query ORDER BY ranking DESC, doc DESC) AS position,
                 RANK() OVER (PARTITION BY path, query ORDER BY ranking DESC) AS best,
                 COUNT(*) OVER (PARTITION BY path, query, ranking) AS tied
-            FROM (SELECT path, query, doc, {key_of(order)} AS ranking FROM runs) AS keyed
+            FROM (
+                SELECT path, query, doc, {key_of(order)} AS ranking
+                FROM runs
+                WHERE query IN (SELECT query FROM qrels)
+            ) AS keyed
         ) AS ranked
         JOIN qrels ON ranked.query = qrels.query AND ranked.doc = qrels.doc"""
 
@@ -83,118 +111,145 @@ RETRIEVED = """
         GROUP BY path, runs.query"""
 """How many documents each run returned for each judged query."""
 
+_RUNS = """
+        SELECT path, MIN(tag) AS tag, MIN(query) AS query, MIN(doc) AS doc
+        FROM runs
+        GROUP BY path
+        ORDER BY path"""
 
-def scores_text(measure: str, cutoff: int, rel: float, order: Order) -> str:
-    """Return a score for each run and judged query: ``RR``, ``Success``, ``P`` or ``R`` at a cut-off.
+_REPEATED = f"""
+        SELECT path, query, doc
+        FROM runs
+        GROUP BY path, query, doc
+        HAVING COUNT(*) > 1
+        LIMIT {LIMIT}"""
 
-    Each is one division, so that every engine gives the same bits. A query that a run misses scores 0.
+
+def check_runs(engine: SqlEngine, order: Order) -> None:
+    """Refuse a table ``runs`` in which a value is missing, or a document comes twice for a query.
+
+    Raises
+    ------
+    InputError
+        With the rows that are wrong, up to a limit.
     """
-    relevant = f"grade >= CAST({float(rel)!r} AS DOUBLE)"
-    hit = f"position <= {int(cutoff)} AND {relevant}"
-    hits = f"COALESCE(SUM(CASE WHEN {hit} THEN 1 ELSE 0 END), 0)"
-    first = f"MIN(CASE WHEN {hit} THEN position END)"
-    values = {
-        "RR": f"COALESCE(CAST(1 AS DOUBLE) / {first}, CAST(0 AS DOUBLE))",
-        "Success": f"CASE WHEN {hits} > 0 THEN CAST(1 AS DOUBLE) ELSE CAST(0 AS DOUBLE) END",
-        "P": f"CAST({hits} AS DOUBLE) / CAST({int(cutoff)} AS DOUBLE)",
-        "R": f"COALESCE(CAST({hits} AS DOUBLE) / NULLIF(CAST(MAX(relevant) AS DOUBLE), CAST(0 AS DOUBLE)),"
-        " CAST(0 AS DOUBLE))",
-    }
-    if measure not in values:
-        raise InputError(f"{measure} is not a measure of the SQL engines", "there are " + ", ".join(values))
-    return f"""
-        SELECT cells.path AS path, cells.query AS query, {values[measure]} AS value
-        FROM (
-            SELECT path, query, relevant
-            FROM (SELECT DISTINCT path FROM runs) AS files
-            CROSS JOIN (
-                SELECT query, SUM(CASE WHEN {relevant} THEN 1 ELSE 0 END) AS relevant
-                FROM qrels
-                GROUP BY query
-            ) AS judged
-        ) AS cells
-        LEFT JOIN ({judged_text(order)}) AS found ON cells.path = found.path AND cells.query = found.query
-        GROUP BY cells.path, cells.query"""
-
-
-def top(
-    engine: SqlEngine,
-    paths: str | Path | Iterable[str | Path],
-    *,
-    k: int,
-    order: Order | str = Order.SCORE,
-    queries: Collection[str] | None = None,
-    notices: list[Notice] | None = None,
-) -> Heads:
-    """Return the ``k`` best documents of each query of each run, as `engines.files.top` does.
-
-    Queries and documents are numbered in the order of their ids.
-    """
-    order, names = Order(order), paths_of(paths)
-    engine.load_runs(names, order)
-    rows = engine.rows(top_text(k, order))
-    if queries is not None:
-        wanted = frozenset(queries)
-        rows = [row for row in rows if row[1] in wanted]
-    tags = run_tags(names, _tags_of(engine, names), notices)
-    place = {name: number for number, name in enumerate(names)}
-    rows.sort(key=lambda row: (place[row[0]], row[1], row[4]))
-    query_ids, docs = (tuple(sorted({row[column] for row in rows})) for column in (1, 2))
-    return Heads(
-        runs=tags,
-        queries=query_ids,
-        docs=docs,
-        run=np.array([place[row[0]] for row in rows], dtype=np.int32),
-        query=encode([row[1] for row in rows], query_ids),
-        doc=encode([row[2] for row in rows], docs),
-        position=np.array([row[4] for row in rows], dtype=np.int32),
-        score=np.array([row[3] for row in rows], dtype=np.float64),
-        order=order,
-    )
-
-
-def judged(
-    engine: SqlEngine,
-    paths: str | Path | Iterable[str | Path],
-    qrels: Qrels,
-    *,
-    order: Order | str = Order.SCORE,
-    notices: list[Notice] | None = None,
-) -> list[JudgedRanks]:
-    """Return where each run placed the judged documents, as `engines.files.judged` does."""
-    order, names = Order(order), paths_of(paths)
-    engine.load_runs(names, order)
-    engine.load_qrels(qrels)
-    codes = {name: code for code, name in enumerate(qrels.queries)}
-    pairs = {
-        (qrels.queries[query], qrels.docs[doc]): row
-        for row, (query, doc) in enumerate(zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True))
-    }
-    found: dict[str, list[tuple[int, ...]]] = {name: [] for name in names}
-    for path, query, doc, _, position, best, worst in engine.rows(judged_text(order)):
-        found[path].append((codes[query], position, pairs[query, doc], best, worst))
-    seen = {name: np.zeros(len(qrels.queries), np.int32) for name in names}
-    for path, query, count in engine.rows(RETRIEVED):
-        seen[path][codes[query]] = count
-    ranks = []
-    for name, tag in zip(names, run_tags(names, _tags_of(engine, names), notices), strict=True):
-        columns = np.array(sorted(found[name]), dtype=np.int32).reshape(-1, 5).T
-        ranks.append(
-            JudgedRanks(
-                run=tag,
-                query=columns[0],
-                judged=columns[2],
-                position=columns[1],
-                best=columns[3],
-                worst=columns[4],
-                grade=qrels.grade[columns[2]],
-                retrieved=seen[name],
-                order=order,
-            )
+    needed = [*("path", "query", "doc", "score"), *(("rank",) if order is Order.RANK else ())]
+    missing = " OR ".join(f"{column} IS NULL" for column in needed)
+    holes = engine.rows(f"SELECT path, query, doc FROM runs WHERE {missing} OR isnan(score) LIMIT {LIMIT}")
+    if holes:
+        raise InputError(
+            "rows of the runs lack a value:",
+            f"each row needs {', '.join(needed)}, and a score that is a number",
+            [f"{path}: query {query!r}, document {doc!r}" for path, query, doc in holes],
         )
-    return ranks
+    again = engine.rows(_REPEATED)
+    if again:
+        raise InputError(
+            "documents are repeated in the runs:",
+            "keep one line of each; prefjudge check FILE names the lines",
+            [f"{path}: document {doc!r} of query {query!r}" for path, query, doc in sorted(again)],
+        )
 
 
-def _tags_of(engine: SqlEngine, names: Sequence[str]) -> list[str]:
-    tags = dict(engine.rows("SELECT path, MIN(tag) AS tag FROM runs GROUP BY path"))
-    return [tags.get(name) or "" for name in names]
+class SqlRuns:
+    """Runs in the table of an engine: loaded and checked once, asked as often as one likes.
+
+    Parameters
+    ----------
+    engine : SqlEngine
+        What runs the texts.
+    paths : path or iterable of paths
+        Run files, and Parquet that may hold many runs. Runs come in the order of their files; those of
+        Parquet follow, by name.
+    order : Order
+        What ranks a document higher.
+    notices : list of Notice, optional
+        Receives what was odd.
+
+    Raises
+    ------
+    InputError
+        A run cannot be read.
+    """
+
+    def __init__(
+        self,
+        engine: SqlEngine,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        order: Order | str = Order.SCORE,
+        notices: list[Notice] | None = None,
+    ) -> None:
+        self._engine, self._order = engine, Order(order)
+        key_of(self._order)
+        given = paths_of(paths)
+        engine.load_runs(given, self._order)
+        found = {path: (tag or "", (query, doc)) for path, tag, query, doc in engine.rows(_RUNS)}
+        self._paths = [path for path in given if path in found]
+        self._paths += [path for path in found if path not in self._paths]
+        self._examples = [found[path][1] for path in self._paths]
+        self._tags = run_tags(self._paths, [found[path][0] for path in self._paths], notices)
+
+    def __len__(self) -> int:
+        """Return how many runs there are."""
+        return len(self._paths)
+
+    def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
+        """Return the ``k`` best documents of each query of each run, as `engines.files.top` does.
+
+        Queries and documents are numbered in the order of their ids.
+        """
+        if k < 1:
+            raise InputError(f"the depth is {k}", "a depth is 1 or more")
+        rows = self._engine.rows(top_text(k, self._order))
+        if queries is not None:
+            wanted = frozenset(queries)
+            rows = [row for row in rows if row[1] in wanted]
+        place = {name: number for number, name in enumerate(self._paths)}
+        rows.sort(key=lambda row: (place[row[0]], row[1], row[4]))
+        query_ids, docs = (tuple(sorted({row[column] for row in rows})) for column in (1, 2))
+        return Heads(
+            runs=self._tags,
+            queries=query_ids,
+            docs=docs,
+            run=np.array([place[row[0]] for row in rows], dtype=np.int32),
+            query=encode([row[1] for row in rows], query_ids),
+            doc=encode([row[2] for row in rows], docs),
+            position=np.array([row[4] for row in rows], dtype=np.int32),
+            score=np.array([row[3] for row in rows], dtype=np.float64),
+            order=self._order,
+        )
+
+    def judged(self, qrels: Qrels) -> list[JudgedRanks]:
+        """Return where each run placed the judged documents, as `engines.files.judged` does."""
+        self._engine.load_qrels(qrels)
+        codes = {name: code for code, name in enumerate(qrels.queries)}
+        pairs = {
+            (qrels.queries[query], qrels.docs[doc]): row
+            for row, (query, doc) in enumerate(zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True))
+        }
+        found: dict[str, list[tuple[int, ...]]] = {path: [] for path in self._paths}
+        for path, query, doc, position, best, worst in self._engine.rows(judged_text(self._order)):
+            found[path].append((codes[query], position, pairs[query, doc], best, worst))
+        seen = {path: np.zeros(len(qrels.queries), np.int32) for path in self._paths}
+        for path, query, count in self._engine.rows(RETRIEVED):
+            seen[path][codes[query]] = count
+        ranks = []
+        for path, tag, example in zip(self._paths, self._tags, self._examples, strict=True):
+            shared = int(np.count_nonzero(seen[path]))
+            check_overlap(path, qrels, example=example, shared=shared, found=len(found[path]))
+            columns = np.array(sorted(found[path]), dtype=np.int32).reshape(-1, 5).T
+            ranks.append(
+                JudgedRanks(
+                    run=tag,
+                    query=columns[0],
+                    judged=columns[2],
+                    position=columns[1],
+                    best=columns[3],
+                    worst=columns[4],
+                    grade=qrels.grade[columns[2]],
+                    retrieved=seen[path],
+                    order=self._order,
+                )
+            )
+        return ranks

@@ -1,6 +1,7 @@
 """Asks how far two halves of the queries agree about which run is better."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,8 +39,9 @@ def agreement(
     seed: int | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
-    workers: int = 1,
+    workers: int | Executor = 1,
     cache: str | Path | None = None,
+    engine: str = "files",
     out: str | Path | None = None,
 ) -> AgreementResult:
     """Split the queries at random into halves, and compare what the halves say about every pair of runs.
@@ -49,7 +51,7 @@ def agreement(
     study : Path, optional
         A study: its runs under its label sets.
     runs : sequence of paths or patterns
-        The run files.
+        The run files, or folders of them.
     qrels : sequence of str
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
@@ -68,12 +70,14 @@ def agreement(
         Read only what is needed: lines without a judged document are then not checked, nor runs digested.
     on_duplicate : {'error', 'first', 'best'}
         What to do with a document that a run lists twice for a query.
-    workers : int
-        How many processes read runs side by side.
+    workers : int or Executor
+        How many processes read runs side by side, or an executor whose workers do; no result depends on it.
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
+    engine : {'files', 'duckdb', 'spark'}
+        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     out : Path, optional
-        Write the rates: CSV, JSON, Markdown or LaTeX by the suffix.
+        Write the rates: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
 
     Raises
     ------
@@ -88,7 +92,6 @@ def agreement(
 
     study = as_path(study)
     queries = as_path(queries)
-    cache = as_path(cache)
     out = as_path(out)
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
     need_files("agreement", example, given=study is not None or bool(runs and qrels))
@@ -100,7 +103,8 @@ def agreement(
         trust=trust,
         on_duplicate=on_duplicate,
         workers=workers,
-        cache=cache,
+        cache=as_path(cache),
+        engine=engine,
         notices=notices,
     )
     with digesting(found.files, trust=trust) as digests, readers as reader:
@@ -110,7 +114,7 @@ def agreement(
         )
         result = AgreementResult(
             agreements=agreements,
-            provenance=describe(found, order, seed),
+            provenance=describe(found, reader, order, seed),
             inputs=digests(),
             out=str(out) if out else None,
             notices=tuple(dict.fromkeys(map(str, notices))),
@@ -121,9 +125,8 @@ def agreement(
 
 
 def _write(result: AgreementResult, out: Path) -> None:
-    from prefjudge.formats.atomic import write_text
     from prefjudge.render.agreement_tables import agreement_table
-    from prefjudge.render.tables import render_table
+    from prefjudge.steps.tables import write_table
 
     table = agreement_table(result.agreements, provenance=result.provenance)
-    write_text(out, render_table(table, out.suffix))
+    write_table(out, table)

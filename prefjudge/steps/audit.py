@@ -1,6 +1,7 @@
 """Audits the submissions of a leaderboard."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -42,6 +43,11 @@ def audit(
     alike: float = 0.9,
     depth: int = 10,
     order: Order | None = None,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int | Executor = 1,
+    cache: str | Path | None = None,
+    engine: str = "files",
     plot: str | Path | None = None,
     out: str | Path | None = None,
 ) -> AuditResult:
@@ -52,7 +58,8 @@ def audit(
     leaderboard : Path
         A CSV in either layout of the MS MARCO leaderboards.
     runs : sequence of paths or patterns
-        Run files, to find runs that return nearly the same. A run's name is its submission's id.
+        Run files, or folders of them, to find runs that return nearly the same. A run's name is its
+        submission's id.
     aliases : Path, optional
         What is known about teams: a name on the leaderboard, a tab, and the team that it stands for.
     merge : bool
@@ -71,10 +78,20 @@ def audit(
         How many top documents of the runs to compare.
     order : Order, optional
         What ranks a document higher.
+    trust : bool
+        Read only the top of each query: the lines below are then not checked, nor runs digested.
+    on_duplicate : {'error', 'first', 'best'}
+        What to do with a document that a run lists twice for a query.
+    workers : int or Executor
+        How many processes read runs side by side, or an executor whose workers do; no result depends on it.
+    cache : Path, optional
+        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
+    engine : {'files', 'duckdb', 'spark'}
+        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     plot : Path, optional
         Draw the leaderboard over time, SVG or PNG by the suffix.
     out : Path, optional
-        Write the findings: CSV, JSON, Markdown or LaTeX by the suffix.
+        Write the findings: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
 
     Raises
     ------
@@ -82,12 +99,12 @@ def audit(
         A file or a date cannot be read.
     """
     from prefjudge import __version__
-    from prefjudge.engines.files import top
     from prefjudge.evaluation.audit import audit as examine
     from prefjudge.evaluation.findings import Rules
     from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
     from prefjudge.steps.inputs import expand
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.readers import reading
 
     leaderboard = as_path(leaderboard)
     aliases = as_path(aliases)
@@ -95,13 +112,23 @@ def audit(
     out = as_path(out)
     notices: list[Notice] = []
     paths = expand(runs) if runs else ()
-    files = [("leaderboard", leaderboard), *(("run", path) for path in paths)]
+    files: list[tuple[str, str | Path]] = [("leaderboard", leaderboard), *(("run", path) for path in paths)]
     files += [("aliases", aliases)] if aliases else []
     rules = Rules(
         limit=limit, days=days, since=_day(since, "--since"), embargo_months=embargo_months, alike=alike
     )
     entries = read_leaderboard(leaderboard)
-    with digesting(files) as digests:
+    readers = reading(
+        paths,
+        order or Order.SCORE,
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=as_path(cache),
+        engine=engine,
+        notices=notices,
+    )
+    with digesting(files, trust=trust) as digests, readers as reader:
         result = AuditResult(
             audit=examine(
                 entries,
@@ -109,12 +136,12 @@ def audit(
                 as_of=_day(as_of, "--as-of"),
                 aliases=read_aliases(aliases) if aliases else None,
                 merge=merge,
-                heads=top(paths, k=depth, order=order or Order.SCORE, notices=notices) if paths else None,
+                heads=reader.top(depth) if paths else None,
             ),
             provenance={
                 "prefjudge": __version__,
                 "order": str(order or Order.SCORE),
-                "runs": str(len(paths)),
+                "runs": str(len(reader)),
             },
             inputs=digests(),
             out=tuple(str(path) for path in (out, plot) if path),
@@ -132,14 +159,13 @@ def _day(text: str | None, option: str) -> date | None:
 
 
 def _write(result: AuditResult, entries: "Sequence[Submission]", out: Path | None, plot: Path | None) -> None:
-    from prefjudge.formats.atomic import write_text
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.audit_tables import findings_table
     from prefjudge.render.plots import plot_progress
-    from prefjudge.render.tables import render_table
+    from prefjudge.steps.tables import write_table
 
     if out:
         table = findings_table(result.audit, provenance=result.provenance)
-        write_text(out, render_table(table, out.suffix))
+        write_table(out, table)
     if plot:
         write_figure(plot, plot_progress(entries, result.audit.records))

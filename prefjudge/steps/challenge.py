@@ -26,7 +26,7 @@ from prefjudge.study.pooling import load_inputs, load_pools, save_inputs, save_t
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
-    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.readers import Reader
 
 LEAD = "lead:5"
 """A newcomer becomes the best answer, or is refused, at a lead of five votes: in a year of simulated months
@@ -44,7 +44,7 @@ class Opened:
 
 
 def open_challenge(
-    study: Study, paths: Sequence[Path], collection: Path | None, notices: list["Notice"]
+    study: Study, reader: "Reader", paths: Sequence[str | Path], collection: Path | None
 ) -> Opened:
     """Find the newcomers of new runs and record them; ``run`` then has them judged.
 
@@ -55,7 +55,6 @@ def open_challenge(
     InputError
         The newcomers' texts are missing.
     """
-    from prefjudge.engines.files import top
     from prefjudge.steps.inputs import input_files
 
     with study.transaction(write=False) as db:
@@ -63,7 +62,7 @@ def open_challenge(
             raise StudyError("a challenge is under way", f"Finish it first: prefjudge run {study.folder}")
         known, runs = load_pools(db), {found.name for found in load_inputs(db) if found.kind == "run"}
     best = _best(study)
-    heads = top(paths, k=1, order=study.config.pool.order, queries=set(best.queries), notices=notices)
+    heads = reader.top(1, set(best.queries))
     again = runs & set(heads.runs)
     if again:
         raise InputError(

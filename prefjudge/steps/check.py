@@ -1,7 +1,9 @@
 """Checks run, qrels and judgments files before anybody scores them, and collections against their lists."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -58,6 +60,7 @@ def check(
     queries: str | Path | None = None,
     cutoff: int = 10,
     order: Order | None = None,
+    workers: int | Executor = 1,
     manifest: str | None = None,
 ) -> CheckResult:
     """Check files line by line, and say what in them may surprise.
@@ -65,7 +68,7 @@ def check(
     Parameters
     ----------
     files : sequence of paths or patterns
-        Run, qrels or judgments files; with ``manifest``, one folder.
+        Run, qrels or judgments files, or folders of them; with ``manifest``, one folder.
     kind : {'auto', 'run', 'qrels', 'judgments'}
         What the files are; ``auto`` takes four columns for qrels and everything else for a run.
     qrels : Path, optional
@@ -76,6 +79,8 @@ def check(
         The depth at which ties and judged documents matter.
     order : Order, optional
         What ranks a document higher.
+    workers : int or Executor
+        How many processes check files side by side, or an executor whose workers do.
     manifest : str, optional
         The list of files that the folder should hold: ``trec-dl-2020``, or a TOML file.
 
@@ -88,6 +93,7 @@ def check(
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.formats.queries import read_queries
     from prefjudge.steps.inputs import expand
+    from prefjudge.steps.readers import each, working
 
     if not files:
         raise InputError("check needs a file", "For instance: prefjudge check run.gz --qrels FILE")
@@ -95,10 +101,17 @@ def check(
         return CheckResult(files=(), identical=(), manifest=_against(manifest, files))
     judged = read_qrels(qrels, fractions=True) if qrels else None
     expected = tuple(read_queries(queries)) if queries else None
-    checked = [
-        _check_file(path, _kind(path, kind), judged, expected, cutoff, order or Order.SCORE)
-        for path in expand(files)
-    ]
+    paths = expand(files)
+    work = partial(
+        _check_file,
+        kind=kind,
+        qrels=judged,
+        queries=expected,
+        cutoff=cutoff,
+        order=order or Order.SCORE,
+    )
+    with working(workers, len(paths)) as executor:
+        checked = each(work, paths, executor)
     runs = [file.health for file in checked if file.health]
     return CheckResult(files=tuple(checked), identical=tuple(identical_runs(runs)), manifest=())
 
@@ -114,7 +127,7 @@ def _against(manifest: str, files: Sequence[str | Path]) -> tuple["FoundFile", .
     return tuple(find_listed(Path(files[0]), one) for one in listed)
 
 
-def _kind(path: Path, asked: str) -> Kind:
+def _kind(path: str | Path, asked: str) -> Kind:
     kinds: dict[str, Kind] = {"run": "run", "qrels": "qrels", "judgments": "judgments"}
     if asked in kinds:
         return kinds[asked]
@@ -123,7 +136,7 @@ def _kind(path: Path, asked: str) -> Kind:
     return "qrels" if _columns(path) == 4 else "run"
 
 
-def _columns(path: Path) -> int:
+def _columns(path: str | Path) -> int:
     """Return the columns of the first line that is neither blank nor a comment; 0 where there is none."""
     from prefjudge.formats.sources import pieces
 
@@ -140,7 +153,12 @@ def _columns(path: Path) -> int:
 
 
 def _check_file(
-    path: Path, kind: Kind, qrels: "Qrels | None", queries: tuple[str, ...] | None, cutoff: int, order: Order
+    path: str | Path,
+    kind: str,
+    qrels: "Qrels | None",
+    queries: tuple[str, ...] | None,
+    cutoff: int,
+    order: Order,
 ) -> FileCheck:
     from prefjudge.engines.health import health
     from prefjudge.formats.judgments import read_judgments
@@ -148,14 +166,15 @@ def _check_file(
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.steps.surprises import qrels_surprises, run_surprises
 
+    asked = _kind(path, kind)
     notices: list[Notice] = []
     found, counts, warnings = None, {}, []
     try:
-        if kind == "run":
+        if asked == "run":
             found = health(path, qrels, queries, cutoff, order=order)
             notices += found.notices
             warnings = run_surprises(found)
-        elif kind == "qrels":
+        elif asked == "qrels":
             labels = read_qrels(path, fractions=True, notices=notices)
             counts = {
                 "queries": len(labels.queries),
@@ -170,11 +189,11 @@ def _check_file(
     except InputError as error:
         return FileCheck(
             path=str(path),
-            kind=kind,
+            kind=asked,
             errors=error.problems or (error.message,),
             warnings=(),
             health=None,
             counts={},
         )
     said = tuple(dict.fromkeys([*map(str, notices), *(f"{path}: {text}" for text in warnings)]))
-    return FileCheck(path=str(path), kind=kind, errors=(), warnings=said, health=found, counts=counts)
+    return FileCheck(path=str(path), kind=asked, errors=(), warnings=said, health=found, counts=counts)

@@ -1,6 +1,7 @@
 """Compares runs: significance tests of all pairs or against a baseline, and the outcome breakdown."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,8 +57,9 @@ def compare(
     seed: int | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
-    workers: int = 1,
+    workers: int | Executor = 1,
     cache: str | Path | None = None,
+    engine: str = "files",
     out: str | Path | None = None,
 ) -> CompareResult:
     """Test whether runs differ, and say so in words.
@@ -69,7 +71,7 @@ def compare(
     study : Path, optional
         A study: its runs under its label sets.
     runs : sequence of paths or patterns
-        The run files to compare; all pairs of them where there is no baseline.
+        The run files to compare, or folders of them; all pairs of them where there is no baseline.
     baseline : str, optional
         The run to compare the others with: a file, or the name of one of the runs.
     qrels : sequence of str
@@ -94,12 +96,14 @@ def compare(
         Read only what is needed: lines without a judged document are then not checked, nor runs digested.
     on_duplicate : {'error', 'first', 'best'}
         What to do with a document that a run lists twice for a query.
-    workers : int
-        How many processes read runs side by side.
+    workers : int or Executor
+        How many processes read runs side by side, or an executor whose workers do; no result depends on it.
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
+    engine : {'files', 'duckdb', 'spark'}
+        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     out : Path, optional
-        Write the tests: CSV, JSON, Markdown or LaTeX by the suffix; the outcomes go beside it.
+        Write the tests: CSV, JSON, Markdown, LaTeX or Parquet by the suffix; the outcomes go beside it.
 
     Raises
     ------
@@ -116,7 +120,6 @@ def compare(
     b = as_path(b)
     study = as_path(study)
     queries = as_path(queries)
-    cache = as_path(cache)
     out = as_path(out)
     if (a is None) != (b is None):
         raise InputError("compare takes two runs", "For many: compare --baseline RUN --runs 'DIR/*'")
@@ -132,7 +135,8 @@ def compare(
         trust=trust,
         on_duplicate=on_duplicate,
         workers=workers,
-        cache=cache,
+        cache=as_path(cache),
+        engine=engine,
         notices=notices,
     )
     with digesting(found.files, trust=trust) as digests, readers as reader:
@@ -153,7 +157,7 @@ def compare(
             comparisons.append(_with_outcomes(scores, name, tested))
         result = CompareResult(
             comparisons=tuple(comparisons),
-            provenance=describe(found, order, seed),
+            provenance=describe(found, reader, order, seed),
             inputs=digests(),
             out=_targets(out, comparisons),
             notices=tuple(dict.fromkeys(map(str, notices))),
@@ -186,13 +190,12 @@ def _targets(out: Path | None, comparisons: Sequence[Comparison]) -> tuple[str, 
 
 
 def _write(result: CompareResult) -> None:
-    from prefjudge.formats.atomic import write_text
     from prefjudge.render.comparison_tables import outcomes_table, pairs_table
-    from prefjudge.render.tables import render_table
+    from prefjudge.steps.tables import write_table
 
     tested = [comparison.significance for comparison in result.comparisons]
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
     tables = [pairs_table(tested, provenance=result.provenance)] if result.out else []
     tables += [outcomes_table(rows, provenance=result.provenance)] if len(result.out) > 1 else []
     for path, table in zip(result.out, tables, strict=True):
-        write_text(path, render_table(table, Path(path).suffix))
+        write_table(path, table)

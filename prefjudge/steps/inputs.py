@@ -24,37 +24,73 @@ def as_path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def expand(patterns: Sequence[str | Path]) -> tuple[Path, ...]:
-    """Return the files that the patterns match, sorted within each pattern.
+def as_target(path: str | Path | None) -> str | Path | None:
+    """Return where to write, as a path unless it is an address."""
+    return path if path is not None and is_address(path) else as_path(path)
+
+
+def is_address(path: str | Path) -> bool:
+    """Return whether a path is an address such as ``s3a://bucket/runs``, which a cluster knows."""
+    return "://" in str(path)
+
+
+def expand(patterns: Sequence[str | Path]) -> tuple[str | Path, ...]:
+    """Return the files that the patterns match and those of the folders named, sorted within each of them.
+
+    Addresses stay as they are, and so do folders of Parquet, which are tables.
 
     Raises
     ------
     InputError
-        A pattern matches nothing.
+        A pattern matches nothing, or a folder is empty.
     """
-    import glob
-
-    found: dict[Path, None] = {}
+    found: dict[str | Path, None] = {}
     for pattern in map(str, patterns):
-        names = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]  # noqa: PTH207
-        matches = map(Path, names)
-        files = [path for path in matches if not path.is_dir()]
+        files = [pattern] if is_address(pattern) else _matching(pattern)
         if not files:
             raise InputError(
-                f"no file matches {pattern}", "Name run files, or a pattern in quotes such as 'runs/*.gz'."
+                f"no file matches {pattern}",
+                "Name run files, a folder of them, or a pattern in quotes such as 'runs/*.gz'.",
             )
         found |= dict.fromkeys(files)
     return tuple(found)
 
 
+def _matching(pattern: str) -> list[Path]:
+    import glob
+
+    from prefjudge.engines.sql import is_parquet
+
+    if glob.has_magic(pattern):
+        found = [Path(name) for name in sorted(glob.glob(pattern))]  # noqa: PTH207
+    elif Path(pattern).is_dir() and not is_parquet(pattern):
+        found = [path for path in sorted(Path(pattern).iterdir()) if not path.name.startswith((".", "_"))]
+    else:
+        found = [Path(pattern)]
+    return [path for path in found if is_parquet(path) or not path.is_dir()]
+
+
 def input_files(
-    paths: Sequence[Path], tags: Sequence[str], others: Mapping[str, Path | None]
+    paths: Sequence[str | Path], tags: Sequence[str], others: Mapping[str, Path | None]
 ) -> list["InputFile"]:
-    """Return the record of the files that a study is made from, with their digests."""
+    """Return the record of the files that a study is made from, with their digests.
+
+    Raises
+    ------
+    InputError
+        The runs are not files.
+    """
+    from prefjudge.engines.sql import is_parquet
     from prefjudge.formats.digests import digest
     from prefjudge.study.pooling import InputFile
 
-    files = [("run", path, tag) for path, tag in zip(paths, tags, strict=True)]
+    other = next((path for path in paths if is_parquet(path) or not Path(path).is_file()), None)
+    if other is not None:
+        raise InputError(
+            f"{other} is no run file, and a study is made from run files",
+            "Name run files, or leave the study out and write the pool with --out.",
+        )
+    files = [("run", Path(path), tag) for path, tag in zip(paths, tags, strict=True)]
     files += [(kind, path, QRELS_NAME if kind == "qrels" else "") for kind, path in others.items() if path]
     return [
         InputFile(

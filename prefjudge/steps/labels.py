@@ -23,11 +23,11 @@ class Sources:
     """
 
     study: "Study | None"
-    runs: tuple[Path, ...]
+    runs: tuple[str | Path, ...]
     qrels: "tuple[Qrels, ...]"
     judgments: "Judgments | None"
     pools: "Pools | None"
-    files: tuple[tuple[str, Path], ...]
+    files: tuple[tuple[str, str | Path], ...]
 
 
 def gather(

@@ -49,7 +49,7 @@ def generator(found: "Sources", verb: str, seed: int | None) -> "np.random.Gener
     return np.random.default_rng(DEFAULT_SEED if seed is None else seed)
 
 
-def describe(found: "Sources", order: Order | None, seed: int | None) -> dict[str, str]:
+def describe(found: "Sources", reader: "Reader", order: Order | None, seed: int | None) -> dict[str, str]:
     """Return what the result was made from and how, for its provenance."""
     from prefjudge import __version__
 
@@ -58,7 +58,7 @@ def describe(found: "Sources", order: Order | None, seed: int | None) -> dict[st
         "prefjudge": __version__,
         "order": str(chosen_order(found, order)),
         "seed": "the study's" if own else str(DEFAULT_SEED if seed is None else seed),
-        "runs": str(len(found.runs)),
+        "runs": str(len(reader)),
         **{f"queries under {labels.name}": str(len(labels.queries)) for labels in found.qrels},
     }
 

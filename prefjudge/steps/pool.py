@@ -1,13 +1,14 @@
 """Pools the top results of runs with the qrels, and pairs the candidates of each query."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prefjudge.core.pairs import Pairs, all_pairs
+from prefjudge.core.pairs import all_pairs
 from prefjudge.core.pools import (
     PoolDesign,
     Pools,
@@ -19,13 +20,13 @@ from prefjudge.core.pools import (
 )
 from prefjudge.core.qrels import Qrels, restrict_documents
 from prefjudge.core.runs import Heads, Order
-from prefjudge.errors import InputError, StudyError
-from prefjudge.steps.inputs import as_path
+from prefjudge.errors import InputError
+from prefjudge.steps.inputs import as_path, as_target
 
 if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
+    from prefjudge.steps.readers import Reader
     from prefjudge.study.config import PoolConfig
-    from prefjudge.study.pooling import InputFile
     from prefjudge.study.study import Study
 
 
@@ -59,8 +60,12 @@ def pool(
     qrels_per_query: QrelsPerQuery | None = None,
     sample: int | None = None,
     min_size: int | None = None,
-    trust: bool = False,
     challenge: bool = False,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int | Executor = 1,
+    cache: str | Path | None = None,
+    engine: str = "files",
     plot: str | Path | None = None,
     out: str | Path | None = None,
 ) -> PoolResult:
@@ -71,7 +76,7 @@ def pool(
     study : Path, optional
         The study that takes the pool; its config gives what is not said here.
     runs : sequence of paths or patterns
-        The run files; ``*`` and ``?`` match names.
+        The run files, or folders of them; ``*`` and ``?`` match names.
     qrels : Path, optional
         The known relevant documents.
     queries : Path, optional
@@ -89,15 +94,23 @@ def pool(
         How many qrels of a query enter its pool.
     sample, min_size : int, optional
         Keep a random sample of so many queries whose pools have at least ``min_size`` candidates.
-    trust : bool
-        Read only what the top needs: the lines below are then not checked.
     challenge : bool
         The runs are new: only their top results that the study does not know are to be judged, each against
         the best-known answer. ``run`` has them judged.
+    trust : bool
+        Read only what the top needs: the lines below are then not checked.
+    on_duplicate : {'error', 'first', 'best'}
+        What to do with a document that a run lists twice for a query.
+    workers : int or Executor
+        How many processes read runs side by side, or an executor whose workers do; no result depends on it.
+    cache : Path, optional
+        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
+    engine : {'files', 'duckdb', 'spark'}
+        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     plot : Path, optional
         Draw how many queries have a pool of each size, SVG or PNG by the suffix.
     out : Path, optional
-        Write the pool as a table: query, document, contributors.
+        Write the pool as a table: query, document, contributors; Parquet by the suffix.
 
     Raises
     ------
@@ -106,31 +119,40 @@ def pool(
     StudyError
         The study has published another pool.
     """
-    from prefjudge.engines.files import top
-    from prefjudge.formats.qrels import read_qrels
     from prefjudge.formats.queries import read_queries
-    from prefjudge.steps.inputs import QRELS_NAME, expand, input_files
+    from prefjudge.steps.inputs import expand, input_files
+    from prefjudge.steps.pool_store import store_pool
+    from prefjudge.steps.readers import reading
 
     study = as_path(study)
     qrels = as_path(qrels)
     queries = as_path(queries)
     collection = as_path(collection)
     plot = as_path(plot)
-    out = as_path(out)
+    out = as_target(out)
     opened, settings = _settings(study)
-    if challenge:
-        return _challenge(opened, runs, collection)
-    order, depth = order or settings.order, depth or settings.depth
-    duels = design is PoolDesign.TOP_AGAINST_QREL
-    depth = 2 if duels else depth
     notices: list[Notice] = []
     paths = expand(runs)
+    order = order or settings.order
+    readers = reading(
+        paths,
+        order,
+        trust=trust,
+        on_duplicate=on_duplicate,
+        workers=workers,
+        cache=as_path(cache),
+        engine=engine,
+        notices=notices,
+    )
+    if challenge:
+        with readers as reader:
+            return _challenge(opened, reader, paths, collection, notices)
+    duels = design is PoolDesign.TOP_AGAINST_QREL
+    depth = 2 if duels else depth or settings.depth
     texts = read_queries(queries, notices=notices) if queries else None
-    heads = top(paths, k=depth, order=order, queries=texts, trust=trust, notices=notices)
-    judged = read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
-    passages = _passages(collection, heads, judged, notices) if collection else None
-    if judged and passages is not None:
-        judged = restrict_documents(judged, passages)
+    with readers as reader:
+        heads = reader.top(depth, texts)
+    judged, passages = _known(qrels, collection, heads, notices)
     if duels:
         pools = _duels(heads, judged)
     else:
@@ -147,9 +169,9 @@ def pool(
     changed = False
     if opened is not None:
         files = input_files(paths, heads.runs, {"qrels": qrels, "queries": queries, "collection": collection})
-        changed = _keep(opened, pools, pairs, files, texts or {}, passages or {})
+        changed = store_pool(opened, pools, pairs, files, texts or {}, passages)
     if out is not None:
-        _write(out, pools)
+        _write(out, pools, engine)
     if plot is not None:
         _draw(plot, pools)
     return PoolResult(
@@ -167,17 +189,21 @@ def pool(
     )
 
 
-def _challenge(study: "Study | None", runs: Sequence[str | Path], collection: Path | None) -> PoolResult:
+def _challenge(
+    study: "Study | None",
+    reader: "Reader",
+    paths: Sequence[str | Path],
+    collection: Path | None,
+    notices: list["Notice"],
+) -> PoolResult:
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.challenge import open_challenge
-    from prefjudge.steps.inputs import expand
 
     if study is None:
         raise InputError(
             "a challenge needs a study", "For instance: prefjudge pool STUDY --challenge --runs …"
         )
-    notices: list[Notice] = []
-    opened = open_challenge(study, expand(runs), collection, notices)
+    opened = open_challenge(study, reader, paths, collection)
     if opened.unknown:
         notices.append(
             Notice(
@@ -211,6 +237,21 @@ def _settings(study: Path | None) -> tuple["Study | None", "PoolConfig"]:
     return opened, opened.config.pool
 
 
+def _known(
+    qrels: Path | None, collection: Path | None, heads: Heads, notices: list["Notice"]
+) -> tuple[Qrels | None, dict[str, str]]:
+    """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
+    from prefjudge.formats.qrels import read_qrels
+    from prefjudge.steps.candidate_texts import candidate_texts
+    from prefjudge.steps.inputs import QRELS_NAME
+
+    judged = read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
+    if collection is None:
+        return judged, {}
+    texts = candidate_texts(collection, heads, judged, notices)
+    return restrict_documents(judged, texts) if judged else None, texts
+
+
 def _sampled(pools: Pools, study: "Study | None", count: int | None, min_size: int) -> Pools:
     if count is None or count >= len(pools.queries):
         return pools
@@ -230,105 +271,23 @@ def _duels(heads: Heads, qrels: Qrels | None) -> Pools:
     return build_duels(heads, qrels)
 
 
-def _passages(collection: Path, heads: Heads, qrels: Qrels | None, notices: list["Notice"]) -> dict[str, str]:
-    """Return the texts of the runs' top documents and of the qrels'.
-
-    A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
-
-    Raises
-    ------
-    InputError
-        The collection lacks a document of a run.
-    """
-    from prefjudge.formats.problems import Notice
-    from prefjudge.formats.texts import read_texts
-
-    of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
-    relevant = np.unique(qrels.doc[qrels.grade >= 1]) if qrels else np.empty(0, dtype=np.int32)
-    of_qrels = [qrels.docs[code] for code in relevant] if qrels else []
-    found = read_texts(collection, dict.fromkeys([*of_runs, *of_qrels]), notices=notices)
-    missing = [doc for doc in of_runs if doc not in found]
-    if missing:
-        raise InputError(
-            f"{collection} lacks {len(missing)} of the runs' {len(of_runs)} top passages, "
-            f"such as {missing[0]!r}",
-            "Is it the collection that the runs were made from?",
-        )
-    unknown = [doc for doc in of_qrels if doc not in found]
-    if unknown:
-        notices.append(
-            Notice(
-                where=str(collection),
-                what=f"lacks {len(unknown)} of the {len(of_qrels)} relevant documents of the qrels, such as "
-                f"{unknown[0]!r}: they cannot be shown and do not enter the pool",
-            )
-        )
-    return found
-
-
-def _keep(
-    study: "Study",
-    pools: Pools,
-    pairs: Pairs,
-    inputs: Sequence["InputFile"],
-    queries: Mapping[str, str],
-    passages: Mapping[str, str],
-) -> bool:
-    """Store the pool; return whether that changed anything."""
-    from prefjudge.study.pooling import load_pairs, save_pools, save_texts
-
-    votes = _votes(study, len(pairs))
-    with study.transaction() as db:
-        members = set(db.execute("SELECT query_id, doc_id FROM pooled"))
-        stored = [row for row in load_pairs(db) if {(row[1], row[2]), (row[1], row[3])} <= members]
-        started = bool(db.execute("SELECT 1 FROM hits LIMIT 1"))
-        before = [row[1:4] if started else row[1:] for row in stored]
-        sources = set(db.execute("SELECT query_id, doc_id, source FROM pooled"))
-        after = [
-            (pairs.queries[q], pairs.docs[a], pairs.docs[b], n)[: 3 if started else 4]
-            for q, a, b, n in zip(
-                pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), votes, strict=True
-            )
-        ]
-        contributions = {
-            (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
-            for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
-        }
-        same = after == before and contributions == sources
-        if not same and started:
-            raise StudyError(
-                "the study has HITs for another pool, which cannot be replaced",
-                "Make a new study for the new pool.",
-            )
-        if not same:
-            save_pools(db, pools, pairs, votes, inputs)
-        pooled = {pools.queries[code] for code in np.unique(pools.query)}
-        documents = {pools.docs[code] for code in np.unique(pools.doc)}
-        save_texts(
-            db,
-            {key: text for key, text in queries.items() if key in pooled},
-            {key: text for key, text in passages.items() if key in documents},
-        )
-    return not same
-
-
-def _votes(study: "Study", count: int) -> list[int]:
-    """Return how often each pair is judged: a random share more often, to measure agreement."""
-    design = study.config.design
-    votes = np.full(count, design.judgments_per_pair)
-    more = study.rng("overlap").permutation(count)[: round(design.overlap * count)]
-    votes[more] = np.maximum(votes[more], design.overlap_judgments)
-    return [int(n) for n in votes]
-
-
-def _write(path: Path, pools: Pools) -> None:
+def _write(path: str | Path, pools: Pools, engine: str) -> None:
+    from prefjudge.engines.sql import is_parquet
     from prefjudge.formats.pools import write_pool
+    from prefjudge.render.tables import Column, Table
+    from prefjudge.steps.tables import write_table
 
     sources: list[list[str]] = [[] for _ in range(pools.query.size)]
     for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
         sources[row].append(pools.sources[source])
-    rows = zip(pools.query.tolist(), pools.doc.tolist(), sources, strict=True)
-    write_pool(path, ((pools.queries[query], pools.docs[doc], sorted(names)) for query, doc, names in rows))
+    members = zip(pools.query.tolist(), pools.doc.tolist(), sources, strict=True)
+    rows = ((pools.queries[query], pools.docs[doc], sorted(names)) for query, doc, names in members)
+    if not is_parquet(path):
+        write_pool(path, rows)
+        return
+    columns = tuple(Column(name=name) for name in ("query", "doc", "contributors"))
+    cells = tuple((query, doc, ",".join(names)) for query, doc, names in rows)
+    write_table(path, Table(title="Pool", columns=columns, rows=cells), engine)
 
 
 def _draw(path: Path, pools: Pools) -> None:

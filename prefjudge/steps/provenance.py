@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputDigest:
-    """One input of a result; the digest is empty for stdin and for trusted runs."""
+    """One input of a result; the digest is empty for stdin, trusted runs, and what is no file here."""
 
     kind: str
     path: str
@@ -17,7 +17,7 @@ class InputDigest:
 
 @contextmanager
 def digesting(
-    files: Iterable[tuple[str, Path]], *, trust: bool = False
+    files: Iterable[tuple[str, str | Path]], *, trust: bool = False
 ) -> Iterator[Callable[[], tuple[InputDigest, ...]]]:
     """Digest files on a thread of their own, beside other work; call what is yielded for the result.
 
@@ -26,13 +26,14 @@ def digesting(
     from concurrent.futures import ThreadPoolExecutor
 
     from prefjudge.formats.digests import digest
+    from prefjudge.steps.inputs import is_address
+
+    def unread(kind: str, path: str | Path) -> bool:
+        return str(path) == "-" or (trust and kind == "run") or is_address(path) or Path(path).is_dir()
 
     named = list(files)
     with ThreadPoolExecutor(1) as thread:
-        running = [
-            None if str(path) == "-" or (trust and kind == "run") else thread.submit(digest, path)
-            for kind, path in named
-        ]
+        running = [None if unread(kind, path) else thread.submit(digest, path) for kind, path in named]
         try:
             yield lambda: tuple(
                 InputDigest(kind=kind, path=str(path), digest=found.result() if found else "")

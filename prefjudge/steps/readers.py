@@ -1,11 +1,12 @@
 """Reading runs: one way of doing it for all that a step wants to know of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
@@ -13,50 +14,31 @@ from prefjudge.errors import InputError
 if TYPE_CHECKING:
     from prefjudge.core.qrels import JudgedRanks, Qrels
     from prefjudge.core.runs import Heads
+    from prefjudge.engines.choice import Runs
+    from prefjudge.engines.health import RunHealth
     from prefjudge.formats.problems import Notice
+
+T = TypeVar("T")
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Runs, and how they are read: by which order, how strictly, by how many processes, with which copies."""
+    """Runs that an engine reads, and all that steps ask of them."""
 
-    runs: tuple[Path, ...]
-    order: Order
-    trust: bool
-    on_duplicate: str
-    cache: Path | None
-    executor: Executor | None
-    notices: "list[Notice]"
+    runs: "Runs"
 
-    def top(self, depth: int) -> "Heads":
+    def __len__(self) -> int:
+        """Return how many runs there are."""
+        return len(self.runs)
+
+    def top(self, depth: int, queries: Collection[str] | None = None) -> "Heads":
         """Return the first documents of each query of each run."""
-        from prefjudge.engines.files import top
-
-        return top(
-            self.runs,
-            k=depth,
-            order=self.order,
-            trust=self.trust,
-            on_duplicate=self.on_duplicate,
-            cache=self.cache,
-            executor=self.executor,
-            notices=self.notices,
-        )
+        return self.runs.top(depth, queries)
 
     def judged(self, qrels: "Qrels") -> "list[JudgedRanks]":
         """Return where each run placed the documents of the qrels."""
-        from prefjudge.engines.files import judged
-
-        return judged(
-            self.runs,
-            qrels,
-            order=self.order,
-            trust=self.trust,
-            on_duplicate=self.on_duplicate,
-            cache=self.cache,
-            executor=self.executor,
-            notices=self.notices,
-        )
+        return self.runs.judged(qrels)
 
     def judged_all(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
         """Return the same for several label sets, from one reading of the runs."""
@@ -73,25 +55,38 @@ class Reader:
             for placed, labels in zip(found, sets, strict=True)
         ]
 
+    def health(self, qrels: "Qrels | None") -> "list[RunHealth]":
+        """Return what each run file holds; the queries of the qrels are expected."""
+        from prefjudge.engines.choice import RunFiles
+        from prefjudge.engines.health import health
+
+        if not isinstance(self.runs, RunFiles):
+            raise InputError("the health of runs is that of their files", "Leave out --engine, or --health.")
+        work = partial(health, qrels=qrels, order=self.runs.order, on_duplicate=self.runs.on_duplicate)
+        return each(work, self.runs.paths, self.runs.executor)
+
 
 @contextmanager
 def reading(
-    runs: tuple[Path, ...],
+    runs: Sequence[str | Path],
     order: Order,
     *,
     trust: bool = False,
     on_duplicate: str = "error",
-    workers: int = 1,
+    workers: int | Executor = 1,
     cache: Path | None = None,
+    engine: str = "files",
     notices: "list[Notice]",
 ) -> Iterator[Reader]:
-    """Yield a reader of the runs; more than one worker is a pool of processes, and changes no result.
+    """Yield a reader of the runs; workers, copies and engines change no result.
 
     Raises
     ------
     InputError
-        ``on_duplicate`` is none of the choices.
+        An option is none of the choices, or does not fit the engine.
     """
+    from prefjudge.engines.choice import RunFiles, engine_named
+    from prefjudge.engines.sql import SqlRuns
     from prefjudge.formats.runs import OnDuplicate
 
     if on_duplicate not in set(OnDuplicate):
@@ -99,23 +94,66 @@ def reading(
             f"there is no choice {on_duplicate!r} for a document listed twice",
             f"Choose one of: {', '.join(OnDuplicate)}.",
         )
-
-    def reader(executor: Executor | None) -> Reader:
-        return Reader(
-            runs=runs,
-            order=order,
-            trust=trust,
-            on_duplicate=on_duplicate,
-            cache=cache,
-            executor=executor,
-            notices=notices,
+    _check_paths(runs, engine)
+    if engine != "files":
+        options = {
+            "--trust": trust,
+            "--on-duplicate": on_duplicate != "error",
+            "--workers": workers != 1,
+            "--cache": cache is not None,
+        }
+        unfit = [name for name, given in options.items() if given]
+        if unfit:
+            raise InputError(
+                f"{', '.join(unfit)}: not for the engine {engine}, which checks every line and shares the "
+                "work out by itself",
+                f"Leave out {', '.join(unfit)}, or --engine {engine}.",
+            )
+        yield Reader(runs=SqlRuns(engine_named(engine), runs, order=order, notices=notices))
+        return
+    with working(workers, len(runs)) as executor:
+        yield Reader(
+            runs=RunFiles(
+                paths=tuple(runs),
+                order=order,
+                trust=trust,
+                on_duplicate=OnDuplicate(on_duplicate),
+                cache=cache,
+                executor=executor,
+                notices=notices,
+            )
         )
 
-    if min(workers, len(runs)) < 2:
-        yield reader(None)
+
+@contextmanager
+def working(workers: int | Executor, most: int) -> Iterator[Executor | None]:
+    """Yield what works side by side on at most so many things: a pool of processes, or what is given."""
+    if not isinstance(workers, int):
+        yield workers
+        return
+    if workers < 1:
+        raise InputError(f"{workers} workers cannot read runs", "Give 1 or more.")
+    if min(workers, most) < 2:
+        yield None
         return
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(workers, len(runs)), mp_context=get_context("spawn")) as pool:
-        yield reader(pool)
+    with ProcessPoolExecutor(min(workers, most), mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+def each(work: Callable[[A], T], things: Sequence[A], executor: Executor | None) -> list[T]:
+    """Return the work done on each thing, in their order, by an executor where there is one."""
+    return list(map(work, things) if executor is None else executor.map(work, things))
+
+
+def _check_paths(runs: Sequence[str | Path], engine: str) -> None:
+    from prefjudge.engines.sql import is_parquet
+    from prefjudge.steps.inputs import is_address
+
+    for path in runs:
+        if is_address(path) and engine != "spark":
+            raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")
+        if is_parquet(path) and engine == "files":
+            raise InputError(f"{path}: Parquet is read as SQL", "Add --engine duckdb, or --engine spark.")

@@ -1,6 +1,7 @@
 """Scores runs under one or more qrels, and says how far the leaderboards agree and what they rest on."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_path
+from prefjudge.steps.inputs import as_path, as_target
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -84,8 +85,9 @@ def score(
     seed: int | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
-    workers: int = 1,
+    workers: int | Executor = 1,
     cache: str | Path | None = None,
+    engine: str = "files",
     out: str | Path | None = None,
     plot: str | Path | None = None,
 ) -> ScoreResult:
@@ -96,7 +98,7 @@ def score(
     study : Path, optional
         The study: its runs, its original qrels and its preference qrels, over the queries that it has judged.
     runs : sequence of paths or patterns
-        The run files; with a study, further ones.
+        The run files, or folders of them; with a study, further ones.
     qrels : sequence of str
         The qrels, each a file or ``NAME=FILE``. Each board under the later ones shows what a perfect ranking
         under the first would score.
@@ -124,13 +126,15 @@ def score(
         Read only what is needed: lines without a judged document are then not checked, nor runs digested.
     on_duplicate : {'error', 'first', 'best'}
         What to do with a document that a run lists twice for a query.
-    workers : int
-        How many processes read runs side by side.
+    workers : int or Executor
+        How many processes read runs side by side, or an executor whose workers do; no result depends on it.
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
+    engine : {'files', 'duckdb', 'spark'}
+        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     out : Path, optional
-        Write every row of every board: CSV, JSON, Markdown or LaTeX by the suffix; ``leaderboard.csv`` in the
-        study by default.
+        Write every row of every board: CSV, JSON, Markdown, LaTeX or Parquet by the suffix;
+        ``leaderboard.csv`` in the study by default.
     plot : Path, optional
         Draw the boards, each two of a measure against each other, and the win ratios: a .svg or .png file,
         and others named after it.
@@ -152,8 +156,7 @@ def score(
     study = as_path(study)
     judgments = as_path(judgments)
     queries = as_path(queries)
-    cache = as_path(cache)
-    out = as_path(out)
+    out = as_target(out)
     plot = as_path(plot)
     if study is None and not (runs and (qrels or judgments)):
         raise InputError(
@@ -170,7 +173,8 @@ def score(
         trust=trust,
         on_duplicate=on_duplicate,
         workers=workers,
-        cache=cache,
+        cache=as_path(cache),
+        engine=engine,
         notices=notices,
     )
     with digesting(found.files, trust=trust) as digests, readers as reader:
@@ -186,13 +190,14 @@ def score(
             pair_agreement=agreement,
             left_out=_left_out(found, by_labels[0], reader) if leave_one_out and by_labels else (),
             samples=_samples(found, boards, sample, seed) if sample is not None else (),
-            health=_health(found, order) if health else (),
-            provenance=_provenance(found, order),
+            health=tuple(reader.health(found.qrels[0] if found.qrels else None)) if health else (),
+            provenance=_provenance(found, reader, order),
             inputs=digests(),
             out=(),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
-    return replace(result, out=write_score(result, found, out=out, per_query=per_query, plot=plot))
+    files = write_score(result, found, out=out, per_query=per_query, plot=plot, engine=engine)
+    return replace(result, out=files)
 
 
 def _measures(texts: Sequence[str], found: "Sources") -> tuple[list["Measure"], list["PreferenceMeasure"]]:
@@ -245,9 +250,11 @@ def _win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
     from prefjudge.steps.winratio import official_qrels
 
     official = official_qrels(found)
-    if found.judgments is None or len(found.runs) + (official is not None) < 2:
+    if found.judgments is None:
         return None
     heads = reader.top(1)
+    if len(heads.runs) + (official is not None) < 2:
+        return None
     queries = found.pools.queries if found.pools else None
     return win_ratios(found.judgments, heads, official, queries=queries)
 
@@ -292,20 +299,12 @@ def _samples(
     )
 
 
-def _health(found: "Sources", order: Order) -> tuple["RunHealth", ...]:
-    from prefjudge.engines.health import health
-
-    first = found.qrels[0] if found.qrels else None
-    expected = first.queries if first else None
-    return tuple(health(path, first, expected, order=order) for path in found.runs)
-
-
-def _provenance(found: "Sources", order: Order) -> dict[str, str]:
+def _provenance(found: "Sources", reader: "Reader", order: Order) -> dict[str, str]:
     from prefjudge import __version__
 
     return {
         "prefjudge": __version__,
         "order": str(order),
-        "runs": str(len(found.runs)),
+        "runs": str(len(reader)),
         **{f"queries under {labels.name}": str(len(labels.queries)) for labels in found.qrels},
     }

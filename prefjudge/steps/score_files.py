@@ -1,11 +1,12 @@
 """The files that ``score`` leaves behind."""
 
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.leaderboard import Leaderboard
+    from prefjudge.render.tables import Table
     from prefjudge.steps.labels import Sources
     from prefjudge.steps.score import ScoreResult
 
@@ -14,35 +15,58 @@ WIN_RATIO_FILE = "winratio.csv"
 
 
 def write_score(
-    result: "ScoreResult", found: "Sources", *, out: Path | None, per_query: bool, plot: Path | None
+    result: "ScoreResult",
+    found: "Sources",
+    *,
+    out: str | Path | None,
+    per_query: bool,
+    plot: Path | None,
+    engine: str = "files",
 ) -> tuple[str, ...]:
     """Write the boards, the scores of each query, what they were made from, plots, and a study's win ratios.
 
     Returns the files written, the boards first.
     """
-    from prefjudge.formats.atomic import write_text
     from prefjudge.render.leaderboard_tables import per_query_table, scores_table
-    from prefjudge.render.tables import render_table, to_csv
     from prefjudge.render.winratio_tables import winratio_matrix
+    from prefjudge.steps.tables import beside, write_table
 
     target = out or (found.study.folder / LEADERBOARD_FILE if found.study else None)
-    texts: dict[Path, str] = {}
+    tables: dict[str | Path, Table] = {}
     if target:
-        boards = scores_table(result.leaderboards, provenance=result.provenance)
-        texts[target] = render_table(boards, target.suffix)
+        tables[target] = scores_table(result.leaderboards, provenance=result.provenance)
     if target and per_query:
-        queries = per_query_table([board.scores for board in result.boards], provenance=result.provenance)
-        beside = target.with_name(f"{target.stem}.per-query{target.suffix}")
-        texts[beside] = render_table(queries, target.suffix)
-    if target:
-        texts[target.with_suffix(".provenance.json")] = _sidecar(result)
+        matrices = [board.scores for board in result.boards]
+        suffix = PurePath(target).suffix
+        tables[beside(target, f"per-query{suffix}")] = per_query_table(matrices, provenance=result.provenance)
     if found.study and result.winratio:
-        matrix = winratio_matrix(result.winratio, numbered=False)
-        texts[found.study.folder / WIN_RATIO_FILE] = to_csv(matrix)
-    for path, text in texts.items():
-        write_text(path, text)
+        tables[found.study.folder / WIN_RATIO_FILE] = winratio_matrix(result.winratio, numbered=False)
+    for path, table in tables.items():
+        write_table(path, table, engine)
+    written = [*tables, *([_sidecar(result, target, engine)] if target else [])]
     plots = _draw(result, plot) if plot else []
-    return tuple(map(str, [*texts, *plots]))
+    return tuple(map(str, [*written, *plots]))
+
+
+def _sidecar(result: "ScoreResult", target: str | Path, engine: str) -> str | Path:
+    """Write what the tables were made from, beside them: a CSV file has no room for it."""
+    import json
+    from dataclasses import asdict
+
+    from prefjudge.formats.atomic import write_text
+    from prefjudge.render.tables import Column, Table
+    from prefjudge.steps.tables import beside, write_table
+
+    if isinstance(target, Path):
+        path = beside(target, "provenance.json")
+        whole = {"provenance": result.provenance, "inputs": [asdict(found) for found in result.inputs]}
+        write_text(path, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+        return path
+    path = beside(target, "provenance.parquet")
+    rows = [*result.provenance.items(), *((f"{one.kind} {one.path}", one.digest) for one in result.inputs)]
+    columns = (Column(name="name"), Column(name="value"))
+    write_table(path, Table(title="Provenance", columns=columns, rows=tuple(rows)), engine)
+    return path
 
 
 def _draw(result: "ScoreResult", plot: Path) -> list[Path]:
@@ -74,12 +98,3 @@ def _pairs(result: "ScoreResult") -> list[tuple["Leaderboard", "Leaderboard"]]:
         (found[pair.measures[0], pair.qrels[0]], found[pair.measures[1], pair.qrels[1]])
         for pair in result.tau
     ]
-
-
-def _sidecar(result: "ScoreResult") -> str:
-    """Return what the written tables were made from: a CSV file has no room for it."""
-    import json
-    from dataclasses import asdict
-
-    whole = {"provenance": result.provenance, "inputs": [asdict(found) for found in result.inputs]}
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

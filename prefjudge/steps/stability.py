@@ -1,6 +1,7 @@
 """Asks how stable a leaderboard is: under other queries, under held-out ones, and under other votes."""
 
 from collections.abc import Collection, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,8 +64,9 @@ def stability(
     seed: int | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
-    workers: int = 1,
+    workers: int | Executor = 1,
     cache: str | Path | None = None,
+    engine: str = "files",
     plot: str | Path | None = None,
     out: str | Path | None = None,
 ) -> StabilityResult:
@@ -75,7 +77,7 @@ def stability(
     study : Path, optional
         A study: its runs under its label sets; its votes are drawn too.
     runs : sequence of paths or patterns
-        The run files.
+        The run files, or folders of them.
     qrels : sequence of str
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
@@ -99,15 +101,18 @@ def stability(
         Read only what is needed: lines without a judged document are then not checked, nor runs digested.
     on_duplicate : {'error', 'first', 'best'}
         What to do with a document that a run lists twice for a query.
-    workers : int
-        How many processes read runs side by side.
+    workers : int or Executor
+        How many processes read runs side by side, or an executor whose workers do; no result depends on it.
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
+    engine : {'files', 'duckdb', 'spark'}
+        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     plot : Path, optional
         Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each, and the
         first, middle and last run side by side.
     out : Path, optional
-        Write the share of trials of every run at every rank: CSV, JSON, Markdown or LaTeX by the suffix.
+        Write the share of trials of every run at every rank: CSV, JSON, Markdown, LaTeX or Parquet by the
+        suffix.
 
     Raises
     ------
@@ -122,7 +127,6 @@ def stability(
     study = as_path(study)
     held_out = as_path(held_out)
     queries = as_path(queries)
-    cache = as_path(cache)
     plot = as_path(plot)
     out = as_path(out)
     example = "prefjudge stability --runs 'runs/*' --qrels FILE"
@@ -135,7 +139,8 @@ def stability(
         trust=trust,
         on_duplicate=on_duplicate,
         workers=workers,
-        cache=cache,
+        cache=as_path(cache),
+        engine=engine,
         notices=notices,
     )
     extra = [("judgments", path) for path in judgments] + ([("held out", held_out)] if held_out else [])
@@ -154,7 +159,7 @@ def stability(
         result = StabilityResult(
             conditions=tuple(conditions),
             ceiling=_direct_ceiling(votes, confidence),
-            provenance=describe(found, order, seed),
+            provenance=describe(found, reader, order, seed),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
             notices=tuple(dict.fromkeys(map(str, notices))),
@@ -295,15 +300,14 @@ def _plots(plot: Path | None, conditions: int) -> list[Path]:
 
 
 def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> None:
-    from prefjudge.formats.atomic import write_text
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.plots import plot_conditions, plot_ranks
     from prefjudge.render.stability_tables import label, shares_table
-    from prefjudge.render.tables import render_table
+    from prefjudge.steps.tables import write_table
 
     named = [(condition.part, condition.stability) for condition in result.conditions]
     if out:
-        write_text(out, render_table(shares_table(named, provenance=result.provenance), out.suffix))
+        write_table(out, shares_table(named, provenance=result.provenance))
     for path, (_, ranks) in zip(plots, named, strict=False):
         write_figure(path, plot_ranks(ranks))
     if len(plots) > 1:

@@ -1,6 +1,7 @@
 """Compares runs directly by which top passage people prefer."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.labels import Sources
     from prefjudge.steps.provenance import InputDigest
+    from prefjudge.steps.readers import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +52,9 @@ def winratio(
     order: Order | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
-    workers: int = 1,
+    workers: int | Executor = 1,
     cache: str | Path | None = None,
+    engine: str = "files",
     out: str | Path | None = None,
     plot: str | Path | None = None,
 ) -> WinRatioResult:
@@ -62,7 +65,7 @@ def winratio(
     study : Path, optional
         The study: its runs, judgments, qrels and queries.
     runs : sequence of paths or patterns
-        The run files; with a study, further ones.
+        The run files, or folders of them; with a study, further ones.
     judgments : Path, optional
         Side-by-side judgments: query, document, document, preferred.
     qrels : Path, optional
@@ -79,12 +82,14 @@ def winratio(
         Read only the top of each query: the lines below are then not checked, nor runs digested.
     on_duplicate : {'error', 'first', 'best'}
         What to do with a document that a run lists twice for a query.
-    workers : int
-        How many processes read runs side by side.
+    workers : int or Executor
+        How many processes read runs side by side, or an executor whose workers do; no result depends on it.
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
+    engine : {'files', 'duckdb', 'spark'}
+        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     out : Path, optional
-        Write the matrix: CSV, JSON, Markdown or LaTeX by the suffix.
+        Write the matrix: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
     plot : Path, optional
         Draw the matrix: a .svg or .png file.
 
@@ -107,7 +112,6 @@ def winratio(
     judgments = as_path(judgments)
     qrels = as_path(qrels)
     queries = as_path(queries)
-    cache = as_path(cache)
     out = as_path(out)
     plot = as_path(plot)
     if study is None and not (runs and judgments):
@@ -130,7 +134,8 @@ def winratio(
         trust=trust,
         on_duplicate=on_duplicate,
         workers=workers,
-        cache=cache,
+        cache=as_path(cache),
+        engine=engine,
         notices=notices,
     )
     with digesting(found.files, trust=trust) as digests, readers as reader:
@@ -140,7 +145,7 @@ def winratio(
             against_qrel=top_against_qrel(found.judgments, heads, labels, against_qrel, queries=asked)
             if against_qrel and labels
             else None,
-            provenance=_provenance(found, order),
+            provenance=_provenance(found, reader, order),
             inputs=digests(),
             out=str(out) if out else None,
             notices=tuple(dict.fromkeys(map(str, notices))),
@@ -159,22 +164,21 @@ def official_qrels(found: "Sources") -> "Qrels | None":
     return next((labels for labels in found.qrels if labels.name != PREFERENCE_NAME or not found.study), None)
 
 
-def _provenance(found: "Sources", order: Order) -> dict[str, str]:
+def _provenance(found: "Sources", reader: "Reader", order: Order) -> dict[str, str]:
     from prefjudge import __version__
 
     return {
         "prefjudge": __version__,
         "order": str(order),
-        "runs": str(len(found.runs)),
+        "runs": str(len(reader)),
         "judgments": str(len(found.judgments or ())),
     }
 
 
 def _write(result: WinRatioResult, out: Path) -> None:
-    from prefjudge.formats.atomic import write_text
-    from prefjudge.render.tables import render_table
     from prefjudge.render.winratio_tables import winratio_matrix
+    from prefjudge.steps.tables import write_table
 
-    numbered = False if out.suffix in (".csv", ".json") else None  # data keep the runs' names
+    numbered = False if out.suffix in (".csv", ".json", ".parquet") else None  # data keep the runs' names
     table = winratio_matrix(result.winratio, numbered=numbered, provenance=result.provenance)
-    write_text(out, render_table(table, out.suffix))
+    write_table(out, table)

@@ -2,13 +2,19 @@
 
 import gzip
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from prefjudge.engines import choice, files, sql
-from prefjudge.errors import InputError
+from prefjudge.engines import files
+from prefjudge.engines.choice import engine_named
+from prefjudge.engines.sql import COLUMNS, SqlRuns
+from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.qrels import read_qrels
+from prefjudge.render.tables import Column, Table
+from prefjudge.steps.pool import pool
+from prefjudge.steps.score import score
 
 from .test_trust import text
 
@@ -68,106 +74,190 @@ def as_rows(heads):
     }
 
 
+def same(ours, theirs):
+    """Return whether two lists of judged ranks agree in everything."""
+    columns = ("query", "judged", "position", "best", "worst", "grade", "retrieved")
+    return [one.run for one in ours] == [one.run for one in theirs] and all(
+        np.array_equal(getattr(one, column), getattr(other, column))
+        for one, other in zip(ours, theirs, strict=True)
+        for column in columns
+    )
+
+
 @pytest.mark.parametrize("order", ["score", "score-f32", "rank"])
-def test_top(engine, runs, order):
+def test_top_and_judged(engine, runs, order):
+    paths, qrels = runs
+    asked = SqlRuns(engine, paths, order=order)
     for k in (1, 5):
-        heads = sql.top(engine, runs[0], k=k, order=order)
-        assert as_rows(heads) == as_rows(files.top(runs[0], k=k, order=order))
+        heads = asked.top(k)
+        assert as_rows(heads) == as_rows(files.top(paths, k=k, order=order))
         assert heads.runs == ("tag a", "tag b", "c")
-
-
-@pytest.mark.parametrize("order", ["score", "score-f32", "rank"])
-def test_judged(engine, runs, order):
-    paths, qrels = runs
-    for ours, theirs in zip(
-        sql.judged(engine, paths, qrels, order=order), files.judged(paths, qrels, order=order), strict=True
-    ):
-        assert ours.run == theirs.run
-        for column in ("query", "judged", "position", "best", "worst", "grade", "retrieved"):
-            assert np.array_equal(getattr(ours, column), getattr(theirs, column)), column
-
-
-def reference(ranks, qrels, measure, cutoff, rel):
-    """Score one run by definition: {query: value}."""
-    values = {}
-    for code, query in enumerate(qrels.queries):
-        hits = ranks.position[(ranks.query == code) & (ranks.grade >= rel) & (ranks.position <= cutoff)]
-        relevant = int(((qrels.query == code) & (qrels.grade >= rel)).sum())
-        values[query] = {
-            "RR": 1 / int(hits.min()) if hits.size else 0.0,
-            "Success": float(hits.size > 0),
-            "P": hits.size / cutoff,
-            "R": hits.size / relevant if relevant else 0.0,
-        }[measure]
-    return values
-
-
-@pytest.mark.parametrize("measure", ["RR", "Success", "P", "R"])
-@pytest.mark.parametrize("rel", [1, 2])
-def test_scores(engine, runs, measure, rel):
-    paths, qrels = runs
-    engine.load_runs(paths, files.Order.SCORE)
-    engine.load_qrels(qrels)
-    got = {
-        (path, query): value
-        for path, query, value in engine.rows(sql.scores_text(measure, 7, rel, files.Order.SCORE))
-    }
-    want = {
-        (path, query): value
-        for path, ranks in zip(paths, files.judged(paths, qrels), strict=True)
-        for query, value in reference(ranks, qrels, measure, 7, rel).items()
-    }
-    assert got == want
-    assert all(isinstance(value, float) for value in got.values())
+    few = ["q3", "q7", "absent"]
+    assert as_rows(asked.top(2, few)) == as_rows(files.top(paths, k=2, order=order, queries=few))
+    assert same(asked.judged(qrels), files.judged(paths, qrels, order=order))
 
 
 def test_real_runs(engine, data_dir):
     paths = sorted(map(str, (data_dir / "cacm" / "runs").iterdir()))[:2]
     paths.append(str(data_dir / "dl21" / "runs" / "watprp.txt.gz"))
-    assert as_rows(sql.top(engine, paths, k=10)) == as_rows(files.top(paths, k=10))
+    qrels = read_qrels(data_dir / "dl21" / "qrels-nist.txt")
+    asked = SqlRuns(engine, paths)
+    assert as_rows(asked.top(10)) == as_rows(files.top(paths, k=10))
+    with pytest.raises(InputError, match="none of the 53 judged queries"):
+        asked.judged(qrels)
+    assert same(SqlRuns(engine, paths[2:]).judged(qrels), files.judged(paths[2:], qrels))
 
 
 @pytest.mark.parametrize(
-    "line", ["q1 Q0 d9 3 x t", "q1 Q0 d9 3 nan t", "q1 Q0 d1 3 7 t", "q1 d9", "q1 Q0 d9 3 7"]
+    "line",
+    [
+        b"q1 Q0 d9 3 x t",
+        b"q1 Q0 d9 3 nan t",
+        b"q1 Q0 d1 3 7 t",
+        b"q1 d9",
+        b"q1 Q0 d9 3 7",
+        b"q1 Q0 d\xff 3 7 t",
+    ],
 )
 def test_bad_lines(engine, tmp_path, line):
-    (tmp_path / "run").write_text(f"q1 Q0 d1 1 9 t\nq1 Q0 d2 2 8 t\n{line}\n")
-    with pytest.raises(InputError):
-        sql.top(engine, tmp_path / "run", k=1)
+    (tmp_path / "run").write_bytes(b"q1 Q0 d1 1 9 t\nq1 Q0 d2 2 8 t\n" + line + b"\n")
+    with pytest.raises(InputError, match="run"):
+        SqlRuns(engine, tmp_path / "run")
 
 
-def test_the_same_functions_on_every_engine(duck, runs):
-    paths, qrels = runs
-    tops = [choice.top(paths, k=2, engine=name) for name in ("files", "duckdb")]
-    assert as_rows(tops[0]) == as_rows(tops[1])
-    ranks = [choice.judged(paths, qrels, engine=name) for name in ("files", "duckdb")]
-    assert all(np.array_equal(a.position, b.position) for a, b in zip(*ranks, strict=True))
-    with pytest.raises(InputError, match="--on-duplicate best is not for the engine duckdb"):
-        choice.top(paths, k=1, engine="duckdb", on_duplicate="best")
+def test_an_empty_run_is_named(engine, runs, tmp_path):
+    (tmp_path / "nothing").write_text("\n")
+    with pytest.raises(InputError, match=r"nothing.*is empty"):
+        SqlRuns(engine, [runs[0][0], tmp_path / "nothing"])
+
+
+def test_a_run_that_is_not_there(engine, tmp_path):
+    with pytest.raises(InputError, match="absent"):
+        SqlRuns(engine, tmp_path / "absent")
+    with pytest.raises(InputError, match=r"absent\.parquet"):
+        SqlRuns(engine, tmp_path / "absent.parquet")
 
 
 def test_engines_by_name(duck):
-    assert isinstance(choice.engine_named("duckdb"), type(duck))
+    assert isinstance(engine_named("duckdb"), type(duck))
     with pytest.raises(InputError, match="choose one of: files, duckdb, spark"):
-        choice.engine_named("polars")
+        engine_named("polars")
 
 
 def test_what_sql_cannot_do(duck, runs):
     with pytest.raises(InputError, match="order of the file's lines"):
-        sql.top(duck, runs[0], k=1, order="file")
-    with pytest.raises(InputError, match="nDCG is not a measure"):
-        sql.scores_text("nDCG", 10, 1, files.Order.SCORE)
+        SqlRuns(duck, runs[0], order="file")
+    with pytest.raises(InputError, match="the depth is 0"):
+        SqlRuns(duck, runs[0]).top(0)
 
 
-def test_parquet_in_and_out(spark, runs, tmp_path):
+def table_of(engine, **changed):
+    """Return the table of runs that an engine holds, with some of its columns changed."""
+    kinds = {"rank": "integer", "score": "number"}
+    return Table(
+        title="runs",
+        columns=tuple(Column(name=name, kind=kinds.get(name, "text")) for name in COLUMNS),
+        rows=tuple(
+            tuple({**dict(zip(COLUMNS, row, strict=True)), **changed}.values())
+            for row in engine.rows(f"SELECT {', '.join(COLUMNS)} FROM runs")
+        ),
+    )
+
+
+def test_runs_in_parquet(engine, runs, tmp_path):
+    """What was loaded from files and kept as Parquet gives the same, alone and beside a file."""
     paths, qrels = runs
-    spark.load_runs(paths, files.Order.SCORE)
-    spark.session.table("runs").write.parquet(str(tmp_path / "runs.parquet"))
-    spark.write_top([str(tmp_path / "runs.parquet")], str(tmp_path / "top"), k=2)
-    rows = spark.session.read.parquet(str(tmp_path / "top")).collect()
-    assert {(r.path, r.query, r.doc, r.position) for r in rows} == {
-        (paths[place], *row[1:4]) for place, path in enumerate(paths) for row in as_rows(files.top(path, k=2))
+    SqlRuns(engine, paths[1:])
+    engine.write(table_of(engine), str(tmp_path / "two.parquet"))
+    kept = SqlRuns(engine, [paths[0], str(tmp_path / "two.parquet")])
+    assert as_rows(kept.top(3)) == as_rows(files.top(paths, k=3))
+    assert same(kept.judged(qrels), files.judged(paths, qrels))
+    alone = SqlRuns(engine, tmp_path / "two.parquet", order="rank")
+    assert as_rows(alone.top(3)) == as_rows(files.top(paths[1:], k=3, order="rank"))
+
+
+def test_parquet_is_checked(engine, runs, tmp_path):
+    SqlRuns(engine, runs[0][:1])
+    engine.write(table_of(engine, score=None), str(tmp_path / "holes.parquet"))
+    engine.write(table_of(engine, doc="d1"), str(tmp_path / "repeats.parquet"))
+    engine.write(Table(title="", columns=(Column(name="a"),), rows=(("b",),)), str(tmp_path / "a.parquet"))
+    with pytest.raises(InputError, match="rows of the runs lack a value"):
+        SqlRuns(engine, tmp_path / "holes.parquet")
+    with pytest.raises(InputError, match="documents are repeated"):
+        SqlRuns(engine, tmp_path / "repeats.parquet")
+    with pytest.raises(InputError, match="path, tag, query, doc, rank, score"):
+        SqlRuns(engine, tmp_path / "a.parquet")
+
+
+def test_what_is_written_is_read_again(engine, tmp_path):
+    columns = (Column(name="t"), Column(name="i", kind="integer"), Column(name="n", kind="number"))
+    rows = (("a b", 1, 0.1), ("ü", None, 1.0), ("", -7, None))
+    table = Table(title="x", columns=(*columns, Column(name="f", kind="flag")), rows=())
+    table = Table(title="x", columns=table.columns, rows=tuple((*row, row[0] == "ü") for row in rows))
+    for _ in range(2):  # the second takes the place of the first
+        engine.write(table, str(tmp_path / "x.parquet"))
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB reads what was written")
+    pattern = tmp_path / "x.parquet"
+    found = duckdb.sql(f"SELECT * FROM '{pattern / '*.parquet' if pattern.is_dir() else pattern}'")
+    assert found.fetchall() == list(table.rows)
+    assert [str(kind) for kind in found.types] == ["VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN"]
+
+
+def test_without_java(monkeypatch):
+    pytest.importorskip("pyspark", reason="Apache Spark is not installed (extra spark)")
+    from pyspark.sql import SparkSession
+
+    from prefjudge.engines.spark import SparkEngine
+
+    def refuse(self):
+        raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited.\nand more")
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", refuse)
+    with pytest.raises(ConfigError, match=r"does not start: \[JAVA_GATEWAY_EXITED\].*\nit needs Java 17"):
+        SparkEngine()
+
+
+DEMO = Path(__file__).parents[2] / "prefjudge" / "demo"
+
+
+def test_pool_and_score_are_the_same_on_every_engine(engine, tmp_path):
+    """The verbs, on a folder of run files: the same pool and the same scores, to the last digit."""
+    name = type(engine).__name__.removesuffix("Engine").lower().replace("duck", "duckdb")
+    for kind in ("files", name):
+        asked = {"runs": [DEMO / "runs"], "engine": kind}
+        pool(**asked, qrels=DEMO / "qrels.txt", depth=3, out=tmp_path / f"{kind}.tsv")
+        score(
+            **asked,
+            qrels=[f"labels={DEMO / 'qrels.txt'}"],
+            measure=["RR@10", "nDCG@10", "AP", "P@5", "R@10", "Bpref", "ERR@10"],
+            per_query=True,
+            out=tmp_path / f"{kind}.csv",
+        )
+    for ending in ("tsv", "csv", "per-query.csv"):
+        assert (tmp_path / f"{name}.{ending}").read_text() == (tmp_path / f"files.{ending}").read_text()
+
+
+def test_pool_and_score_write_parquet(engine, tmp_path):
+    """The tables as Parquet hold what they hold as text, and the pool's runs may come from Parquet."""
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB reads what was written")
+    name = type(engine).__name__.removesuffix("Engine").lower().replace("duck", "duckdb")
+    SqlRuns(engine, sorted((DEMO / "runs").iterdir()))
+    engine.write(table_of(engine), str(tmp_path / "runs.parquet"))
+    asked = {"runs": [tmp_path / "runs.parquet"], "engine": name}
+    pool(**asked, qrels=DEMO / "qrels.txt", out=tmp_path / "pool.parquet")
+    pool(runs=[DEMO / "runs"], qrels=DEMO / "qrels.txt", out=tmp_path / "pool.tsv")
+    found = score(**asked, qrels=[str(DEMO / "qrels.txt")], per_query=True, out=tmp_path / "board.parquet")
+    assert found.provenance["runs"] == str(len(found.leaderboards[0].rows))
+
+    def rows(table):
+        path = tmp_path / f"{table}.parquet"
+        return duckdb.sql(f"SELECT * FROM '{path / '*.parquet' if path.is_dir() else path}'").fetchall()
+
+    lines = (tmp_path / "pool.tsv").read_text().splitlines()[1:]
+    assert sorted(rows("pool")) == sorted(tuple(line.split("\t")) for line in lines)
+    assert {(row[3], row[4]) for row in rows("board")} == {
+        (row.run, row.score) for row in found.leaderboards[0].rows
     }
-    spark.write_scores(paths, qrels, str(tmp_path / "scores"))
-    rows = spark.session.read.parquet(str(tmp_path / "scores")).collect()
-    assert len(rows) == len(paths) * len(qrels.queries)
+    assert len(rows("board.per-query")) == found.boards[0].scores.values.size
+    assert (tmp_path / "board.provenance.json").is_file()

@@ -1,0 +1,164 @@
+"""How verbs read runs: by any executor, from folders, and with words for options that do not fit."""
+
+import inspect
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from prefjudge.cli.app import app
+from prefjudge.errors import InputError
+from prefjudge.steps.agreement import agreement
+from prefjudge.steps.audit import audit
+from prefjudge.steps.check import check
+from prefjudge.steps.compare import compare
+from prefjudge.steps.pool import pool
+from prefjudge.steps.score import score
+from prefjudge.steps.stability import stability
+from prefjudge.steps.winratio import winratio
+
+DEMO = Path(__file__).parents[2] / "prefjudge" / "demo"
+RUNS = sorted((DEMO / "runs").iterdir())
+QRELS = DEMO / "qrels.txt"
+
+BOARD = """id,date,description,team,eval
+1,2021/01/02,one,A,0.30
+2,2021/02/03,two,B,0.32
+"""
+
+
+class Counting(Executor):
+    """An executor of another maker, which counts what it is given."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        self.done += 1
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(fn, *args, **options)
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    """Judgments of the first two runs' top documents."""
+    tops = [
+        {line.split()[0]: line.split()[2] for line in path.read_text().splitlines()[::-1]}
+        for path in RUNS[:2]
+    ]
+    both = {query: (doc, tops[1][query]) for query, doc in tops[0].items() if doc != tops[1].get(query)}
+    lines = [f"{query} {one} {other} {one}\n" for query, (one, other) in both.items() if other]
+    (tmp_path / "votes").write_text("".join(lines))
+    return tmp_path / "votes"
+
+
+def test_any_executor_gives_the_same_as_none(votes: Path, tmp_path: Path) -> None:
+    labels = [str(QRELS)]
+    (tmp_path / "board.csv").write_text(BOARD)
+    verbs: list[Callable[..., Any]] = [
+        lambda **how: pool(runs=RUNS, qrels=QRELS, depth=3, **how),
+        lambda **how: (
+            score(runs=RUNS, qrels=labels, health=True, judgments=votes, **how).boards[0].leaderboard
+        ),
+        lambda **how: score(runs=RUNS, qrels=labels, health=True, **how).health,
+        lambda **how: compare(runs=RUNS, qrels=labels, **how).comparisons[0].words,
+        lambda **how: [str(one.stability) for one in stability(runs=RUNS, qrels=labels, **how).conditions],
+        lambda **how: agreement(runs=RUNS, qrels=labels, splits=3, **how).agreements,
+        lambda **how: winratio(runs=RUNS, judgments=votes, **how).winratio.pairs,
+        lambda **how: check(RUNS, qrels=QRELS, **how),
+        lambda **how: audit(tmp_path / "board.csv", runs=RUNS, **how).audit.findings,
+    ]
+    for verb in verbs:
+        executor = Counting()
+        assert repr(verb(workers=executor)) == repr(verb())
+        assert executor.done >= len(RUNS), inspect.getsource(verb)
+
+
+def test_processes_give_the_same_as_none() -> None:
+    alone = pool(runs=RUNS, qrels=QRELS, depth=2)
+    assert pool(runs=RUNS, qrels=QRELS, depth=2, workers=2) == alone
+    assert check(RUNS, workers=2) == check(RUNS)
+
+
+def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
+    for path in RUNS:
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / ".hidden").write_text("not a run")
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / "inner").mkdir()
+    assert pool(runs=[tmp_path], qrels=QRELS).runs == pool(runs=RUNS, qrels=QRELS).runs
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match=r"no file matches .*none"):
+        pool(runs=[tmp_path / "none"])
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("trust", True), ("on_duplicate", "best"), ("workers", 2), ("cache", "copies")],
+)
+def test_options_that_do_not_fit_an_engine(option: str, value: object) -> None:
+    with pytest.raises(InputError, match=f"--{option.replace('_', '-')}: not for the engine duckdb"):
+        pool(runs=RUNS, engine="duckdb", **{option: value})  # type: ignore[arg-type]
+
+
+def test_what_no_engine_can_read() -> None:
+    with pytest.raises(InputError, match="there is no engine 'polars'"):
+        pool(runs=RUNS, engine="polars")
+    with pytest.raises(InputError, match=r"s3a://b/runs is an address[^$]*--engine spark"):
+        pool(runs=["s3a://b/runs"])
+    with pytest.raises(InputError, match="is an address"):
+        pool(runs=["s3a://b/runs"], engine="duckdb")
+    with pytest.raises(InputError, match=r"x\.parquet: Parquet is read as SQL[^$]*--engine duckdb"):
+        pool(runs=["x.parquet"])
+    with pytest.raises(InputError, match="0 workers cannot read"):
+        pool(runs=RUNS, workers=0)
+    with pytest.raises(InputError, match="only Parquet is written to an address"):
+        score(runs=RUNS, qrels=[str(QRELS)], out="s3a://b/scores.csv")
+
+
+def test_health_of_runs_with_repeats(tmp_path: Path) -> None:
+    """A choice about repeated documents holds for the health of a run, too."""
+    line = RUNS[0].read_text().splitlines()[0]
+    (tmp_path / "run").write_text(f"{line}\n{line}\n")
+    found = score(runs=[tmp_path / "run"], qrels=[str(QRELS)], health=True, on_duplicate="first")
+    assert found.health[0].lines == 1
+
+
+def test_a_study_is_made_from_run_files(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
+    from prefjudge.engines.duck import DuckEngine
+    from prefjudge.steps.init import init
+
+    init(tmp_path / "study")
+    engine = DuckEngine()
+    engine.connection.execute(
+        f"COPY (SELECT 'p' AS path, 't' AS tag, 'q' AS query, 'd' AS doc, 1 AS rank, 1.0 AS score)"
+        f" TO '{tmp_path / 'runs.parquet'}' (FORMAT parquet)"
+    )
+    with pytest.raises(InputError, match="no run file, and a study is made from run files"):
+        pool(tmp_path / "study", runs=[tmp_path / "runs.parquet"], engine="duckdb")
+    assert pool(tmp_path / "study", runs=RUNS, qrels=QRELS, engine="duckdb").changed
+    assert not pool(tmp_path / "study", runs=RUNS, qrels=QRELS).changed
+
+
+def test_health_is_that_of_files() -> None:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
+    with pytest.raises(InputError, match="the health of runs is that of their files"):
+        score(runs=RUNS, qrels=[str(QRELS)], health=True, engine="duckdb")
+
+
+@pytest.mark.parametrize("verb", ["pool", "score", "compare", "stability", "agreement", "winratio", "audit"])
+def test_verbs_that_read_runs_have_the_same_options(verb: str) -> None:
+    options = inspect.signature(getattr(import_module(f"prefjudge.cli.{verb}"), verb)).parameters
+    assert {"runs", "order", "trust", "on_duplicate", "workers", "cache", "engine"} <= {*options}
+
+
+def test_the_command_line_says_what_does_not_fit() -> None:
+    words = ["pool", "--runs", str(DEMO / "runs"), "--engine", "duckdb", "--workers", "2"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 1
+    assert "--workers: not for the engine duckdb" in str(found.exception)
