@@ -36,8 +36,10 @@ class Heads:
 
     Attributes
     ----------
-    runs, queries, docs : tuple of str
-        The vocabularies: run tags, query ids and doc ids, each without repeats.
+    runs, queries : tuple of str
+        The vocabularies of run tags and query ids, each without repeats.
+    docs : sequence of str
+        The vocabulary of doc ids: a tuple, or a `Vocabulary` where there may be millions.
     run, query, doc : ndarray of int32, shape (n,)
         The row's run, query and document.
     position : ndarray of int32, shape (n,)
@@ -50,7 +52,7 @@ class Heads:
 
     runs: tuple[str, ...]
     queries: tuple[str, ...]
-    docs: tuple[str, ...]
+    docs: Sequence[str]
     run: Codes
     query: Codes
     doc: Codes

@@ -17,9 +17,11 @@ from prefjudge.engines.anchored import anchored, is_sparse
 from prefjudge.engines.gallop import NotGalloping
 from prefjudge.engines.heads import RunHead, head_of
 from prefjudge.engines.judged import Judged, JudgedRows, found
+from prefjudge.engines.numbering import Numbering
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError
+from prefjudge.formats.fields import line_tokens
 from prefjudge.formats.problems import Notice, Stop, decode, encode, paths_of
 from prefjudge.formats.runs import OnDuplicate, Scattered, stem
 from prefjudge.formats.sources import is_compressed
@@ -207,35 +209,46 @@ def run_tags(paths: Sequence[str], tags: Sequence[str], notices: list[Notice] | 
 
 
 def _heads(results: Iterable[RunHead], order: Order, notices: list[Notice] | None) -> Heads:
-    """Join the heads of the runs as they come; queries and documents are numbered as they first come."""
+    """Join the heads of the runs as they come; queries and documents are numbered as they first come.
+
+    What follows from the sizes of the lists is spelled out last, when the look-up of documents is gone.
+    """
     paths: list[str] = []
     tags: list[str] = []
     remarks: list[Notice] = []
     queries: dict[bytes, int] = {}
-    docs: dict[str, int] = {}
-    columns: list[tuple[Codes, Codes, Codes, Codes, NDArray[np.float64]]] = []
-    for number, result in enumerate(results):
+    docs = Numbering()
+    lists: list[tuple[Codes, NDArray[np.int64]]] = []
+    doc, score = bytearray(), bytearray()
+    for result in results:
         paths.append(result.path)
         tags.append(result.tag)
         remarks += result.notices
         query = np.array([queries.setdefault(name, len(queries)) for name in result.queries], dtype=np.int32)
-        doc = np.fromiter((docs.setdefault(name, len(docs)) for name in map(decode, result.docs)), np.int32)
-        firsts = np.repeat(np.cumsum(result.sizes) - result.sizes, result.sizes)
-        position = (np.arange(doc.size) - firsts + 1).astype(np.int32)
-        run = np.full(doc.size, number, np.int32)
-        columns.append((run, np.repeat(query, result.sizes), doc, position, result.score))
+        lists.append((query, result.sizes))
+        doc.extend(docs.add(line_tokens(result.docs)).data)
+        score.extend(result.score.data)
     names = run_tags(paths, tags, notices)
     if notices is not None:
         notices.extend(remarks)
-    run, query, doc, position = (np.concatenate([column[n] for column in columns]) for n in range(4))
+    vocabulary = docs.vocabulary()
+    del docs
+    run, query, position = (np.empty(len(doc) // 4, np.int32) for _ in range(3))
+    start = 0
+    for number, (listed, sizes) in enumerate(lists):
+        rows = slice(start, start := start + int(sizes.sum()))
+        run[rows] = number
+        query[rows] = np.repeat(listed, sizes)
+        firsts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        position[rows] = np.arange(firsts.size) - firsts + 1
     return Heads(
         runs=names,
         queries=tuple(map(decode, queries)),
-        docs=tuple(docs),
+        docs=vocabulary,
         run=run,
         query=query,
-        doc=doc,
+        doc=np.frombuffer(doc, np.int32),
         position=position,
-        score=np.concatenate([column[4] for column in columns]),
+        score=np.frombuffer(score, np.float64),
         order=order,
     )

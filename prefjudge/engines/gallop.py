@@ -20,8 +20,8 @@ _SLACK = 384
 """Bytes before and after the expected start of a query that one read takes in."""
 _FIRST = 1 << 16
 _NEAR = 1 << 13
-_BATCH = 2048
-"""Queries that are handed over at once."""
+_BATCH = 256 << 10
+"""Bytes of heads that are handed over at once, as far as the first lines tell."""
 _BATCH_BYTES = 4 << 20
 """Bytes of a stream that are held for the queries handed over at once."""
 
@@ -186,6 +186,7 @@ def gallop(text: Text, lines: int) -> Iterator[HeadLines]:
     longest = max(map(len, first.split(b"\n")[:-1]), default=len(first))
     wanted = (lines + 1) * (longest + 8)
     window = wanted + 2 * _SLACK
+    queries = max(1, _BATCH // wanted)
     gathered = _Gatherer()
     add = gathered.add
     start, length = 0, 0
@@ -207,7 +208,7 @@ def gallop(text: Text, lines: int) -> Iterator[HeadLines]:
             end = _boundary(text, mark, start, max(length, _NEAR))
             following = text.read(wanted, end)
         add(head, start, end)
-        if len(gathered.spans) >= _BATCH or text.full(gathered.spans[0][0], end):
+        if len(gathered.spans) >= queries or text.full(gathered.spans[0][0], end):
             yield gathered.batch()
             text.forget(end)
         length, start, head = end - start, end, following

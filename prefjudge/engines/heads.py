@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 class RunHead:
     """The top documents of one run, as one worker hands them back.
 
-    ``docs`` and ``score`` hold the first ``sizes[0]`` rows for ``queries[0]``, and so on.
+    ``docs``, a line for each, and ``score`` hold the first ``sizes[0]`` rows for ``queries[0]``, and so on.
     """
 
     path: str
     tag: str
     queries: list[bytes]
     sizes: NDArray[np.int64]
-    docs: list[bytes]
+    docs: bytes
     score: NDArray[np.float64]
     notices: tuple[Notice, ...]
 
@@ -70,7 +70,7 @@ def head_of(
         tag=next((head.tag for head in heads if head.tag), ""),
         queries=[name for head in heads for name in head.queries],
         sizes=np.concatenate([head.sizes for head in heads]),
-        docs=[doc for head in heads for doc in head.docs],
+        docs=b"".join([head.docs for head in heads]),
         score=np.concatenate([head.score for head in heads]),
         notices=tuple(notices),
     )
@@ -91,7 +91,7 @@ def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] 
         tag=decode(chunk.tag),
         queries=names,
         sizes=sizes,
-        docs=chunk.docs.take(rows).to_bytes(),
+        docs=b"\n".join([*chunk.docs.take(rows).to_bytes(), b""]),
         score=chunk.score[rows],
         notices=(),
     )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Text = bytes | mmap
+Text = bytes | bytearray | mmap
 """What tokens are pieces of: a padded block, or a mapped file."""
 Words = NDArray[np.uint64]
 Places = NDArray[np.int64]
@@ -92,7 +92,7 @@ class Tokens:
 
     def raw(self, row: int) -> bytes:
         """Return one token."""
-        return self.text[self.starts[row] : self.ends[row]]
+        return bytes(self.text[self.starts[row] : self.ends[row]])
 
     def take(self, rows: Places | NDArray[np.bool_] | slice) -> Tokens:
         """Return some of the tokens."""
@@ -100,7 +100,7 @@ class Tokens:
 
     def to_bytes(self) -> list[bytes]:
         """Return every token as a Python object: for few rows."""
-        text = self.text
+        text = bytes(self.text) if isinstance(self.text, bytearray) else self.text
         return [text[a:b] for a, b in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
 
     def words(self, index: int) -> Words:
@@ -159,6 +159,16 @@ def tokens_of(ids: list[bytes]) -> Tokens:
     lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
     ends = FRONT + np.cumsum(lengths)
     return Tokens(b"\n" * FRONT + b"".join(ids) + b"\n" * _BACK, ends - lengths, ends)
+
+
+def line_tokens(data: bytes) -> Tokens:
+    """Return whole lines as tokens, their ends aside."""
+    text = b"\n" * FRONT + data + b"\n" * _BACK
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + FRONT
+    starts = np.empty_like(ends)
+    starts[:1] = FRONT
+    starts[1:] = ends[:-1] + 1
+    return Tokens(text, starts, ends)
 
 
 def same_token(a: Tokens, b: Tokens) -> NDArray[np.bool_]:

@@ -1,0 +1,65 @@
+"""Vocabularies: many ids, held as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Vocabulary(Sequence[str]):
+    """Ids without repeats. A string is made when one is asked for: a million of them would take 70 MB.
+
+    Parameters
+    ----------
+    text : bytes or bytearray
+        The ids in UTF-8, one after the other. Bytes that are not UTF-8 become lone surrogates.
+    ends : ndarray of unsigned integers, shape (n,)
+        Where each id ends in ``text``.
+    """
+
+    __slots__ = ("_ends", "_text")
+
+    def __init__(self, text: bytes | bytearray, ends: NDArray[np.unsignedinteger[Any]]) -> None:
+        self._text, self._ends = text, ends
+
+    def __len__(self) -> int:
+        return int(self._ends.size)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self[code] for code in range(*index.indices(len(self))))
+        code = range(len(self))[index]
+        start = int(self._ends[code - 1]) if code else 0
+        return _decoded(self._text[start : int(self._ends[code])])
+
+    def __iter__(self) -> Iterator[str]:
+        start = 0
+        for end in map(int, self._ends):
+            yield _decoded(self._text[start:end])
+            start = end
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Vocabulary):
+            same = np.array_equal(self._ends, other._ends)
+            return same and self._bytes() == other._bytes()
+        return isinstance(other, tuple) and len(self) == len(other) and all(map(str.__eq__, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _bytes(self) -> memoryview:
+        """Return the text up to the end of the last id; what follows does not count."""
+        return memoryview(self._text)[: int(self._ends[-1]) if self._ends.size else 0]
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} ids)"
+
+
+def _decoded(raw: bytes | bytearray) -> str:
+    return raw.decode("utf-8", "surrogateescape")

@@ -1,0 +1,116 @@
+"""Numbering: ids get numbers in the order in which they first come, without a Python object for each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from prefjudge.core.runs import Codes
+from prefjudge.core.vocabulary import Vocabulary
+from prefjudge.errors import InputError
+from prefjudge.formats.fields import Places, Tokens, Words, same_token
+
+LIMIT = 1 << 32
+"""Bytes of ids that can be numbered."""
+
+_BLOCK = 1 << 14
+"""Ids that are looked up at once."""
+_PADDING = b"\n" * 64
+"""What follows the last id, so that words can be loaded at its end."""
+
+
+class Numbering:
+    """Ids and their numbers, found by a table with open addressing: about 12 bytes for each beside its own.
+
+    A slot of the table holds nothing (0), a number plus one, or, while a block of ids is looked up, minus one
+    minus the row of the block that claims it.
+    """
+
+    def __init__(self) -> None:
+        self._text = bytearray(_PADDING)
+        self._ends = bytearray()
+        self._table = np.zeros(4 * _BLOCK, np.int32)
+
+    def __len__(self) -> int:
+        return len(self._ends) // 4
+
+    def add(self, ids: Tokens) -> Codes:
+        """Return the number of each id; ids that were not met before get the next numbers."""
+        numbers = np.empty(len(ids), np.int32)
+        for row in range(0, len(ids), _BLOCK):
+            block = slice(row, row + _BLOCK)
+            numbers[block] = self._add(ids.take(block))
+        return numbers
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the ids by number; nothing can be added afterwards."""
+        return Vocabulary(self._text, np.frombuffer(self._ends, np.uint32))
+
+    def _add(self, ids: Tokens) -> Codes:
+        if 2 * (len(self) + len(ids)) > self._table.size:
+            self._widen()
+        count = len(ids)
+        keys = ids.codes()
+        slots = self._first(keys)
+        held = np.zeros(count, np.int32)
+        open_ = np.arange(count)
+        while open_.size:
+            claims = open_[self._table[slots[open_]] == 0][::-1]
+            self._table[slots[claims]] = -1 - claims  # the first row has the last word
+            there = self._table[slots[open_]]
+            mine = np.empty(open_.size, bool)
+            known = there > 0
+            mine[known] = same_token(ids.take(open_[known]), self._ids(there[known] - 1))
+            mine[~known] = same_token(ids.take(open_[~known]), ids.take(-1 - there[~known]))
+            held[open_[mine]] = there[mine]
+            open_ = open_[~mine]
+            slots[open_] = self._next(slots[open_], keys[open_])
+        rows = np.arange(count)
+        new = np.flatnonzero(held == -1 - rows)
+        numbers = held - 1
+        numbers[new] = np.arange(len(self), len(self) + new.size)
+        again = held < 0
+        numbers[again] = numbers[-1 - held[again]]
+        self._table[slots[new]] = numbers[new] + 1
+        self._append(ids.take(new))
+        return numbers
+
+    def _first(self, keys: Words) -> Places:
+        """Return where the search for each key starts."""
+        return (keys >> np.uint64(65 - self._table.size.bit_length())).view(np.int64)
+
+    def _next(self, slots: Places, keys: Words) -> Places:
+        """Return where it goes on: by steps of the key's own, odd so that they reach every slot."""
+        steps = (keys | np.uint64(1)).view(np.int64)
+        return (slots + steps) & (self._table.size - 1)
+
+    def _ids(self, numbers: Codes) -> Tokens:
+        ends = np.frombuffer(self._ends, np.uint32)
+        starts = np.where(numbers > 0, ends[numbers - 1], 0).astype(np.int64)
+        return Tokens(self._text, starts, ends[numbers].astype(np.int64))
+
+    def _append(self, ids: Tokens) -> None:
+        size = len(self._text) - len(_PADDING)
+        ends = size + np.cumsum(ids.ends - ids.starts)
+        if ends.size and ends[-1] >= LIMIT:
+            raise InputError(
+                f"the documents have more than {LIMIT >> 30} GiB of ids",
+                "look less deep, or at fewer runs or queries at once",
+            )
+        self._text[size:] = b"".join([*ids.to_bytes(), _PADDING])
+        self._ends.extend(ends.astype(np.uint32).data)
+
+    def _widen(self) -> None:
+        """Double the table and find every id its slot again."""
+        size = self._table.size
+        self._table.resize(2 * size, refcheck=False)  # in its place: two tables would take half as much again
+        self._table[:size] = 0
+        for row in range(0, len(self), _BLOCK):
+            open_ = np.arange(row, min(row + _BLOCK, len(self)), dtype=np.int32)
+            keys = self._ids(open_).codes()
+            slots = self._first(keys)
+            while open_.size:
+                free = self._table[slots] == 0
+                self._table[slots[free]] = open_[free] + 1
+                left = self._table[slots] != open_ + 1
+                open_, keys, slots = open_[left], keys[left], slots[left]
+                slots = self._next(slots, keys)

@@ -1,0 +1,43 @@
+"""A vocabulary is a tuple of strings in all but memory."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from prefjudge.core.runs import encode
+from prefjudge.core.vocabulary import Vocabulary
+
+NAMES = ("a", "café", "", "\udce9", "d10")
+
+
+@pytest.fixture
+def vocabulary():
+    raws = [name.encode("utf-8", "surrogateescape") for name in NAMES]
+    return Vocabulary(b"".join(raws) + b"padding", np.cumsum(list(map(len, raws))).astype(np.uint32))
+
+
+def test_it_reads_as_a_tuple(vocabulary):
+    assert len(vocabulary) == 5
+    assert [vocabulary[code] for code in np.arange(5, dtype=np.int32)] == list(NAMES)
+    assert (vocabulary[-1], vocabulary[1:4], vocabulary[::-2]) == ("d10", NAMES[1:4], NAMES[::-2])
+    assert tuple(vocabulary) == tuple(reversed(tuple(reversed(vocabulary)))) == NAMES
+    assert "café" in vocabulary
+    assert "caf" not in vocabulary
+    with pytest.raises(IndexError):
+        vocabulary[5]
+
+
+def test_it_equals_a_tuple_and_its_like(vocabulary):
+    assert vocabulary == NAMES
+    assert vocabulary == pickle.loads(pickle.dumps(vocabulary))
+    for other in (NAMES[:-1], (*NAMES[:-1], "d1"), list(NAMES), None):
+        assert vocabulary != other
+    ends = np.array([1, 3], np.uint32)
+    assert Vocabulary(b"abc", ends) == Vocabulary(bytearray(b"abc padded"), ends)
+    assert Vocabulary(b"abc", ends) != Vocabulary(b"abd", ends)
+    assert Vocabulary(b"abc", ends) != Vocabulary(b"abc", ends[1:])
+
+
+def test_codes_are_places_in_it(vocabulary):
+    assert encode(["d10", "x", "a"], vocabulary).tolist() == [4, -1, 0]
