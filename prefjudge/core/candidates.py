@@ -14,10 +14,11 @@ def number_candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, l
     Most documents occur under one query, so the number of a document is found by one scatter; only the rows
     of documents that several queries of the block share are sorted.
     """
-    if not parts:
-        return np.empty(0, np.int32), np.empty(0, np.int32), []
-    lowest = min(int(doc.min()) for _, doc in parts)
-    span = max(int(doc.max()) for _, doc in parts) - lowest + 1
+    filled = [doc for _, doc in parts if doc.size]
+    if not filled:
+        return np.empty(0, np.int32), np.empty(0, np.int32), [np.empty(0, np.int64) for _ in parts]
+    lowest = min(int(doc.min()) for doc in filled)
+    span = max(int(doc.max()) for doc in filled) - lowest + 1
     if span > 16 * sum(doc.size for _, doc in parts) + 1024:
         return _candidates_by_sorting(parts)
     owner = np.full(span, -1, dtype=np.int32)
@@ -45,6 +46,37 @@ def number_candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, l
     for column, rows, extra in zip(numbers, shared, extra_rows, strict=True):
         column[rows] = place[own.size :][extra]
     return all_query[order], all_doc[order] + np.int32(lowest), numbers
+
+
+def number_in_order(
+    votes: Index, left: Codes, right: Codes
+) -> tuple[Codes, Codes, Index, Index, Index] | None:
+    """Number the candidates of votes whose document codes rise with the queries, as in a log read by query.
+
+    A candidate's row is its code less the lowest, and nothing has to be looked up. Takes how many votes each
+    query has, and the votes in that order. Returns each candidate's query, doc and comparisons, and the rows
+    of left and right; None where the codes are not so.
+    """
+    held = np.flatnonzero(votes)
+    if not held.size:
+        return None
+    first = (np.cumsum(votes) - votes)[held]
+    low = np.minimum.reduceat(np.minimum(left, right), first)
+    high = np.maximum.reduceat(np.maximum(left, right), first)
+    if not bool((low[1:] == high[:-1] + 1).all()):
+        return None
+    query = np.repeat(held.astype(np.int32), high - low + 1)
+    doc = np.arange(low[0], high[-1] + 1, dtype=np.int32)
+    of_left = np.subtract(left, low[0], dtype=np.int64)
+    of_right = np.subtract(right, low[0], dtype=np.int64)
+    comparisons = count_comparisons(of_left, of_right, doc.size)
+    return (query, doc, comparisons, of_left, of_right) if comparisons.all() else None
+
+
+def count_comparisons(left: Index, right: Index, candidates: int) -> Index:
+    """Return in how many votes each candidate takes part."""
+    counts: Index = np.bincount(left, minlength=candidates) + np.bincount(right, minlength=candidates)
+    return counts
 
 
 def _candidates_by_sorting(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Index]]:

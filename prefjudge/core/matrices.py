@@ -42,7 +42,6 @@ def vote_matrices(
     *,
     ties: float = 0.0,
     strengths: bool = False,
-    among: Flags | None = None,
     cells: int = 1 << 22,
 ) -> Iterator[VoteMatrices]:
     """Stack the votes of the block's queries by their number of candidates.
@@ -55,8 +54,6 @@ def vote_matrices(
         What a tie is worth to each side.
     strengths : bool
         Whether a vote counts as often as it is strong.
-    among : ndarray of bool, shape (n_candidates,), optional
-        Take only these candidates and the votes between them.
     cells : int
         About how many cells to hold at a time.
 
@@ -65,26 +62,20 @@ def vote_matrices(
     VoteMatrices
         Queries without candidates do not occur, all others once.
     """
-    if among is None:
-        among = np.ones(block.doc.size, dtype=bool)
-    sizes = np.bincount(block.query[among], minlength=block.n_queries)
-    start: Index = np.concatenate([[0], np.cumsum(sizes)])
-    members = np.flatnonzero(among)
-    local = np.zeros(block.doc.size, dtype=np.int64)
-    local[members] = np.arange(members.size) - start[block.query[members]]
-    vote_rows = np.flatnonzero(among[block.left] & among[block.right])
+    sizes = block.sizes
+    local = np.arange(block.doc.size) - block.start[block.query]
     by_size = np.argsort(sizes, kind="stable")
     by_size = by_size[sizes[by_size] > 0]
     groups = _groups(by_size, sizes, cells)
     group_of = np.full(block.n_queries, -1, dtype=np.int16 if len(groups) < 1 << 15 else np.int64)
     for number, queries in enumerate(groups):
         group_of[queries] = number
-    vote_group = group_of[block.query[block.left[vote_rows]]]
-    vote_rows = vote_rows[np.argsort(vote_group, kind="stable")]
+    vote_group = group_of[block.query[block.left]]
+    vote_rows = np.argsort(vote_group, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(vote_group, minlength=len(groups)))])
     for number, queries in enumerate(groups):
         size = int(sizes[queries[0]])
-        rows = members[start[queries][:, None] + np.arange(size)]
+        rows = block.start[queries][:, None] + np.arange(size)
         slot = np.zeros(block.n_queries, dtype=np.int64)
         slot[queries] = np.arange(queries.size)
         votes = _stacked(

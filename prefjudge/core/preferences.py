@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.counting import Flags, Floats, Standing, TieWorth, Weights, wins
+from prefjudge.core.counting import Flags, Floats, Standing, TieWorth, Weights, highest, wins
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.matrices import reachable, vote_matrices
 from prefjudge.core.pairs import Pairs
@@ -111,13 +111,13 @@ def resolve_all(
 
     def resolve_span(span: Span) -> dict[str, _Part]:
         block = cut.block(span)
-        won, comparisons = wins(block, weights), block.comparisons()
+        won = wins(block, weights)
         fallback = found[sparse_rule](block, weights, won) if sparse_rule else None
         parts = {}
         for rule in rules:
             standing = found[rule](block, weights, won)
             hopeful = standing if rule == "unbeaten" else fallback
-            parts[rule] = _resolve_block(block, standing, hopeful, won, comparisons)
+            parts[rule] = _resolve_block(block, standing, hopeful, won)
         return parts
 
     spans = list(each(resolve_span, cut.spans(block_rows)))
@@ -143,18 +143,16 @@ class _Part:
     cycle: Flags
 
 
-def _resolve_block(
-    block: Tournaments, standing: Standing, fallback: Standing | None, won: Floats, comparisons: Codes
-) -> _Part:
+def _resolve_block(block: Tournaments, standing: Standing, fallback: Standing | None, won: Floats) -> _Part:
     sizes = block.sizes
     sparse = (block.missing > 0) | (sizes == 0)
     winner = standing.winner & ~sparse[block.query]
     if fallback is not None and sparse.any():
         hopeful = sparse & (block.parts() == 1)
         winner |= fallback.winner & hopeful[block.query]
-    count = np.bincount(block.query[winner], minlength=block.n_queries)
+    count = block.count(winner)
     cycle = _in_circle(block, winner & (count > 2)[block.query])
-    circled = np.bincount(block.query[cycle], minlength=block.n_queries) > 0
+    circled = block.count(cycle) > 0
     status = np.full(block.n_queries, STATUSES.index(Status.TIE), dtype=np.int8)
     status[count == 1] = STATUSES.index(Status.SINGLE)
     status[circled] = STATUSES.index(Status.CYCLE)
@@ -168,7 +166,7 @@ def _resolve_block(
         doc=block.doc,
         score=standing.score,
         wins=won,
-        comparisons=comparisons,
+        comparisons=block.comparisons,
         winner=winner,
         cycle=cycle,
     )
@@ -177,23 +175,21 @@ def _resolve_block(
 def _margins(block: Tournaments, winner: Flags, single: Flags, won: Floats) -> Floats:
     """Return the votes between a single winner and the best of the others, shape (n_queries,)."""
     margin = np.zeros(block.n_queries)
-    if not winner.size:
-        return margin
-    filled = np.flatnonzero(block.sizes)
-    others = np.maximum.reduceat(np.where(winner, 0.0, won), block.start[filled])
-    own = np.maximum.reduceat(np.where(winner, won, 0.0), block.start[filled])
-    margin[filled] = own - others
-    margin[~single] = 0.0
+    rows = np.flatnonzero(winner & single[block.query])
+    others = highest(block, won * ~winner)
+    margin[block.query[rows]] = won[rows] - others[block.query[rows]]
     return margin
 
 
-def _in_circle(block: Tournaments, among: Flags) -> Flags:
+def _in_circle(block: Tournaments, flagged: Flags) -> Flags:
     """Return which of the flagged candidates are preferred to each other in a circle."""
     circle = np.zeros(block.doc.size, dtype=bool)
-    if among.any():
-        for stack in vote_matrices(block, among=among):
-            reach = reachable(stack.beats)
-            circle[stack.rows] = np.diagonal(reach, axis1=1, axis2=2)
+    if not flagged.any():
+        return circle
+    rows, among = block.among(flagged)
+    for stack in vote_matrices(among):
+        reach = reachable(stack.beats)
+        circle[rows[stack.rows]] = np.diagonal(reach, axis1=1, axis2=2)
     return circle
 
 
@@ -201,6 +197,7 @@ def _joined(rule: str, queries: tuple[str, ...], docs: tuple[str, ...], parts: l
     def column(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
+    wins = column("wins")
     return Resolutions(
         rule=rule,
         queries=queries,
@@ -211,8 +208,8 @@ def _joined(rule: str, queries: tuple[str, ...], docs: tuple[str, ...], parts: l
         missing=column("missing"),
         start=np.concatenate([[0], np.cumsum(column("sizes"))]),
         doc=column("doc"),
-        score=column("score"),
-        wins=column("wins"),
+        score=wins if all(part.score is part.wins for part in parts) else column("score"),
+        wins=wins,
         comparisons=column("comparisons"),
         winner=column("winner"),
         cycle=column("cycle"),

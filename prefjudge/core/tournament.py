@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.candidates import contains, number_candidates
+from prefjudge.core.candidates import contains, count_comparisons, number_candidates, number_in_order
 from prefjudge.core.coverage import asked_missing, count_parts, pairs_missing
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pairs import Pairs
@@ -19,8 +19,8 @@ from prefjudge.core.pools import Pools
 from prefjudge.core.runs import Codes, encode
 
 Index = NDArray[np.int64]
-BLOCK_ROWS = 1 << 18
-"""How many judgments a block holds, unless a single query has more. It fits a processor's cache."""
+BLOCK_ROWS = 1 << 19
+"""How many judgments a block holds, unless a single query has more. The columns of one fit a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,8 @@ class Tournaments:
         The candidates of the block's query ``q`` are the rows ``start[q]:start[q + 1]``.
     query, doc : ndarray of int32, shape (n_candidates,)
         Each candidate's query (counted from ``first``) and document code; sorted by both.
+    comparisons : ndarray of int32, shape (n_candidates,)
+        In how many judgments each candidate took part.
     left, right : ndarray of int64, shape (n_votes,)
         The candidate rows that each vote compares.
     choice, strength : ndarray of int8, shape (n_votes,)
@@ -49,6 +51,7 @@ class Tournaments:
     start: Index
     query: Codes
     doc: Codes
+    comparisons: Codes
     left: Index
     right: Index
     choice: NDArray[np.int8]
@@ -67,11 +70,34 @@ class Tournaments:
         """The number of candidates of each query, shape (n_queries,)."""
         return np.diff(self.start)
 
-    def comparisons(self) -> Codes:
-        """Return in how many judgments each candidate took part, shape (n_candidates,)."""
-        n = self.doc.size
-        counts = np.bincount(self.left, minlength=n) + np.bincount(self.right, minlength=n)
-        return counts.astype(np.int32)
+    def count(self, among: NDArray[np.bool_]) -> Index:
+        """Return how many of the flagged candidates each query has, shape (n_queries,)."""
+        counts: Index = np.bincount(self.query[np.flatnonzero(among)], minlength=self.n_queries)
+        return counts
+
+    def among(self, flagged: NDArray[np.bool_]) -> tuple[Index, "Tournaments"]:
+        """Return the rows of the flagged candidates, and the tournaments among these alone.
+
+        Every query stays, if need be without candidates; all its counts stay as they are.
+        """
+        rows = np.flatnonzero(flagged)
+        query = self.query[rows]
+        place = np.empty(self.doc.size, dtype=np.int64)
+        place[rows] = np.arange(rows.size)
+        votes = np.flatnonzero(flagged[self.left])
+        votes = votes[flagged[self.right[votes]]]
+        return rows, replace(
+            self,
+            start=np.concatenate([[0], np.cumsum(np.bincount(query, minlength=self.n_queries))]),
+            query=query,
+            doc=self.doc[rows],
+            comparisons=self.comparisons[rows],
+            left=place[self.left[votes]],
+            right=place[self.right[votes]],
+            choice=self.choice[votes],
+            strength=self.strength[votes],
+            worker=self.worker[votes],
+        )
 
     def parts(self) -> Index:
         """Return how many groups of candidates, not compared with each other, each query has."""
@@ -140,7 +166,7 @@ class Cut:
     def block(self, span: Span) -> Tournaments:
         """Return the block of a span."""
         low, high = span
-        block = _Block(low, high, self._judgments, self._log.rows(low, high))
+        block = _Block(low, high, self._judgments, self._log)
         if self._pools is not None:
             block.add_pool(self._pools, self._pooled.rows(low, high))
         if self._asked is not None:
@@ -164,13 +190,22 @@ class _Sorted:
     """Access to the rows of consecutive queries, sorted once if they are not grouped already."""
 
     def __init__(self, query: Codes, n_queries: int) -> None:
-        self.start: Index = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=n_queries))])
         self.order: Index | None = None
-        if query.size > 1 and bool((query[1:] < query[:-1]).any()):
+        first = np.concatenate([[0], np.flatnonzero(query[1:] != query[:-1]) + 1])[: query.size]
+        held = query[first]
+        if bool((held[1:] > held[:-1]).all()):
+            counts = np.zeros(n_queries, dtype=np.int64)
+            counts[held] = np.diff(first, append=query.size)
+        else:
+            counts = np.bincount(query, minlength=n_queries)
             # One sort of packed integers is faster than a stable argsort, and just as stable.
             packed = (query.astype(np.int64) << 32) | np.arange(query.size)
             packed.sort()
             self.order = packed & 0xFFFFFFFF
+        self.start: Index = np.concatenate([[0], np.cumsum(counts)])
+
+    def counts(self, low: int, high: int) -> Index:
+        return np.diff(self.start[low : high + 1])
 
     def rows(self, low: int, high: int) -> slice | Index:
         span = slice(int(self.start[low]), int(self.start[high]))
@@ -180,55 +215,70 @@ class _Sorted:
 class _Block:
     """Collects what a block's candidates are, then gives each of them a row."""
 
-    def __init__(self, low: int, high: int, judgments: Judgments, rows: slice | Index) -> None:
+    def __init__(self, low: int, high: int, judgments: Judgments, log: _Sorted) -> None:
         self.first, self.n_queries = low, high - low
-        self.query = judgments.query[rows] - np.int32(low)
+        self.votes, rows = log.counts(low, high), log.rows(low, high)
         self.left, self.right = judgments.left[rows], judgments.right[rows]
         self.choice, self.strength = judgments.choice[rows], judgments.strength[rows]
         self.worker = judgments.worker[rows]
-        self.pool_query = self.pool_doc = np.empty(0, np.int32)
+        self.pooled: tuple[Codes, Codes] | None = None
         self.asked: tuple[Codes, Codes, Codes] | None = None
 
     def add_pool(self, pools: Pools, rows: slice | Index) -> None:
-        self.pool_query, self.pool_doc = pools.query[rows] - np.int32(self.first), pools.doc[rows]
-        known = contains(self.pool_query, self.pool_doc, self.query, self.left) & contains(
-            self.pool_query, self.pool_doc, self.query, self.right
-        )
+        self.pooled = query, doc = pools.query[rows] - np.int32(self.first), pools.doc[rows]
+        of = self._query()
+        known = contains(query, doc, of, self.left) & contains(query, doc, of, self.right)
         if not known.all():
-            self.query, self.left, self.right = self.query[known], self.left[known], self.right[known]
+            self.left, self.right = self.left[known], self.right[known]
             self.choice, self.strength = self.choice[known], self.strength[known]
             self.worker = self.worker[known]
+            self.votes = np.bincount(of[known], minlength=self.n_queries)
 
     def add_asked(self, asked: Pairs, rows: slice | Index) -> None:
         self.asked = (asked.query[rows] - np.int32(self.first), asked.doc_a[rows], asked.doc_b[rows])
 
+    def _query(self) -> Codes:
+        """Return the query of each vote."""
+        return np.repeat(np.arange(self.n_queries, dtype=np.int32), self.votes)
+
     def build(self) -> Tournaments:
-        parts = [(self.query, self.left), (self.query, self.right), (self.pool_query, self.pool_doc)]
-        if self.asked is not None:
-            parts += [(self.asked[0], self.asked[1]), (self.asked[0], self.asked[2])]
-        query, doc, rows = number_candidates([part for part in parts if part[0].size])
-        by_part = iter(rows)
-        numbers = [next(by_part) if part[0].size else np.empty(0, np.int64) for part in parts]
-        left, right = numbers[0], numbers[1]
+        alone = self.pooled is None and self.asked is None
+        in_order = number_in_order(self.votes, self.left, self.right) if alone else None
+        asked: list[Index] = []
+        if in_order is not None:
+            query, doc, comparisons, left, right = in_order
+        else:
+            query, doc, (left, right, *asked) = self._looked_up()
+            comparisons = count_comparisons(left, right, doc.size)
         start: Index = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=self.n_queries))])
         if self.asked is None:
             missing = pairs_missing(start, left, right)
         else:
-            missing = asked_missing(start, (numbers[3], numbers[4]), (left, right))
+            missing = asked_missing(start, (asked[0], asked[1]), (left, right))
             missing = np.maximum(missing, count_parts(start, query, left, right) - 1)
         return Tournaments(
             first=self.first,
             start=start,
             query=query,
             doc=doc,
+            comparisons=comparisons.astype(np.int32),
             left=left,
             right=right,
             choice=self.choice,
             strength=self.strength,
             worker=self.worker,
-            votes=np.bincount(self.query, minlength=self.n_queries).astype(np.int32),
+            votes=self.votes.astype(np.int32),
             missing=missing.astype(np.int32),
         )
+
+    def _looked_up(self) -> tuple[Codes, Codes, list[Index]]:
+        """Return each candidate's query and doc; and the rows of left and right, and of the asked pairs."""
+        of = self._query()
+        parts = [(of, self.left), (of, self.right)]
+        if self.asked is not None:
+            parts += [(self.asked[0], self.asked[1]), (self.asked[0], self.asked[2])]
+        query, doc, rows = number_candidates([*parts, *([self.pooled] if self.pooled else [])])
+        return query, doc, rows[: len(parts)]
 
 
 def _in_vocabulary(judgments: Judgments, pools: Pools) -> Judgments:
