@@ -22,7 +22,7 @@ from prefjudge.render.tables import Table, to_records
 
 _NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"
-_BLANKS = "[ \t\r\x0b\x0c]+"
+_BLANKS = "^\ufeff|[ \t\r\x0b\x0c]+"
 _NOT_UTF8 = "\ufffd"
 _TYPES = {"text": "string", "money": "string", "integer": "bigint", "flag": "boolean"}
 
@@ -55,16 +55,15 @@ class SparkEngine:
         """Return the lines of run files as columns, with their file, form, and whether they can be read."""
         from pyspark.sql import functions as f
 
-        text = f.regexp_replace(f.regexp_replace("value", "^\ufeff", ""), _BLANKS, " ")
-        lines = self.session.read.text(list(paths)).select(
-            "value", f.input_file_name().alias("file"), f.trim(text).alias("line")
-        )
-        lines = lines.where((f.col("line") != "") & ~f.col("line").startswith("#"))
-        lines = lines.withColumn("parts", f.split("line", " ", 6)).withColumn("form", f.size("parts"))
+        words = f.split(f.trim(f.regexp_replace("value", _BLANKS, " ")), " ", 6)
+        once = f.explode(f.array(words)).alias("parts")  # else Spark splits again for each column
+        lines = self.session.read.text(list(paths)).select("value", f.input_file_name().alias("file"), once)
+        lines = lines.withColumn("form", f.size("parts"))
+        lines = lines.where(~f.col("parts")[0].rlike("^(#|$)"))
         part, short = f.col("parts").getItem, f.col("form") == 3
         rank, score = f.when(short, part(2)).otherwise(part(3)), f.when(~short, part(4))
         good = f.when(short, rank.rlike(_WHOLE)).otherwise(score.rlike(_NUMBER))
-        good = good & f.col("form").isin(3, 5, 6) & ~f.col("line").contains(_NOT_UTF8)
+        good = good & f.col("form").isin(3, 5, 6) & ~f.col("value").contains(_NOT_UTF8)
         if order is Order.RANK:
             good = good & rank.rlike(_WHOLE)
         good = f.coalesce(good, f.lit(False))
