@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from harness import ROOT, Lab, hold
 from ratios import Result, summary
 
-SECTIONS = ("pooling", "reading", "scoring", "texts", "inference", "resolving", "store")
+SECTIONS = ("pooling", "reading", "scoring", "texts", "inference", "resolving", "store", "starting")
 
 
 def main() -> int:
@@ -43,12 +43,13 @@ def main() -> int:
     lab = Lab(folder=options.cache.resolve(), short=options.short)
     if options.short or options.no_peers:
         lab.peers = ()
+    rounds = 1 if options.short else options.rounds
     results: dict[str, list[Result]] = {}
     for name in options.sections or SECTIONS:
         section = importlib.import_module(name)
         print(section.TITLE, flush=True)
         for contest in section.contests(lab):
-            result = Result.of(hold(contest, 1 if options.short else options.rounds))
+            result = Result.of(hold(contest, rounds, warm=not options.short))
             results.setdefault(name, []).append(result)
             print("\n".join(result.lines(judge=not options.short)), flush=True)
     if not options.short:

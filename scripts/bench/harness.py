@@ -137,18 +137,18 @@ class Lab:
         return shell([sys.executable, "-c", code, *args])
 
     def peer(
-        self, package: str, code: str, *args: str | Path, files: Sequence[Path], scale: float = 1.0
+        self, package: str, code: str, *args: str | Path, each: Sequence[str | Path], scale: float = 1.0
     ) -> Work | Absent:
         """Return a fresh process of the peers' environment, if ``package`` could be installed there.
 
-        The code deals with ``files``, the last of its arguments, one after another. With ``scale`` it stands
-        for one that deals with so many times as many.
+        The code deals with ``each`` of its last arguments in turn. With ``scale`` it stands for a process
+        that starts once and deals with so many times as many.
         """
         reason = self._peers().get(package, "not asked for")
         if reason:
             return Absent(reason)
         start = shell([self._python(), "-c", code, *args])
-        return scaled(shell([self._python(), "-c", code, *args, *files]), scale, start)
+        return scaled(shell([self._python(), "-c", code, *args, *each]), scale, start)
 
     def _python(self) -> Path:
         return self.folder / "peers" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -185,23 +185,27 @@ class Outcome:
     absent: Mapping[str, str]
 
 
-def hold(contest: Contest, rounds: int) -> Outcome:
-    """Run a contest, ours and rivals in turn."""
+def hold(contest: Contest, rounds: int, *, warm: bool = True) -> Outcome:
+    """Run a contest, ours and rivals in turn; where ``warm``, a first round fills caches, uncounted."""
     ours: list[Sample] = []
     theirs: dict[str, list[Sample]] = {}
     absent = {name: work.reason for name, work in contest.rivals.items() if isinstance(work, Absent)}
     present = {name: work for name, work in contest.rivals.items() if isinstance(work, Work)}
-    contest.ours.run()  # what is read for the first time is in the cache now
-    for _ in range(rounds):
-        ours.append(contest.ours.run())
+    for counts in [False] * warm + [True] * rounds:
+        sample = contest.ours.run()
+        if counts:
+            ours.append(sample)
         for name, work in list(present.items()):
             began = time.perf_counter()
             try:
-                theirs.setdefault(name, []).append(work.run())
+                sample = work.run()
             except Exception as error:  # a rival that fails is told, not fatal
                 absent[name] = str(error)
-                del present[name], theirs[name]
-            else:
+                del present[name]
+                theirs.pop(name, None)
+                continue
+            if counts:
+                theirs.setdefault(name, []).append(sample)
                 if time.perf_counter() - began > _SLOW:
                     del present[name]
     return Outcome(contest, ours, theirs, absent)

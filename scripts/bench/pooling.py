@@ -73,7 +73,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
             rivals={
                 "wc -l": shell(["wc", "-l", *paths]),
                 **{
-                    name: lab.peer(package, code, str(k), files=paths[:some], scale=len(paths) / some)
+                    name: lab.peer(package, code, str(k), each=paths[:some], scale=len(paths) / some)
                     for name, (package, code, some) in PEERS.items()
                 },
             },
@@ -88,7 +88,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
         ours=lab.ours(OURS, "1", *packed),
         rivals={
             "zcat | wc -l": shell(f"zcat {files} | wc -l"),
-            "polars": lab.peer("polars", POLARS, "1", files=packed),
+            "polars": lab.peer("polars", POLARS, "1", each=packed),
         },
         goals={"zcat | wc -l": "<= 0.3"},
     )

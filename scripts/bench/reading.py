@@ -53,8 +53,8 @@ def contests(lab: Lab) -> Iterable[Contest]:
         ours=lab.ours(OURS, "", one),
         rivals={
             "wc -l": shell(["wc", "-l", one]),
-            "ir_measures, no checks": lab.peer("ir-measures", IR_MEASURES, files=[one]),
-            "pytrec_eval": lab.peer("pytrec-eval-terrier", PYTREC_EVAL, files=[one]),
+            "ir_measures, no checks": lab.peer("ir-measures", IR_MEASURES, each=[one]),
+            "pytrec_eval": lab.peer("pytrec-eval-terrier", PYTREC_EVAL, each=[one]),
         },
         goals={"wc -l": "<= 25", "ir_measures, no checks": ">= 6"},
     )

@@ -102,7 +102,7 @@ def _peers(lab: Lab, qrels: Path, run: Path, scale: float = 1) -> dict[str, Work
     return {
         "trec_eval": trec_eval,
         **{
-            name: lab.peer(package, code, qrels, files=[run], scale=scale)
+            name: lab.peer(package, code, qrels, each=[run], scale=scale)
             for name, (package, code) in PEERS.items()
         },
     }

@@ -28,8 +28,8 @@ def test_ratios_are_of_the_same_round(bench):
     harness, ratios = bench
     contest = harness.Contest(
         name="x",
-        ours=takes(harness, 9, 1, 2, 4),  # the first warms up
-        rivals={"floor": takes(harness, 1, 1, 1), "peer": takes(harness, 10, 40, 40)},
+        ours=takes(harness, 9, 1, 2, 4),  # the first round does not count
+        rivals={"floor": takes(harness, 9, 1, 1, 1), "peer": takes(harness, 9, 10, 40, 40)},
         goals={"floor": "<= 1.5", "peer": ">= 10"},
     )
     result = ratios.Result.of(harness.hold(contest, 3))
@@ -65,6 +65,15 @@ def test_what_starts_once_is_not_multiplied(bench):
     work = harness.scaled(takes(harness, 5.0), 16, start=takes(harness, 3.0))
     assert work.run().wall == 3 + 16 * 2
     assert work.extrapolated
+
+
+def test_a_slow_rival_is_timed_once(bench, monkeypatch):
+    harness, ratios = bench
+    monkeypatch.setattr(harness, "_SLOW", -1.0)
+    contest = harness.Contest(
+        name="x", ours=takes(harness, 9, 1, 2), rivals={"slow": takes(harness, 900, 10, 700)}
+    )
+    assert list(ratios.Result.of(harness.hold(contest, 2)).ratios[0].ratios) == [10]
 
 
 def test_a_rival_that_fails_or_is_absent_is_told(bench):
