@@ -23,7 +23,6 @@ from prefjudge.render.tables import Table, to_records
 _NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"
 _BLANKS = "^\ufeff|[ \t\r\x0b\x0c]+"
-_NOT_UTF8 = "\ufffd"
 _TYPES = {"text": "string", "money": "string", "integer": "bigint", "flag": "boolean"}
 
 
@@ -63,7 +62,7 @@ class SparkEngine:
         part, short = f.col("parts").getItem, f.col("form") == 3
         rank, score = f.when(short, part(2)).otherwise(part(3)), f.when(~short, part(4))
         good = f.when(short, rank.rlike(_WHOLE)).otherwise(score.rlike(_NUMBER))
-        good = good & f.col("form").isin(3, 5, 6) & ~f.col("value").contains(_NOT_UTF8)
+        good = good & f.col("form").isin(3, 5, 6) & f.is_valid_utf8("value")
         if order is Order.RANK:
             good = good & rank.rlike(_WHOLE)
         good = f.coalesce(good, f.lit(False))
