@@ -134,8 +134,9 @@ class Tokens:
         lengths = self.ends - self.starts
         code = lengths.astype(np.uint64) * _ODD
         for index in range(self.width()):
-            longer = lengths > 8 * index  # the code of a token must not depend on its neighbours
-            code = np.where(longer, _mixed(code ^ self.words(index)), code)
+            mixed = _mixed(code ^ self.words(index))
+            # no token is empty, and the code of one must not depend on its neighbours
+            code = mixed if index == 0 else np.where(lengths > 8 * index, mixed, code)
         return code
 
 
@@ -179,20 +180,22 @@ def same_token(a: Tokens, b: Tokens) -> NDArray[np.bool_]:
     return same
 
 
-def _blank(symbols: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def _blank(symbols: NDArray[np.uint8], newlines: int) -> NDArray[np.bool_]:
     """Tell which bytes part fields: blanks, tabs and the ends of lines."""
     blank: NDArray[np.bool_] = symbols <= 32
-    controls = np.count_nonzero(symbols < 32)
-    for symbol in (10, 9, 13, 11, 12):  # the usual ones first
-        controls -= np.count_nonzero(symbols == symbol)
+    controls = np.count_nonzero(symbols < 32) - newlines
+    for symbol in (9, 13, 11, 12):  # the usual ones first
         if not controls:
             return blank
+        controls -= np.count_nonzero(symbols == symbol)
+    if not controls:
+        return blank
     return _PARTING[symbols]  # there are control characters that part nothing
 
 
-def _edges(symbols: NDArray[np.uint8]) -> tuple[Places, Places]:
+def _edges(symbols: NDArray[np.uint8], newlines: int) -> tuple[Places, Places]:
     """Return where the fields of a padded block start and end."""
-    blank = _blank(symbols)
+    blank = _blank(symbols, newlines)
     inner = blank[FRONT - 1 : 1 - _BACK or None]
     if (inner[1:-1] & inner[:-2]).any():
         edges = np.flatnonzero(blank[1:] != blank[:-1])
@@ -215,12 +218,14 @@ def fields(data: bytes, line: int, columns: int | Callable[[int], int]) -> Field
     columns : int or callable
         How many fields of a line are kept; or what to make of the count of the first line's.
     """
-    text = b"\n" * FRONT + data + b"\n" * _BACK
+    text = b"".join([b"\n" * FRONT, data, b"\n" * _BACK])
     symbols = np.frombuffer(text, np.uint8)
-    starts, ends = _edges(symbols)
+    newlines = int(np.count_nonzero(symbols == _NEWLINE))
+    starts, ends = _edges(symbols, newlines)
     if not starts.size:
         return _no_fields(text)
-    return _regular(text, symbols, starts, ends, line, columns) or _ragged(
+    lines = newlines - FRONT - _BACK
+    return _regular(text, symbols, starts, ends, lines, line, columns) or _ragged(
         text, symbols, starts, ends, line, columns
     )
 
@@ -254,6 +259,7 @@ def _regular(
     symbols: NDArray[np.uint8],
     starts: Places,
     ends: Places,
+    lines: int,
     line: int,
     columns: int | Callable[[int], int],
 ) -> Fields | None:
@@ -261,8 +267,7 @@ def _regular(
     first_end = text.find(b"\n", int(starts[0]))
     count = int(np.searchsorted(starts, first_end))
     rows, rest = divmod(starts.size, count)
-    newlines = np.count_nonzero(symbols == _NEWLINE) - FRONT - _BACK
-    if rest or newlines != rows:
+    if rest or lines != rows:
         return None
     after = ends[count - 1 :: count]
     last = symbols[after]

@@ -19,7 +19,7 @@ _POWERS = np.array([10**n for n in range(19)], dtype=np.int64)
 _FLOAT_POWERS = np.array([float(10**n) for n in range(23)])  # exact up to 10**22
 _EXACT = 2**53
 _DIGITS = 18
-_DROP = np.array([8 * (8 - n) for n in range(9)], dtype=np.uint64)
+_LAST = np.array([2**64 - 2 ** (8 * (8 - n)) for n in range(9)], dtype=np.uint64)
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -32,6 +32,7 @@ def _bytes(value: int) -> np.uint64:
 
 _ZEROS, _POINTS, _ONES, _HIGHS = _bytes(0x30), _bytes(0x2E), _bytes(0x01), _bytes(0x80)
 _ONE = np.uint64(1)
+_ZEROS_BEFORE = _ZEROS & ~_LAST
 
 
 def floats(tokens: Tokens) -> tuple[Floats, Flags]:
@@ -74,10 +75,12 @@ def _unsigned(tokens: Tokens) -> tuple[Places, Flags]:
 
 def _last_word(text: Text, ends: Places, sizes: Places) -> Words:
     """Return the last ``sizes`` bytes before ``ends``, at most 8 of them, with zeros ("0") before them."""
-    drop = _DROP[np.clip(sizes, 0, 8)]
-    word = loadable(text)[ends - 8] >> drop
-    word <<= drop  # a shift by 64 leaves nothing
-    return word | (_ZEROS & ((_ONE << drop) - _ONE))
+    sizes = np.maximum(sizes, 0)
+    last = _LAST[np.minimum(sizes, 8, out=sizes)]
+    word = loadable(text)[ends - 8]
+    word &= last
+    word |= _ZEROS_BEFORE[sizes]
+    return word
 
 
 def _digits(word: Words) -> tuple[NDArray[np.int64], Flags]:
@@ -107,7 +110,7 @@ def _short_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, F
     tail, fine = _digits(joined)
     if size.max(initial=0) > 8:
         lead, good = _digits(_last_word(text, ends - 8, size - 8))
-        tail += lead * _POWERS[8 - pointed.astype(np.int64)]
+        tail += lead * (_POWERS[7] if pointed.all() else _POWERS[8 - pointed.astype(np.int64)])
         fine &= good
     fine &= size > pointed
     fine &= size <= 15 + pointed

@@ -23,7 +23,7 @@ from prefjudge.formats.layouts import COLUMNS_HINT, Layout, layout_of
 from prefjudge.formats.numerals import floats, integers
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode, encode
 from prefjudge.formats.repeats import repeated_rows
-from prefjudge.formats.sources import BLOCK, blocks
+from prefjudge.formats.sources import BLOCK, blocks, whole_lines
 
 _SUFFIXES = (".gz", ".bz2", ".zst", ".txt", ".run", ".trec", ".tsv", ".res", ".input")
 
@@ -113,12 +113,13 @@ def read_chunks(
         With every problem of the file up to a limit, once the file was read.
     """
     reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
+    np.empty(8 * size, np.uint8)  # once given back, glibc keeps smaller blocks, and need not clear them anew
     kept: list[bytes] = []
     held, line, wanted = 0, 1, 0
     try:
-        for block in blocks(path, size=size, notices=notices):
-            kept.append(block.data)
-            held += len(block.data)
+        for data in whole_lines(path, size=size, notices=notices):
+            kept.append(data)
+            held += len(data)
             if held < wanted:
                 continue
             data = b"".join(kept)
@@ -130,7 +131,7 @@ def read_chunks(
                 line = int(rows.lines[start])
                 data = data[rows.text.rfind(b"\n", 0, int(rows.starts[start, 0])) + 1 - FRONT :]
             kept, held = [data], len(data)
-            wanted = size + 2 * held  # a query that fills blocks is not tokenised anew for each
+            wanted = 2 * held  # a query that fills blocks is not tokenised anew for each
         rows = reader.rows(b"".join(kept), line)
         if len(rows):
             yield reader.chunk(rows)
@@ -219,11 +220,10 @@ class RunReader:
         if not fine.all():
             rows, score = rows.take(fine), score[fine]
             rank = rank[fine] if rank is not None else None
-        queries = rows.ids(0)
         if changes is None or len(rows) != count:
-            changes = queries.changes()
+            changes = rows.ids(0).changes()
         bounds = np.concatenate([[0], changes, [len(rows)]]) if len(rows) else np.zeros(1, np.int64)
-        names = queries.take(bounds[:-1]).to_bytes()
+        names = rows.take(bounds[:-1]).ids(0).to_bytes()
         for name in names:
             if name in self.seen:
                 raise Scattered(self.path)

@@ -17,7 +17,8 @@ from prefjudge.formats.problems import Notice
 BLOCK = 1 << 20
 """Bytes of text in a block: columns of it stay in the cache of a processor core."""
 
-_PIECE = 1 << 20
+_PIECE = 64 << 10
+"""Bytes that are read at once: larger pieces would each be given fresh memory by the system."""
 _PACKED_PIECE = 16 << 10
 """Bytes that are unpacked at once: what they become is small enough for the memory that is at hand."""
 _BOM = b"\xef\xbb\xbf"
@@ -183,14 +184,23 @@ def count_lines(data: bytes) -> int:
 
 
 def blocks(path: str | Path, *, size: int = BLOCK, notices: list[Notice] | None = None) -> Iterator[Block]:
-    """Yield a text file as blocks of whole lines of about ``size`` bytes, at least one line each.
+    """Yield what `whole_lines` yields, with the number of the first line."""
+    line = 1
+    for data in whole_lines(path, size=size, notices=notices):
+        yield Block(data, line)
+        line += count_lines(data)
+
+
+def whole_lines(
+    path: str | Path, *, size: int = BLOCK, notices: list[Notice] | None = None
+) -> Iterator[bytes]:
+    """Yield a text file as whole lines of about ``size`` bytes together, at least one.
 
     A byte order mark is dropped and noticed. A file without any byte yields nothing.
     """
     name = fspath(path)
     kept: list[bytes] = []
     held = 0
-    line = 1
     first = True
     for piece in pieces(path):
         if first:
@@ -202,19 +212,13 @@ def blocks(path: str | Path, *, size: int = BLOCK, notices: list[Notice] | None 
                     notices.append(
                         Notice(where=f"{name}:1", what="starts with a byte order mark, which is ignored")
                     )
-        kept.append(piece)
         held += len(piece)
-        if held < size:
+        cut = piece.rfind(b"\n") + 1 if held >= size else 0
+        if not cut:
+            kept.append(piece)
             continue
-        text = b"".join(kept)
-        cut = text.rfind(b"\n") + 1
-        if cut == 0:
-            kept = [text]
-            continue
-        kept, held = [text[cut:]], len(text) - cut
-        data = text[:cut]
-        yield Block(data, line)
-        line += count_lines(data)
+        yield b"".join([*kept, memoryview(piece)[:cut]])
+        kept, held = [piece[cut:]], len(piece) - cut
     rest = b"".join(kept)
     if rest:
-        yield Block(rest if rest.endswith(b"\n") else rest + b"\n", line)
+        yield rest if rest.endswith(b"\n") else rest + b"\n"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.formats.runs import read_chunks, read_whole, stem
+from prefjudge.formats.runs import RunReader, read_chunks, read_whole, stem
 
 
 @settings(max_examples=100, deadline=None)
@@ -41,3 +41,18 @@ def test_chunks_are_whole_queries(tmp_path_factory, sizes, size, gaps):
 )
 def test_stem(path, name):
     assert stem(path) == name
+
+
+@pytest.mark.parametrize(("queries", "docs"), [(1, 40_000), (10_000, 4)])
+def test_lines_are_not_tokenised_again_and_again(tmp_path, monkeypatch, queries, docs):
+    path = tmp_path / "run"
+    path.write_text("".join(f"{q} Q0 {d} 1 {-d} t\n" for q in range(queries) for d in range(docs)))
+    sizes = []
+    rows = RunReader.rows
+    monkeypatch.setattr(
+        RunReader, "rows", lambda self, data, line: sizes.append(len(data)) or rows(self, data, line)
+    )
+    assert sum(map(len, read_chunks(path, size=50_000))) == queries * docs
+    assert sum(sizes) < 4 * path.stat().st_size
+    if queries > 1:
+        assert max(sizes) < 70_000  # a block and the rest of the one before
