@@ -1,12 +1,12 @@
 """Reading runs: one way of doing it for all that a step wants to know of them."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
@@ -129,7 +129,7 @@ def reading(
 def working(workers: int | Executor, most: int) -> Iterator[Executor | None]:
     """Yield what works side by side on at most so many things: a pool of processes, or what is given."""
     if not isinstance(workers, int):
-        yield workers
+        yield workers if hasattr(workers, "map") else _Submitting(workers)
         return
     if workers < 1:
         raise InputError(f"{workers} workers cannot read runs", "Give 1 or more.")
@@ -141,6 +141,17 @@ def working(workers: int | Executor, most: int) -> Iterator[Executor | None]:
 
     with ProcessPoolExecutor(min(workers, most), mp_context=get_context("spawn")) as pool:
         yield pool
+
+
+class _Submitting(Executor):
+    """The ``map`` of an executor that has none of its own, such as submitit's."""
+
+    def __init__(self, executor: Any) -> None:
+        self._executor = executor
+
+    def map(self, work: Callable[..., T], things: Iterable[Any], **_: Any) -> Iterator[T]:  # type: ignore[override]
+        jobs = [self._executor.submit(work, thing) for thing in things]
+        return (job.result() for job in jobs)
 
 
 def each(work: Callable[[A], T], things: Sequence[A], executor: Executor | None) -> list[T]:

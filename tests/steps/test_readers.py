@@ -78,6 +78,20 @@ def test_any_executor_gives_the_same_as_none(votes: Path, tmp_path: Path) -> Non
         assert executor.done >= len(RUNS), inspect.getsource(verb)
 
 
+class Submitting:
+    """An executor as submitit has it: it only submits, and its jobs only have results."""
+
+    def submit(self, fn: Callable[..., Any], *args: Any) -> Any:
+        found = fn(*args)
+        return type("Job", (), {"result": lambda self: found})()
+
+
+def test_what_submits_fits() -> None:
+    executor: Any = Submitting()
+    assert pool(runs=RUNS, qrels=QRELS, workers=executor) == pool(runs=RUNS, qrels=QRELS)
+    assert check(RUNS, workers=executor) == check(RUNS)
+
+
 def test_processes_give_the_same_as_none() -> None:
     alone = pool(runs=RUNS, qrels=QRELS, depth=2)
     assert pool(runs=RUNS, qrels=QRELS, depth=2, workers=2) == alone
