@@ -6,13 +6,16 @@ from os import fspath
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
+from prefjudge.core.runs import Codes
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.fields import Fields, fields
+from prefjudge.formats.fields import Fields, Tokens, fields, same_token
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.sources import blocks
+from prefjudge.formats.vocabulary import Vocabulary
 
 _LINE_HINT = "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker"
 _TIES = (b"tie", b"TIE", b"=")
@@ -38,17 +41,7 @@ def read_judgments(path: str | Path, *, notices: list[Notice] | None = None) -> 
     reader.problems.check()
     if reader.width is None:
         raise InputError(f"{path} is empty: a judgments file needs at least one line", _LINE_HINT)
-    return Judgments(
-        queries=tuple(map(decode, reader.queries)),
-        docs=tuple(map(decode, reader.docs)),
-        workers=tuple(map(decode, reader.workers)),
-        query=np.array(reader.query, dtype=np.int32),
-        left=np.array(reader.left, dtype=np.int32),
-        right=np.array(reader.right, dtype=np.int32),
-        choice=np.array(reader.choice, dtype=np.int8),
-        strength=np.ones(len(reader.choice), dtype=np.int8),
-        worker=np.array(reader.worker, dtype=np.int32),
-    )
+    return reader.judgments()
 
 
 class _Reader:
@@ -56,14 +49,8 @@ class _Reader:
         self.path = path
         self.problems = Problems(path, "judgments file")
         self.width: int | None = None
-        self.queries: dict[bytes, int] = {}
-        self.docs: dict[bytes, int] = {}
-        self.workers: dict[bytes, int] = {}
-        self.query: list[int] = []
-        self.left: list[int] = []
-        self.right: list[int] = []
-        self.choice: list[int] = []
-        self.worker: list[int] = []
+        self.queries, self.docs, self.workers = Vocabulary(), Vocabulary(), Vocabulary()
+        self.parts: list[tuple[Codes, Codes, Codes, NDArray[np.int8], Codes]] = []
 
     def columns(self, count: int) -> int:
         if self.width is None:
@@ -78,35 +65,51 @@ class _Reader:
 
     def take(self, rows: Fields) -> None:
         """Read the rows of a block."""
-        assert self.width is not None
-        columns = [rows.ids(column).to_bytes() for column in range(self.width)]
-        for row, line in enumerate(rows.lines.tolist()):
-            if rows.counts[row] != self.width:
-                what = f"{rows.counts[row]} columns where {self.width} are expected, as in the first line"
-                self.problems.add(line, 1, what, rows.line_of(row), _LINE_HINT)
-                continue
-            query, left, right, preferred = (column[row] for column in columns[:4])
+        whole = rows.counts == self.width
+        left, right, preferred = rows.ids(1), rows.ids(2), rows.ids(3)
+        choice = same_token(preferred, left).astype(np.int8) - same_token(preferred, right)
+        for row in np.flatnonzero(~whole | (choice == 0)).tolist():
+            self._check(rows, row)
+        pairs = Tokens(rows.text, *(side[whole, 1:3].ravel() for side in (rows.starts, rows.ends)))
+        docs = self.docs.codes(pairs).reshape(-1, 2)
+        rows = rows.take(whole)
+        query = self.queries.codes(rows.ids(0))
+        worker = self.workers.codes(rows.ids(4)) if self.width == 5 else np.full_like(query, -1)
+        self.parts.append((query, docs[:, 0], docs[:, 1], choice[whole], worker))
+
+    def _check(self, rows: Fields, row: int) -> None:
+        """Report a line without a preferred document, unless it is a tie."""
+        if rows.counts[row] != self.width:
+            where, raw, hint = 1, rows.line_of(row), _LINE_HINT
+            what = f"{rows.counts[row]} columns where {self.width} are expected, as in the first line"
+        else:
+            left, right, preferred = (rows.raw(row, column) for column in (1, 2, 3))
             if left == right:
-                self.problems.add(
-                    line, rows.column_of(row, 2), "the document is compared with itself", right, _LINE_HINT
-                )
-                continue
-            choice = 1 if preferred == left else -1 if preferred == right else 0
-            if choice == 0 and preferred not in _TIES:
-                self.problems.add(
-                    line,
-                    rows.column_of(row, 3),
-                    f"the preferred document is neither {decode(left)!r} nor {decode(right)!r}",
-                    preferred,
-                    "the last column repeats one of the two documents, or is: tie",
-                )
-                continue
-            self.query.append(self.queries.setdefault(query, len(self.queries)))
-            self.left.append(self.docs.setdefault(left, len(self.docs)))
-            self.right.append(self.docs.setdefault(right, len(self.docs)))
-            self.choice.append(choice)
-            named = self.width == 5
-            self.worker.append(self.workers.setdefault(columns[4][row], len(self.workers)) if named else -1)
+                where, raw, hint = rows.column_of(row, 2), right, _LINE_HINT
+                what = "the document is compared with itself"
+            elif preferred not in _TIES:
+                where, raw = rows.column_of(row, 3), preferred
+                what = f"the preferred document is neither {decode(left)!r} nor {decode(right)!r}"
+                hint = "the last column repeats one of the two documents, or is: tie"
+            else:
+                return
+        self.problems.add(int(rows.lines[row]), where, what, raw, hint)
+
+    def judgments(self) -> Judgments:
+        """Return all that was read."""
+        columns = (np.concatenate(column) for column in zip(*self.parts, strict=True))
+        query, left, right, choice, worker = columns
+        return Judgments(
+            queries=self.queries.names(),
+            docs=self.docs.names(),
+            workers=self.workers.names(),
+            query=query,
+            left=left,
+            right=right,
+            choice=choice,
+            strength=np.ones(choice.size, dtype=np.int8),
+            worker=worker,
+        )
 
 
 def write_judgments(path: str | Path, judgments: Judgments) -> None:
