@@ -78,6 +78,25 @@ class Crowd:
         self.errors: Counter[str] = Counter()
         self._lock = threading.Lock()
 
+    def run(self, invites: list[str], group: str) -> None:
+        """Let everybody who is invited work, until nothing of the group is left."""
+        threads = [
+            threading.Thread(target=self.work, args=(number, invite, group))
+            for number, invite in enumerate(invites)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def waits(self) -> dict[str, dict[str, float]]:
+        """Return how long pages took, in milliseconds."""
+        every = [one for times in self.times.values() for one in times]
+        return {
+            "page_ms": {f"p{percent}": _percentile(every, percent) for percent in (50, 95, 99)},
+            "p95_ms_by_page": {page: _percentile(times, 95) for page, times in sorted(self.times.items())},
+        }
+
     def work(self, number: int, invite: str, group: str) -> None:
         """Sign in and do HITs."""
         endpoint = self.endpoints[number % len(self.endpoints)]
@@ -114,6 +133,10 @@ class Crowd:
                     self.done.append(held["assignment_id"])
 
 
+def _percentile(seconds: list[float], percent: int) -> float:
+    return round(float(np.percentile(seconds, percent)) * 1000, 1)
+
+
 def measure(store: str, processes: int, workers: int, hits: int) -> dict[str, Any]:
     """Run the load and return what it showed."""
     running = [
@@ -133,38 +156,21 @@ def measure(store: str, processes: int, workers: int, hits: int) -> dict[str, An
 
 
 def _load(endpoints: list[str], token: str, workers: int, hits: int) -> dict[str, Any]:
-    rng = np.random.default_rng(0)
-    config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
-    client = boto3.client("mturk", endpoint_url=endpoints[0], region_name="us-east-1", config=config)
-    hit_type = client.create_hit_type(
-        Title="t", Description="d", Reward="2.00", AssignmentDurationInSeconds=3600
-    )["HITTypeId"]
-    xml = question(rng)
-    began = time.perf_counter()
-    for i in range(hits):
-        client.create_hit_with_hit_type(
-            HITTypeId=hit_type, LifetimeInSeconds=86400, Question=xml, UniqueRequestToken=f"load {i}"
-        )
-    published = time.perf_counter() - began
-    http = urllib3.PoolManager()
-    admin = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+    xml = question(np.random.default_rng(0))
+    group, published = _publish(endpoints[0], xml, hits)
+    admin = urllib3.PoolManager(
+        headers={"Authorization": f"Bearer {token}", "Accept": "application/json"}, timeout=120
+    )
     invites = [
-        http.request("POST", f"{endpoints[0]}/admin/workers", json={}, headers=admin).json()["invite"]
+        admin.request("POST", f"{endpoints[0]}/admin/workers", json={}).json()["invite"]
         for _ in range(workers)
     ]
     crowd = Crowd(endpoints)
-    threads = [
-        threading.Thread(target=crowd.work, args=(i, invite, hit_type)) for i, invite in enumerate(invites)
-    ]
     began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    crowd.run(invites, group)
     worked = time.perf_counter() - began
-    overview = http.request("GET", f"{endpoints[0]}/admin/overview", headers=admin).json()
+    overview = admin.request("GET", f"{endpoints[0]}/admin/overview").json()
     submitted = overview["counts"]["assignments"].get("Submitted", 0)
-    every = np.array([one for times in crowd.times.values() for one in times]) * 1000
     return {
         "workers": workers,
         "hits": hits,
@@ -172,20 +178,26 @@ def _load(endpoints: list[str], token: str, workers: int, hits: int) -> dict[str
         "processes": len(endpoints),
         "created_per_second": round(hits / published, 1),
         "hits_per_second": round(len(crowd.done) / worked, 1),
-        "page_ms": {
-            "p50": round(float(np.percentile(every, 50)), 1),
-            "p95": round(float(np.percentile(every, 95)), 1),
-            "p99": round(float(np.percentile(every, 99)), 1),
-        },
-        "p95_ms_by_page": {
-            page: round(float(np.percentile(times, 95)) * 1000, 1)
-            for page, times in sorted(crowd.times.items())
-        },
+        **crowd.waits(),
         "lost": len(set(crowd.done)) - submitted,
         "handed_out_twice": len(crowd.done) - len(set(crowd.done)),
         "errors": dict(crowd.errors),
         "ledger_imbalance": overview["ledger_imbalance"],
     }
+
+
+def _publish(endpoint: str, xml: str, hits: int) -> tuple[str, float]:
+    """Publish HITs through boto3, and return their HIT type and the seconds that they took."""
+    config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
+    client = boto3.client("mturk", endpoint_url=endpoint, region_name="us-east-1", config=config)
+    made = client.create_hit_type(Title="t", Description="d", Reward="2.00", AssignmentDurationInSeconds=3600)
+    hit_type: str = made["HITTypeId"]
+    began = time.perf_counter()
+    for i in range(hits):
+        client.create_hit_with_hit_type(
+            HITTypeId=hit_type, LifetimeInSeconds=86400, Question=xml, UniqueRequestToken=f"load {i}"
+        )
+    return hit_type, time.perf_counter() - began
 
 
 def main() -> None:
