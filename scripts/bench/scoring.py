@@ -9,7 +9,7 @@ from pathlib import Path
 import inputs
 from harness import Absent, Contest, Lab, Work, scaled, shell
 
-TITLE = "scoring: RR@10, nDCG@10, AP, R@100"
+TITLE = "scoring: RR, nDCG@10, AP, R@100"
 
 TRUST, VERIFY = "trust", "verify"
 OURS = """
@@ -19,7 +19,7 @@ from prefjudge.evaluation.measures import Measure
 from prefjudge.formats.qrels import read_qrels
 qrels = read_qrels(sys.argv[2])
 for ranks in judged(sys.argv[3:], qrels, trust=sys.argv[1] == "trust"):
-    for name in ("RR@10", "nDCG@10", "AP", "R@100"):
+    for name in ("RR", "nDCG@10", "AP", "R@100"):
         print(ranks.run, name, Measure.parse(name).score(ranks, qrels).mean())
 """
 IR_MEASURES = """
@@ -27,7 +27,7 @@ import sys, ir_measures
 from ir_measures import AP, R, RR, nDCG
 qrels = list(ir_measures.read_trec_qrels(sys.argv[1]))
 for path in sys.argv[2:]:
-    ir_measures.calc_aggregate([RR @ 10, nDCG @ 10, AP, R @ 100], qrels, ir_measures.read_trec_run(path))
+    ir_measures.calc_aggregate([RR, nDCG @ 10, AP, R @ 100], qrels, ir_measures.read_trec_run(path))
 """
 PYTREC_EVAL = """
 import sys, pytrec_eval
@@ -42,7 +42,7 @@ RANX = """
 import sys
 from ranx import Qrels, Run, evaluate
 qrels = Qrels.from_file(sys.argv[1], kind="trec")
-names = ["mrr@10", "ndcg@10", "map", "recall@100"]
+names = ["mrr", "ndcg@10", "map", "recall@100"]
 for path in sys.argv[2:]:
     evaluate(qrels, Run.from_file(path, kind="trec"), names, make_comparable=True)
 """
