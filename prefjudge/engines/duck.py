@@ -13,7 +13,7 @@ import numpy as np
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
 from prefjudge.engines.reading import per_chunk
-from prefjudge.engines.sql import COLUMNS, check_runs, is_parquet, qrels_rows
+from prefjudge.engines.sql import COLUMNS, QRELS, RUNS, check_runs, is_parquet, qrels_rows
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.numerals import integers
@@ -21,7 +21,7 @@ from prefjudge.formats.problems import Notice, shown
 from prefjudge.formats.runs import OnDuplicate, RunChunk
 from prefjudge.render.tables import Table, to_records
 
-_RUNS = "path VARCHAR, tag VARCHAR, query VARCHAR, doc VARCHAR, rank BIGINT, score DOUBLE"
+_COLUMNS = "path VARCHAR, tag VARCHAR, query VARCHAR, doc VARCHAR, rank BIGINT, score DOUBLE"
 _TYPES = {"text": "VARCHAR", "money": "VARCHAR", "integer": "BIGINT", "flag": "BOOLEAN"}
 
 
@@ -39,8 +39,8 @@ class DuckEngine:
         self._error = duckdb.Error
 
     def load_runs(self, paths: Sequence[str], order: Order) -> None:
-        """Fill the table ``runs``."""
-        self.connection.execute(f"CREATE OR REPLACE TABLE runs ({_RUNS})")
+        """Fill the table of runs."""
+        self.connection.execute(f"CREATE OR REPLACE TABLE {RUNS} ({_COLUMNS})")
         for path in paths:
             if is_parquet(path):
                 self._insert_parquet(path)
@@ -66,13 +66,13 @@ class DuckEngine:
                 "score": chunk.score,
             }
         )
-        self._append("runs", frame)
+        self._append(RUNS, frame)
 
     def _insert_parquet(self, path: str) -> None:
         files = str(Path(path) / "*.parquet") if Path(path).is_dir() else path
         try:
             self.connection.execute(
-                f"INSERT INTO runs SELECT {', '.join(COLUMNS)} FROM read_parquet(?)", [files]
+                f"INSERT INTO {RUNS} SELECT {', '.join(COLUMNS)} FROM read_parquet(?)", [files]
             )
         except self._error as error:
             raise InputError(
@@ -81,11 +81,11 @@ class DuckEngine:
             ) from None
 
     def load_qrels(self, qrels: Qrels) -> None:
-        """Fill the table ``qrels``."""
+        """Fill the table of qrels."""
         import pandas
 
-        self.connection.execute("CREATE OR REPLACE TABLE qrels (query VARCHAR, doc VARCHAR, grade DOUBLE)")
-        self._append("qrels", pandas.DataFrame(qrels_rows(qrels), columns=["query", "doc", "grade"]))
+        self.connection.execute(f"CREATE OR REPLACE TABLE {QRELS} (query VARCHAR, doc VARCHAR, grade DOUBLE)")
+        self._append(QRELS, pandas.DataFrame(qrels_rows(qrels), columns=["query", "doc", "grade"]))
 
     def _append(self, table: str, frame: Any) -> None:
         self.connection.register("incoming", frame)
@@ -115,6 +115,10 @@ class DuckEngine:
             )
             self.connection.unregister("outgoing")
             file.write(whole.read_bytes())
+
+    def close(self) -> None:
+        """Close the database."""
+        self.connection.close()
 
 
 def _texts(path: str, names: Iterable[bytes]) -> list[str]:

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
-from prefjudge.engines.sql import COLUMNS, check_runs, is_parquet, qrels_rows
+from prefjudge.engines.sql import COLUMNS, QRELS, RUNS, check_runs, is_parquet, qrels_rows
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.problems import LIMIT, shown
 from prefjudge.render.tables import Table, to_records
@@ -34,17 +34,16 @@ class SparkEngine:
         self._kept: Any = None
 
     def load_runs(self, paths: Sequence[str], order: Order) -> None:
-        """Make the view ``runs``: the cluster reads each file once, and checks every line."""
+        """Make the view of runs: the cluster reads each file once, and checks every line."""
         tables = [path for path in paths if is_parquet(path)]
         texts = [path for path in paths if not is_parquet(path)]
-        if self._kept is not None:
-            self._kept.unpersist()
+        self.close()
         with _reading(paths):
             self._kept = (self._lines(texts, order) if texts else self._tables(tables)).persist()
             runs = self._named(self._kept, texts) if texts else self._kept
             if texts and tables:
                 runs = runs.unionByName(self._tables(tables))
-            runs.createOrReplaceTempView("runs")
+            runs.createOrReplaceTempView(RUNS)
             check_runs(self, order)
 
     def _tables(self, paths: Sequence[str]) -> Any:
@@ -111,9 +110,9 @@ class SparkEngine:
         return lines.select(names[f.col("file")].alias("path"), *COLUMNS[1:])
 
     def load_qrels(self, qrels: Qrels) -> None:
-        """Make the view ``qrels``."""
+        """Make the view of qrels."""
         frame = self.session.createDataFrame(qrels_rows(qrels), "query string, doc string, grade double")
-        frame.createOrReplaceTempView("qrels")
+        frame.createOrReplaceTempView(QRELS)
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -133,6 +132,14 @@ class SparkEngine:
         ]
         frame = self.session.createDataFrame(rows, schema)
         frame.coalesce(1).write.mode("overwrite").parquet(path)
+
+    def close(self) -> None:
+        """Drop the views, and what the cluster keeps for them; the session goes on."""
+        if self._kept is not None:
+            self._kept.unpersist()
+            self._kept = None
+        for view in (RUNS, QRELS):
+            self.session.catalog.dropTempView(view)
 
 
 def _local(address: str) -> str:

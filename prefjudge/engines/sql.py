@@ -1,8 +1,8 @@
 """The top of runs and the places of judged documents as SQL: one text for every engine that has the tables.
 
-Tables: ``runs (path, tag, query, doc, rank, score)`` and ``qrels (query, doc, grade)``; text compares as
-bytes. What comes back is small, and the measures are computed of it as they are of files: equal places give
-equal scores, to the last digit.
+Tables: runs (path, tag, query, doc, rank, score) and qrels (query, doc, grade); text compares as bytes. What
+comes back is small, and the measures are computed of it as they are of files: equal places give equal scores,
+to the last digit.
 """
 
 from __future__ import annotations
@@ -22,13 +22,23 @@ from prefjudge.errors import InputError
 from prefjudge.formats.problems import LIMIT, Notice, paths_of
 from prefjudge.render.tables import Table
 
+RUNS, QRELS = "prefjudge_runs", "prefjudge_qrels"
+"""The tables: a session may be somebody's, with tables of their own."""
+
 COLUMNS = ("path", "tag", "query", "doc", "rank", "score")
-"""The columns of the table ``runs``, and of runs that are kept as Parquet."""
+"""The columns of the table of runs, and of runs that are kept as Parquet."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_TOO_LARGE = 3.4028235677973366e38
+"""From here on float32 is infinite, which DuckDB would not say of itself."""
 _KEYS = {
     Order.SCORE: "score",
-    Order.SCORE_F32: "CAST(CAST(score AS FLOAT) AS DOUBLE)",
+    Order.SCORE_F32: f"""
+        CASE
+            WHEN score >= CAST('{_TOO_LARGE!r}' AS DOUBLE) THEN CAST('Infinity' AS DOUBLE)
+            WHEN score <= CAST('-{_TOO_LARGE!r}' AS DOUBLE) THEN CAST('-Infinity' AS DOUBLE)
+            ELSE CAST(CAST(score AS FLOAT) AS DOUBLE)
+        END""",
     Order.RANK: "CAST(-rank AS DOUBLE)",
 }
 
@@ -37,11 +47,11 @@ class SqlEngine(Protocol):
     """What runs the texts."""
 
     def load_runs(self, paths: Sequence[str], order: Order) -> None:
-        """Fill the table ``runs`` from run files and Parquet; every line of a file is checked."""
+        """Fill the table of runs from run files and Parquet; every line of a file is checked."""
         ...
 
     def load_qrels(self, qrels: Qrels) -> None:
-        """Fill the table ``qrels``."""
+        """Fill the table of qrels."""
         ...
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:
@@ -52,6 +62,10 @@ class SqlEngine(Protocol):
         """Write a table as Parquet, where the engine keeps its files."""
         ...
 
+    def close(self) -> None:
+        """Forget the tables."""
+        ...
+
 
 def is_parquet(path: str | Path) -> bool:
     """Return whether a path names Parquet: a file, or a folder of files as Spark writes it."""
@@ -59,7 +73,7 @@ def is_parquet(path: str | Path) -> bool:
 
 
 def qrels_rows(qrels: Qrels) -> list[tuple[str, str, float]]:
-    """Return the rows of the table ``qrels``, without ids that are not UTF-8: SQL knows no other text."""
+    """Return the rows of the table of qrels, without ids that are not UTF-8: SQL knows no other text."""
     rows = zip(qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True)
     named = ((qrels.queries[query], qrels.docs[doc], grade) for query, doc, grade in rows)
     return [row for row in named if not _SURROGATES.search(row[0] + row[1])]
@@ -80,7 +94,7 @@ def top_text(k: int, order: Order) -> str:
             SELECT path, query, doc, score,
                 ROW_NUMBER() OVER (PARTITION BY path, query ORDER BY {key_of(order)} DESC, doc DESC)
                     AS position
-            FROM runs
+            FROM {RUNS}
         ) AS ranked
         WHERE position <= {int(k)}"""
 
@@ -97,36 +111,36 @@ def judged_text(order: Order) -> str:
                 COUNT(*) OVER (PARTITION BY path, query, ranking) AS tied
             FROM (
                 SELECT path, query, doc, {key_of(order)} AS ranking
-                FROM runs
-                WHERE query IN (SELECT query FROM qrels)
+                FROM {RUNS}
+                WHERE query IN (SELECT query FROM {QRELS})
             ) AS keyed
         ) AS ranked
-        JOIN qrels ON ranked.query = qrels.query AND ranked.doc = qrels.doc"""
+        JOIN {QRELS} AS labels ON ranked.query = labels.query AND ranked.doc = labels.doc"""
 
 
-RETRIEVED = """
-        SELECT path, runs.query AS query, COUNT(*) AS retrieved
-        FROM runs
-        JOIN (SELECT DISTINCT query FROM qrels) AS judged ON runs.query = judged.query
-        GROUP BY path, runs.query"""
+RETRIEVED = f"""
+        SELECT path, query, COUNT(*) AS retrieved
+        FROM {RUNS}
+        WHERE query IN (SELECT query FROM {QRELS})
+        GROUP BY path, query"""
 """How many documents each run returned for each judged query."""
 
-_RUNS = """
+_EACH_RUN = f"""
         SELECT path, MIN(tag) AS tag, MIN(query) AS query, MIN(doc) AS doc
-        FROM runs
+        FROM {RUNS}
         GROUP BY path
         ORDER BY path"""
 
 _REPEATED = f"""
         SELECT path, query, doc
-        FROM runs
+        FROM {RUNS}
         GROUP BY path, query, doc
         HAVING COUNT(*) > 1
         LIMIT {LIMIT}"""
 
 
 def check_runs(engine: SqlEngine, order: Order) -> None:
-    """Refuse a table ``runs`` in which a value is missing, or a document comes twice for a query.
+    """Refuse a table of runs in which a value is missing, or a document comes twice for a query.
 
     Raises
     ------
@@ -135,7 +149,7 @@ def check_runs(engine: SqlEngine, order: Order) -> None:
     """
     needed = [*("path", "query", "doc", "score"), *(("rank",) if order is Order.RANK else ())]
     missing = " OR ".join(f"{column} IS NULL" for column in needed)
-    holes = engine.rows(f"SELECT path, query, doc FROM runs WHERE {missing} OR isnan(score) LIMIT {LIMIT}")
+    holes = engine.rows(f"SELECT path, query, doc FROM {RUNS} WHERE {missing} OR isnan(score) LIMIT {LIMIT}")
     if holes:
         raise InputError(
             "rows of the runs lack a value:",
@@ -184,7 +198,7 @@ class SqlRuns:
         key_of(self._order)
         given = paths_of(paths)
         engine.load_runs(given, self._order)
-        found = {path: (tag or "", (query, doc)) for path, tag, query, doc in engine.rows(_RUNS)}
+        found = {path: (tag or "", (query, doc)) for path, tag, query, doc in engine.rows(_EACH_RUN)}
         self._paths = [path for path in given if path in found]
         self._paths += [path for path in found if path not in self._paths]
         self._examples = [found[path][1] for path in self._paths]

@@ -133,7 +133,7 @@ def pool(
     opened, settings = _settings(study)
     notices: list[Notice] = []
     paths = expand(runs)
-    order = order or settings.order
+    order = settings.order if challenge else order or settings.order
     readers = reading(
         paths,
         order,

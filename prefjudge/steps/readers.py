@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -109,7 +109,8 @@ def reading(
                 "work out by itself",
                 f"Leave out {', '.join(unfit)}, or --engine {engine}.",
             )
-        yield Reader(runs=SqlRuns(engine_named(engine), runs, order=order, notices=notices))
+        with closing(engine_named(engine)) as tables:
+            yield Reader(runs=SqlRuns(tables, runs, order=order, notices=notices))
         return
     with working(workers, len(runs)) as executor:
         yield Reader(

@@ -1,5 +1,6 @@
 """Writing tables, each in the form that its file's suffix names."""
 
+from contextlib import closing
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,8 @@ def write_table(path: str | Path, table: "Table", engine: str = "files") -> None
     from prefjudge.render.tables import render_table
 
     if is_parquet(path):
-        engine_named("duckdb" if engine == "files" else engine).write(table, str(path))
+        with closing(engine_named("duckdb" if engine == "files" else engine)) as writer:
+            writer.write(table, str(path))
     elif is_address(path):
         raise InputError(f"{path}: only Parquet is written to an address", "Let its name end in .parquet.")
     else:

@@ -9,7 +9,7 @@ import pytest
 
 from prefjudge.engines import files
 from prefjudge.engines.choice import engine_named
-from prefjudge.engines.sql import COLUMNS, SqlRuns
+from prefjudge.engines.sql import COLUMNS, RUNS, SqlRuns
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.render.tables import Column, Table
@@ -97,6 +97,25 @@ def test_top_and_judged(engine, runs, order):
     assert same(asked.judged(qrels), files.judged(paths, qrels, order=order))
 
 
+ODD = """
+    0.0 -0.0 0 inf -inf 1e400 1e-400 5e-324 -5e-324 0.1 0.1000000000000000055 9007199254740993 9007199254740992
+    +1 1. .5 16777217 16777216 1e39 2e39 -2e39 3.4028235677973366e38 3.4028235677973362e38
+    3.4028234663852886e38 1.4e-45 7e-46 8e-46
+""".split()
+
+
+@pytest.mark.parametrize("order", ["score", "score-f32"])
+def test_odd_scores(engine, tmp_path, order):
+    """Zeros of both signs, infinities, and numbers that round to others are tied or not as in files."""
+    docs = [f"d{n * 7 % len(ODD)}" for n in range(len(ODD))]
+    lines = (f"q Q0 {doc} {n} {score} t\n" for n, (doc, score) in enumerate(zip(docs, ODD, strict=True), 1))
+    (tmp_path / "run").write_text("".join(lines))
+    (tmp_path / "qrels").write_text("".join(f"q 0 {doc} 1\n" for doc in docs))
+    qrels, asked = read_qrels(tmp_path / "qrels"), SqlRuns(engine, tmp_path / "run", order=order)
+    assert as_rows(asked.top(99)) == as_rows(files.top(tmp_path / "run", k=99, order=order))
+    assert same(asked.judged(qrels), files.judged(tmp_path / "run", qrels, order=order))
+
+
 def test_real_runs(engine, data_dir):
     paths = sorted(map(str, (data_dir / "cacm" / "runs").iterdir()))[:2]
     paths.append(str(data_dir / "dl21" / "runs" / "watprp.txt.gz"))
@@ -159,7 +178,7 @@ def table_of(engine, **changed):
         columns=tuple(Column(name=name, kind=kinds.get(name, "text")) for name in COLUMNS),
         rows=tuple(
             tuple({**dict(zip(COLUMNS, row, strict=True)), **changed}.values())
-            for row in engine.rows(f"SELECT {', '.join(COLUMNS)} FROM runs")
+            for row in engine.rows(f"SELECT {', '.join(COLUMNS)} FROM {RUNS}")
         ),
     )
 
