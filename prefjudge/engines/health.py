@@ -208,13 +208,15 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
 
 def _contradictions(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[np.bool_]) -> int:
     """Count the queries in which ranks and scores disagree on two lines that follow each other by score."""
-    group = chunk.group
-    by = np.lexsort((rank, -chunk.score, group))
-    inside = group[by][1:] == group[by][:-1]
-    higher = chunk.score[by][:-1] > chunk.score[by][1:]
-    wrong = inside & higher & (rank[by][1:] <= rank[by][:-1])
+    score, group = chunk.score, chunk.group
+    inside = group[1:] == group[:-1]
+    tied = score[1:] == score[:-1]
+    if (inside & ((score[1:] > score[:-1]) | (tied & (rank[1:] < rank[:-1])))).any():
+        by = np.lexsort((rank, -score, group))
+        score, rank = score[by], rank[by]
+    wrong = inside & (score[:-1] > score[1:]) & (rank[1:] <= rank[:-1])
     bad = np.zeros(len(chunk.queries), bool)
-    bad[group[by][1:][wrong]] = True
+    bad[group[1:][wrong]] = True
     bad[group[~numbers]] = True
     return int(bad.sum())
 

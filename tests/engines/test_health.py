@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prefjudge.engines.health import health, identical_runs
 from prefjudge.formats.qrels import read_qrels
+
+from .test_files import quick
 
 RUN = """\
 q1 Q0 a 0 2.0 t
@@ -34,6 +38,30 @@ def test_counts(run):
     assert record.negative_scores == 2
     assert record.judged == (1 / 2 + 0) / 2
     assert record.digest.startswith("sha256:")
+
+
+@quick
+@given(
+    lists=st.lists(
+        st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=5),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_ranks_that_contradict_scores(tmp_path_factory, lists):
+    path = tmp_path_factory.mktemp("run") / "run"
+    path.write_text(
+        "".join(
+            f"q{q} Q0 d{d} {rank} {score} t\n"
+            for q, rows in enumerate(lists)
+            for d, (score, rank) in enumerate(rows)
+        )
+    )
+    wrong = sum(
+        any(better > score and first >= rank for better, first in rows for score, rank in rows)
+        for rows in lists
+    )
+    assert health(path).rank_contradicts_score == wrong
 
 
 def test_tie_at_the_cutoff(run):
