@@ -35,13 +35,17 @@ class Vocabulary(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
         if isinstance(index, slice):
             return tuple(self[code] for code in range(*index.indices(len(self))))
-        code = range(len(self))[index]
-        start = int(self._ends[code - 1]) if code else 0
-        return _decoded(self._text[start : int(self._ends[code])])
+        size, code = self._ends.size, int(index)  # a code is often a numpy integer, which computes slowly
+        if code < 0:
+            code += size
+        if not 0 <= code < size:
+            raise IndexError(f"there are {size} ids, and none at {index}")
+        start = self._ends.item(code - 1) if code else 0
+        return _decoded(self._text[start : self._ends.item(code)])
 
     def __iter__(self) -> Iterator[str]:
         start = 0
-        for end in map(int, self._ends):
+        for end in self._ends.data:
             yield _decoded(self._text[start:end])
             start = end
 

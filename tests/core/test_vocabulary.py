@@ -24,8 +24,9 @@ def test_it_reads_as_a_tuple(vocabulary):
     assert tuple(vocabulary) == tuple(reversed(tuple(reversed(vocabulary)))) == NAMES
     assert "café" in vocabulary
     assert "caf" not in vocabulary
-    with pytest.raises(IndexError):
-        vocabulary[5]
+    for code in (5, -6):
+        with pytest.raises(IndexError):
+            vocabulary[code]
 
 
 def test_it_equals_a_tuple_and_its_like(vocabulary):
