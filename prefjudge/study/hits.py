@@ -1,7 +1,7 @@
 """The study's HITs: what each asks, in which state it is, and which pairs still wait for one."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,37 +47,43 @@ class StudyHit:
     status: HitStatus = HitStatus.PLANNED
 
 
-def save_hits(db: Connection, hits: Iterable[StudyHit]) -> None:
+def save_hits(db: Connection, hits: Sequence[StudyHit]) -> None:
     """Add planned HITs."""
-    for hit in hits:
-        layouts = [{"order": layout.order, "swapped": layout.swapped} for layout in hit.layouts]
-        db.execute(
-            "INSERT INTO hits VALUES (:key, :batch, :number, :target, :assignments, :reward, :layouts, NULL, "
-            ":status, NULL)",
-            key=hit.hit_key,
-            batch=hit.batch,
-            number=hit.number,
-            target=hit.target,
-            assignments=hit.assignments,
-            reward=hit.reward_cents,
-            layouts=json.dumps(layouts),
-            status=hit.status,
-        )
-        db.executemany(
-            "INSERT INTO slots VALUES (:key, :slot, :name, :pair, :gold, :first, :second)",
-            (
-                {
-                    "key": hit.hit_key,
-                    "slot": place,
-                    "name": slot.name,
-                    "pair": slot.pair_id,
-                    "gold": slot.gold_id,
-                    "first": slot.tokens[0],
-                    "second": slot.tokens[1],
-                }
-                for place, slot in enumerate(hit.slots)
-            ),
-        )
+    db.executemany(
+        "INSERT INTO hits VALUES (:key, :batch, :number, :target, :assignments, :reward, :layouts, NULL, "
+        ":status, NULL)",
+        (
+            {
+                "key": hit.hit_key,
+                "batch": hit.batch,
+                "number": hit.number,
+                "target": hit.target,
+                "assignments": hit.assignments,
+                "reward": hit.reward_cents,
+                "layouts": json.dumps(
+                    [{"order": layout.order, "swapped": layout.swapped} for layout in hit.layouts]
+                ),
+                "status": hit.status,
+            }
+            for hit in hits
+        ),
+    )
+    db.executemany(
+        "INSERT INTO slots VALUES (:key, :slot, :name, :pair, :gold, :first, :second)",
+        (
+            {
+                "key": hit.hit_key,
+                "slot": place,
+                "name": slot.name,
+                "pair": slot.pair_id,
+                "gold": slot.gold_id,
+                "first": slot.tokens[0],
+                "second": slot.tokens[1],
+            }
+            for hit in hits
+            for place, slot in enumerate(hit.slots)
+        ),
+    )
 
 
 def save_published(db: Connection, hit_key: str, hit_id: str, when: float) -> None:
