@@ -6,14 +6,17 @@ from collections.abc import Collection
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Heads, Order
-from prefjudge.engines import files, sql
+from prefjudge.engines import files
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.runs import OnDuplicate
+
+if TYPE_CHECKING:
+    from prefjudge.engines.sql import SqlEngine
 
 ENGINES = ("files", "duckdb", "spark")
 
@@ -78,7 +81,7 @@ class RunFiles:
         )
 
 
-def engine_named(name: str) -> sql.SqlEngine:
+def engine_named(name: str) -> SqlEngine:
     """Return the SQL engine that a user asks for: ``duckdb`` or ``spark``."""
     if name == "duckdb":
         from prefjudge.engines.duck import DuckEngine

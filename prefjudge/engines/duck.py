@@ -13,10 +13,11 @@ import numpy as np
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
 from prefjudge.engines.reading import per_chunk
-from prefjudge.engines.sql import COLUMNS, QRELS, RUNS, check_runs, is_parquet, qrels_rows
+from prefjudge.engines.sql import QRELS, RUNS, check_runs, qrels_rows
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.numerals import integers
+from prefjudge.formats.parquet import COLUMNS, is_parquet
 from prefjudge.formats.problems import Notice, shown
 from prefjudge.formats.runs import OnDuplicate, RunChunk
 from prefjudge.render.tables import Table, to_records

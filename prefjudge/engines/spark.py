@@ -15,8 +15,9 @@ from urllib.parse import unquote, urlsplit
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
-from prefjudge.engines.sql import COLUMNS, QRELS, RUNS, check_runs, is_parquet, qrels_rows
+from prefjudge.engines.sql import QRELS, RUNS, check_runs, qrels_rows
 from prefjudge.errors import ConfigError, InputError
+from prefjudge.formats.parquet import COLUMNS, is_parquet
 from prefjudge.formats.problems import LIMIT, shown
 from prefjudge.render.tables import Table, to_records
 

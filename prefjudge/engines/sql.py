@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,13 +20,12 @@ from prefjudge.engines.files import run_tags
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import LIMIT, Notice, paths_of
-from prefjudge.render.tables import Table
+
+if TYPE_CHECKING:
+    from prefjudge.render.tables import Table
 
 RUNS, QRELS = "prefjudge_runs", "prefjudge_qrels"
 """The tables: a session may be somebody's, with tables of their own."""
-
-COLUMNS = ("path", "tag", "query", "doc", "rank", "score")
-"""The columns of the table of runs, and of runs that are kept as Parquet."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _TOO_LARGE = 3.4028235677973366e38
@@ -65,11 +64,6 @@ class SqlEngine(Protocol):
     def close(self) -> None:
         """Forget the tables."""
         ...
-
-
-def is_parquet(path: str | Path) -> bool:
-    """Return whether a path names Parquet: a file, or a folder of files as Spark writes it."""
-    return str(path).rstrip("/").lower().endswith(".parquet")
 
 
 def qrels_rows(qrels: Qrels) -> list[tuple[str, str, float]]:

@@ -59,7 +59,7 @@ def expand(patterns: Sequence[str | Path]) -> tuple[str | Path, ...]:
 def _matching(pattern: str) -> list[Path]:
     import glob
 
-    from prefjudge.engines.sql import is_parquet
+    from prefjudge.formats.parquet import is_parquet
 
     if glob.has_magic(pattern):
         found = [Path(name) for name in sorted(glob.glob(pattern))]  # noqa: PTH207
@@ -80,8 +80,8 @@ def input_files(
     InputError
         The runs are not files.
     """
-    from prefjudge.engines.sql import is_parquet
     from prefjudge.formats.digests import digest
+    from prefjudge.formats.parquet import is_parquet
     from prefjudge.study.pooling import InputFile
 
     other = next((path for path in paths if is_parquet(path) or not Path(path).is_file()), None)

@@ -272,7 +272,7 @@ def _duels(heads: Heads, qrels: Qrels | None) -> Pools:
 
 
 def _write(path: str | Path, pools: Pools, engine: str) -> None:
-    from prefjudge.engines.sql import is_parquet
+    from prefjudge.formats.parquet import is_parquet
     from prefjudge.formats.pools import write_pool
     from prefjudge.render.tables import Column, Table
     from prefjudge.steps.tables import write_table

@@ -86,7 +86,6 @@ def reading(
         An option is none of the choices, or does not fit the engine.
     """
     from prefjudge.engines.choice import RunFiles, engine_named
-    from prefjudge.engines.sql import SqlRuns
     from prefjudge.formats.runs import OnDuplicate
 
     if on_duplicate not in set(OnDuplicate):
@@ -95,7 +94,7 @@ def reading(
             f"Choose one of: {', '.join(OnDuplicate)}.",
         )
     _check_paths(runs, engine)
-    if engine != "files":
+    if runs and engine != "files":
         options = {
             "--trust": trust,
             "--on-duplicate": on_duplicate != "error",
@@ -109,6 +108,8 @@ def reading(
                 "work out by itself",
                 f"Leave out {', '.join(unfit)}, or --engine {engine}.",
             )
+        from prefjudge.engines.sql import SqlRuns
+
         with closing(engine_named(engine)) as tables:
             yield Reader(runs=SqlRuns(tables, runs, order=order, notices=notices))
         return
@@ -161,7 +162,7 @@ def each(work: Callable[[A], T], things: Sequence[A], executor: Executor | None)
 
 
 def _check_paths(runs: Sequence[str | Path], engine: str) -> None:
-    from prefjudge.engines.sql import is_parquet
+    from prefjudge.formats.parquet import is_parquet
     from prefjudge.steps.inputs import is_address
 
     for path in runs:

@@ -4,8 +4,8 @@ from contextlib import closing
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING
 
-from prefjudge.engines.sql import is_parquet
 from prefjudge.errors import InputError
+from prefjudge.formats.parquet import is_parquet
 from prefjudge.steps.inputs import is_address
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import pytest
 
 from prefjudge.engines import files
 from prefjudge.engines.choice import engine_named
-from prefjudge.engines.sql import COLUMNS, RUNS, SqlRuns
+from prefjudge.engines.sql import RUNS, SqlRuns
 from prefjudge.errors import ConfigError, InputError
+from prefjudge.formats.parquet import COLUMNS
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.render.tables import Column, Table
 from prefjudge.steps.pool import pool

@@ -128,6 +128,8 @@ def test_what_no_engine_can_read() -> None:
         pool(runs=["s3a://b/runs"], engine="duckdb")
     with pytest.raises(InputError, match=r"x\.parquet: Parquet is read as SQL[^$]*--engine duckdb"):
         pool(runs=["x.parquet"])
+    with pytest.raises(InputError, match="no run files were given"):
+        pool(runs=[], engine="duckdb")
     with pytest.raises(InputError, match="0 workers cannot read"):
         pool(runs=RUNS, workers=0)
     with pytest.raises(InputError, match="only Parquet is written to an address"):
