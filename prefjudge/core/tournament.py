@@ -20,7 +20,7 @@ from prefjudge.core.runs import Codes, encode
 
 Index = NDArray[np.int64]
 BLOCK_ROWS = 1 << 19
-"""How many judgments a block holds, unless a single query has more. The columns of one fit a processor's cache."""
+"""How many judgments a block holds, unless a single query has more: a column of them fits a cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

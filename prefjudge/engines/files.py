@@ -17,11 +17,11 @@ from prefjudge.engines.anchored import anchored, is_sparse
 from prefjudge.engines.gallop import NotGalloping
 from prefjudge.engines.heads import RunHead, head_of
 from prefjudge.engines.judged import Judged, JudgedRows, found
-from prefjudge.engines.numbering import Numbering
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError
 from prefjudge.formats.fields import line_tokens
+from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import Notice, Stop, decode, encode, paths_of
 from prefjudge.formats.runs import OnDuplicate, Scattered, stem
 from prefjudge.formats.sources import is_compressed

@@ -13,9 +13,9 @@ from prefjudge.core.runs import Codes
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.fields import Fields, Tokens, fields, same_token
+from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.sources import blocks
-from prefjudge.formats.vocabulary import Vocabulary
 
 _LINE_HINT = "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker"
 _TIES = (b"tie", b"TIE", b"=")
@@ -49,7 +49,7 @@ class _Reader:
         self.path = path
         self.problems = Problems(path, "judgments file")
         self.width: int | None = None
-        self.queries, self.docs, self.workers = Vocabulary(), Vocabulary(), Vocabulary()
+        self.queries, self.docs, self.workers = Numbering(), Numbering(), Numbering()
         self.parts: list[tuple[Codes, Codes, Codes, NDArray[np.int8], Codes]] = []
 
     def columns(self, count: int) -> int:
@@ -71,10 +71,10 @@ class _Reader:
         for row in np.flatnonzero(~whole | (choice == 0)).tolist():
             self._check(rows, row)
         pairs = Tokens(rows.text, *(side[whole, 1:3].ravel() for side in (rows.starts, rows.ends)))
-        docs = self.docs.codes(pairs).reshape(-1, 2)
+        docs = self.docs.add(pairs).reshape(-1, 2)
         rows = rows.take(whole)
-        query = self.queries.codes(rows.ids(0))
-        worker = self.workers.codes(rows.ids(4)) if self.width == 5 else np.full_like(query, -1)
+        query = self.queries.add(rows.ids(0))
+        worker = self.workers.add(rows.ids(4)) if self.width == 5 else np.full_like(query, -1)
         self.parts.append((query, docs[:, 0], docs[:, 1], choice[whole], worker))
 
     def _check(self, rows: Fields, row: int) -> None:
@@ -100,9 +100,9 @@ class _Reader:
         columns = (np.concatenate(column) for column in zip(*self.parts, strict=True))
         query, left, right, choice, worker = columns
         return Judgments(
-            queries=self.queries.names(),
-            docs=self.docs.names(),
-            workers=self.workers.names(),
+            queries=tuple(self.queries.vocabulary()),
+            docs=tuple(self.docs.vocabulary()),
+            workers=tuple(self.workers.vocabulary()),
             query=query,
             left=left,
             right=right,

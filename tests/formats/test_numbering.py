@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.engines import numbering
-from prefjudge.engines.numbering import Numbering
 from prefjudge.errors import InputError
+from prefjudge.formats import numbering
 from prefjudge.formats.fields import Tokens, line_tokens
+from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import decode
 
 from .test_files import quick
