@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from prefjudge.core.runs import Order
-from prefjudge.engines.gallop import NotGalloping, gallop, text_of
+from prefjudge.engines.gallop import NotGalloping, Text, gallop, text_of
 from prefjudge.engines.heads import sound_chunk
 from prefjudge.engines.judged import Judged, JudgedRows, found
 from prefjudge.formats.layouts import Layout
@@ -14,6 +14,13 @@ from prefjudge.formats.runs import OnDuplicate, RunReader
 
 SPARSE = 6
 """So many judged documents a query, on average, are sooner found one by one than by parsing every line."""
+
+_DEPTH = 100
+"""So many lines of a query are read first: most judged documents that a run finds are among them."""
+_BATCH = 4 << 20
+"""Bytes of lines that are held at once."""
+_LAST = 1 << 9
+"""Bytes that hold a last line."""
 
 _PATIENCE = 100
 """After so many queries that had to be parsed, the whole run is."""
@@ -45,23 +52,26 @@ def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
     parts = []
     patience = _PATIENCE
     with text_of(path) as text:
-        for heads in gallop(text, 1):
+        for heads in gallop(text, _DEPTH, batch=_BATCH):
             if not heads.spans:
                 continue
-            chunk = sound_chunk(reader, heads.data, len(heads.spans))
+            firsts = b"".join([part[: part.find(b"\n") + 1] for part in heads.parts])
+            chunk = sound_chunk(reader, firsts, len(heads.spans))
             rows: list[tuple[int, ...]] = []
             seen: dict[int, int] = {}
-            for name, (start, end) in zip(chunk.queries, heads.spans, strict=True):
+            for name, part, (start, end), last in zip(
+                chunk.queries, heads.parts, heads.spans, heads.last, strict=True
+            ):
                 code = index.queries.get(name)
                 if code is None:
                     continue
-                block = text.read(end - start, start)
-                met = _searched(block, wanted.get(name, []), chunk.layout, order)
+                lines = _Lines(text, part, start, end, last)
+                met = _searched(lines, wanted.get(name, []), chunk.layout, order)
                 if met is None:
                     patience -= 1
                     if not patience:
                         raise NotGalloping
-                    met = _parsed(block, path, index, order)
+                    met = _parsed(lines.whole(), path, index, order)
                 seen[code], hits = met
                 rows += [(code, *hit) for hit in hits]
             columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
@@ -84,36 +94,65 @@ def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
     return parts
 
 
+class _Lines:
+    """The lines of one query, of which only the first are read at first."""
+
+    def __init__(self, text: Text, head: bytes, start: int, end: int, last: bytes) -> None:
+        self.text, self.held, self.start, self.end = text, head, start, end
+        self.cut = len(head) < end - start
+        self.last = last or self._last()
+
+    def whole(self) -> bytes:
+        """Read them all."""
+        if self.cut:
+            self.held, self.cut = self.text.read(self.end - self.start, self.start), False
+        return self.held
+
+    def _last(self) -> bytes:
+        block = self.text.read(_LAST, self.end - _LAST) if self.cut else self.held
+        if block.find(b"\n", 0, -1) < 0:
+            block = self.whole()
+        return block[block.rfind(b"\n", 0, -1) + 1 :]
+
+
 def _searched(
-    block: bytes, docs: list[tuple[bytes, int]], layout: Layout, order: Order
+    lines: _Lines, docs: list[tuple[bytes, int]], layout: Layout, order: Order
 ) -> tuple[int, list[Found]] | None:
     """Return how many lines a query has and which judged documents; None where it must be parsed.
 
-    It must where a document ties with a neighbour, and where counting lines and the rank column disagree:
-    then there are blank lines, or the ranks are not plain.
+    It must where a document ties with a neighbour, and where its rank does not say how many lines are above:
+    then there are blank lines, or the ranks are not plain. How many lines there are, the last rank says.
     """
     try:
-        symbols = np.frombuffer(block, np.uint8)
-        count = int(np.count_nonzero(symbols == 10)) + (not block.endswith(b"\n"))
-        first = int(block[: block.find(b"\n") + 1 or None].split()[layout.rank])
-        last = int(block[block.rfind(b"\n", 0, -1) + 1 :].split()[layout.rank])
-        if last - first + 1 != count:
+        first = int(lines.held[: lines.held.find(b"\n") + 1 or None].split()[layout.rank])
+        count = int(lines.last.split()[layout.rank]) - first + 1
+        if not lines.cut and count != _newlines(lines.held, len(lines.held)) + (lines.held[-1:] != b"\n"):
             return None
         rows = []
         for doc, row in docs:
-            start = _line_of(block, doc, layout)
+            start = _line_of(lines.held, doc, layout)
+            near = _neighbours(lines.held, start)
+            if lines.cut and not near[2].endswith(b"\n"):
+                start = _line_of(lines.whole(), doc, layout)
+                near = _neighbours(lines.held, start)
             if start < 0:
                 continue
-            position = int(np.count_nonzero(symbols[:start] == 10)) + 1
-            lines = _neighbours(block, start)
-            if int(lines[1].split()[layout.rank]) - first + 1 != position:
+            position = _newlines(lines.held, start) + 1
+            if int(near[1].split()[layout.rank]) - first + 1 != position:
                 return None
-            if order is not Order.FILE and _tied(lines, layout, order):
+            if order is not Order.FILE and _tied(near, layout, order):
                 return None
             rows.append((row, position, position, position))
     except (IndexError, ValueError):
         return None
     return count, rows
+
+
+def _newlines(block: bytes, end: int) -> int:
+    """Count the newlines before a place."""
+    if end < 1 << 12:
+        return block.count(b"\n", 0, end)
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8, end) == 10))
 
 
 def _line_of(block: bytes, doc: bytes, layout: Layout) -> int:
@@ -131,6 +170,8 @@ def _line_of(block: bytes, doc: bytes, layout: Layout) -> int:
 
 def _neighbours(block: bytes, start: int) -> tuple[bytes, bytes, bytes]:
     """Return the line before the one at ``start``, that line, and the next; nothing where there is none."""
+    if start < 0:
+        return b"", b"", b""
     before = block[block.rfind(b"\n", 0, start - 1) + 1 : start] if start else b""
     end = block.find(b"\n", start) + 1 or len(block)
     after = block[end : block.find(b"\n", end) + 1 or len(block)]

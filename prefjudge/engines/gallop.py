@@ -20,7 +20,7 @@ _SLACK = 384
 """Bytes before and after the expected start of a query that one read takes in."""
 _FIRST = 1 << 16
 _NEAR = 1 << 13
-_BATCH = 256 << 10
+BATCH = 256 << 10
 """Bytes of heads that are handed over at once, as far as the first lines tell."""
 _BATCH_BYTES = 4 << 20
 """Bytes of a stream that are held for the queries handed over at once."""
@@ -36,17 +36,25 @@ class HeadLines:
 
     Attributes
     ----------
-    data : bytes
-        Whole lines, query after query.
+    parts : list of bytes
+        Whole lines, query by query.
     spans : list of (int, int)
         Where each query starts and ends in the file, or the stream.
     complete : list of bool
         Whether the lines of a query are all that it has.
+    last : list of bytes
+        The last line of each query, where it was met with; else nothing.
     """
 
-    data: bytes
+    parts: list[bytes]
     spans: list[tuple[int, int]]
     complete: list[bool]
+    last: list[bytes]
+
+    @property
+    def data(self) -> bytes:
+        """The lines of all queries, one after the other."""
+        return b"".join(self.parts)
 
 
 class Text(Protocol):
@@ -151,9 +159,10 @@ class _Gatherer:
     parts: list[bytes] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
     complete: list[bool] = field(default_factory=list)
+    last: list[bytes] = field(default_factory=list)
 
-    def add(self, head: bytes, start: int, end: int) -> None:
-        """Add the head of the query between two places."""
+    def add(self, head: bytes, start: int, end: int, last: bytes) -> None:
+        """Add the head of the query between two places, and its last line, if that is known."""
         whole = len(head) >= end - start
         if whole:
             head = head[: end - start]
@@ -164,18 +173,20 @@ class _Gatherer:
         self.parts.append(head)
         self.spans.append((start, end))
         self.complete.append(whole)
+        self.last.append(last)
 
     def batch(self) -> HeadLines:
         """Hand over what there is, and start anew."""
-        batch = HeadLines(b"".join(self.parts), self.spans, self.complete)
-        self.parts, self.spans, self.complete = [], [], []
+        batch = HeadLines(self.parts, self.spans, self.complete, self.last)
+        self.parts, self.spans, self.complete, self.last = [], [], [], []
         return batch
 
 
-def gallop(text: Text, lines: int) -> Iterator[HeadLines]:
+def gallop(text: Text, lines: int, *, batch: int = BATCH) -> Iterator[HeadLines]:
     """Yield the first ``lines`` lines of each query, or more; fewer only where the query has fewer.
 
-    A head whose lines are long may fall short, and is then not ``complete``.
+    A head whose lines are long may fall short, and is then not ``complete``. About ``batch`` bytes of heads
+    are handed over at once.
 
     Raises
     ------
@@ -186,7 +197,7 @@ def gallop(text: Text, lines: int) -> Iterator[HeadLines]:
     longest = max(map(len, first.split(b"\n")[:-1]), default=len(first))
     wanted = (lines + 1) * (longest + 8)
     window = wanted + 2 * _SLACK
-    queries = max(1, _BATCH // wanted)
+    queries = max(1, batch // wanted)
     gathered = _Gatherer()
     add = gathered.add
     start, length = 0, 0
@@ -195,19 +206,22 @@ def gallop(text: Text, lines: int) -> Iterator[HeadLines]:
         mark = _mark(head)
         # the read takes in the end of this query and the head of the next, if it is as long as the last
         low = start + length - _SLACK
-        end = 0
+        end, line = 0, b""
         if low > start:
             block = text.read(window, low)
-            last = block.rfind(mark)
+            last = block.rfind(mark, 0, 2 * _SLACK + len(mark))
             if last >= 0:
                 end = block.find(b"\n", last + 1) + 1
+                if block.startswith(mark, end - 1):
+                    end = 0  # the query goes on
         if end and (end + wanted <= window or text.ended(low + len(block))):
             following = block[end : end + wanted]
+            line = block[last + 1 : end]
             end += low
         else:
             end = _boundary(text, mark, start, max(length, _NEAR))
             following = text.read(wanted, end)
-        add(head, start, end)
+        add(head, start, end, line)
         if len(gathered.spans) >= queries or text.full(gathered.spans[0][0], end):
             yield gathered.batch()
             text.forget(end)
