@@ -11,14 +11,16 @@ from harness import Absent, Contest, Lab, Work, scaled, shell
 
 TITLE = "scoring: RR, nDCG@10, AP, R@100"
 
-TRUST, VERIFY = "trust", "verify"
+TRUST, VERIFY, WORKERS = "trust", "verify", "workers"
 OURS = """
-import sys
+import os, sys
+from concurrent.futures import ProcessPoolExecutor
 from prefjudge.engines.files import judged
 from prefjudge.evaluation.measures import Measure
 from prefjudge.formats.qrels import read_qrels
 qrels = read_qrels(sys.argv[2])
-for ranks in judged(sys.argv[3:], qrels, trust=sys.argv[1] == "trust"):
+workers = ProcessPoolExecutor(os.cpu_count()) if sys.argv[1] == "workers" else None
+for ranks in judged(sys.argv[3:], qrels, trust=sys.argv[1] != "verify", executor=workers):
     for name in ("RR", "nDCG@10", "AP", "R@100"):
         print(ranks.run, name, Measure.parse(name).score(ranks, qrels).mean())
 """
@@ -62,19 +64,20 @@ def contests(lab: Lab) -> Iterable[Contest]:
     paths, one = board.paths, board.paths[0]
     sparse = inputs.qrels(lab.folder, board.queries)
     graded = inputs.graded_qrels(lab.folder, one, board.queries, board.depth)
-    yield Contest(
-        name=f"sparse qrels, {len(paths)} runs, trusted",
-        ours=lab.ours(OURS, TRUST, sparse, *paths),
-        rivals={"wc -l": shell(["wc", "-l", *paths]), **_peers(lab, sparse, one, scale=len(paths))},
-        goals={
-            "wc -l": "<= 8",
-            "trec_eval": ">= 30",
-            "pytrec_eval": ">= 30",
-            "ranx": ">= 75",
-            "ir_measures": ">= 100",
-        },
-        note="start of the interpreters included",
-    )
+    for how, name in ((TRUST, "trusted"), (WORKERS, "trusted, a process for each core")):
+        yield Contest(
+            name=f"sparse qrels, {len(paths)} runs, {name}",
+            ours=lab.ours(OURS, how, sparse, *paths),
+            rivals={"wc -l": shell(["wc", "-l", *paths]), **_peers(lab, sparse, one, scale=len(paths))},
+            goals={
+                "wc -l": "<= 8",
+                "trec_eval": ">= 30",
+                "pytrec_eval": ">= 30",
+                "ranx": ">= 75",
+                "ir_measures": ">= 100",
+            },
+            note="start of the interpreters included",
+        )
     yield Contest(
         name="sparse qrels, one run, every line verified",
         ours=lab.ours(OURS, VERIFY, sparse, one),
