@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,20 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
 from prefjudge.engines.reading import per_chunk
-from prefjudge.engines.sql import QRELS, RUNS, check_runs, qrels_rows
+from prefjudge.engines.sql import RUNS, check_runs
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.numerals import integers
 from prefjudge.formats.parquet import COLUMNS, is_parquet
 from prefjudge.formats.problems import Notice, shown
 from prefjudge.formats.runs import OnDuplicate, RunChunk
-from prefjudge.render.tables import Table, to_records
 
 _COLUMNS = "path VARCHAR, tag VARCHAR, query VARCHAR, doc VARCHAR, rank BIGINT, score DOUBLE"
-_TYPES = {"text": "VARCHAR", "money": "VARCHAR", "integer": "BIGINT", "flag": "BOOLEAN"}
 
 
 class DuckEngine:
@@ -81,12 +79,13 @@ class DuckEngine:
                 f"runs in Parquet have the columns {', '.join(COLUMNS)}",
             ) from None
 
-    def load_qrels(self, qrels: Qrels) -> None:
-        """Fill the table of qrels."""
+    def load(self, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Fill a table with rows from home."""
         import pandas
 
-        self.connection.execute(f"CREATE OR REPLACE TABLE {QRELS} (query VARCHAR, doc VARCHAR, grade DOUBLE)")
-        self._append(QRELS, pandas.DataFrame(qrels_rows(qrels), columns=["query", "doc", "grade"]))
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in types.items())
+        self.connection.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
+        self._append(table, pandas.DataFrame(list(rows), columns=list(types), dtype=object))
 
     def _append(self, table: str, frame: Any) -> None:
         self.connection.register("incoming", frame)
@@ -97,29 +96,22 @@ class DuckEngine:
         """Return the rows of a query."""
         return list(self.connection.execute(text).fetchall())
 
-    def write(self, table: Table, path: str) -> None:
-        """Write a table as one Parquet file, atomically."""
-        import pandas
-
-        names = [column.name for column in table.columns]
-        frame = pandas.DataFrame(to_records(table), columns=names, dtype=object)
-        casts = (
-            f'CAST("{column.name}" AS {_TYPES.get(column.kind, "DOUBLE")}) AS "{column.name}"'
-            for column in table.columns
-        )
-        with TemporaryDirectory() as folder, atomic_write(path) as file:
+    def save(self, text: str, path: str) -> str:
+        """Write the rows of a query as one Parquet file, atomically."""
+        with atomic_write(path) as file, TemporaryDirectory(dir=Path(path).parent) as folder:
             whole = Path(folder) / "table.parquet"
-            self.connection.register("outgoing", frame)
-            quoted = str(whole).replace("'", "''")
-            self.connection.execute(
-                f"COPY (SELECT {', '.join(casts)} FROM outgoing) TO '{quoted}' (FORMAT parquet)"
-            )
-            self.connection.unregister("outgoing")
-            file.write(whole.read_bytes())
+            self.connection.execute(f"COPY ({text}) TO {_quoted(whole)} (FORMAT parquet)")
+            with whole.open("rb") as written:
+                shutil.copyfileobj(written, file)
+        return f"read_parquet({_quoted(path)})"
 
     def close(self) -> None:
         """Close the database."""
         self.connection.close()
+
+
+def _quoted(path: str | Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _texts(path: str, names: Iterable[bytes]) -> list[str]:

@@ -7,24 +7,21 @@ cluster, the active session says, or Spark's own settings; without any it is thi
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
-from prefjudge.engines.sql import QRELS, RUNS, check_runs, qrels_rows
+from prefjudge.engines.sql import RUNS, check_runs
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.parquet import COLUMNS, is_parquet
 from prefjudge.formats.problems import LIMIT, shown
-from prefjudge.render.tables import Table, to_records
 
 _NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"
 _BLANKS = "^\ufeff|[ \t\r\x0b\x0c]+"
-_TYPES = {"text": "string", "money": "string", "integer": "bigint", "flag": "boolean"}
 
 
 class SparkEngine:
@@ -33,13 +30,16 @@ class SparkEngine:
     def __init__(self, session: Any = None) -> None:
         self.session = session or _session()
         self._kept: Any = None
+        self._loaded = {RUNS}
 
     def load_runs(self, paths: Sequence[str], order: Order) -> None:
         """Make the view of runs: the cluster reads each file once, and checks every line."""
         tables = [path for path in paths if is_parquet(path)]
         texts = [path for path in paths if not is_parquet(path)]
         self.close()
-        with _reading(paths):
+        columns = ", ".join(COLUMNS)
+        remedy = f"can the cluster see {paths[0]}? runs in Parquet have the columns {columns}"
+        with _briefly("Spark cannot read the runs", remedy):
             self._kept = (self._lines(texts, order) if texts else self._tables(tables)).persist()
             runs = self._named(self._kept, texts) if texts else self._kept
             if texts and tables:
@@ -110,36 +110,28 @@ class SparkEngine:
         names = f.create_map(*(f.lit(text) for pair in known.items() for text in pair))
         return lines.select(names[f.col("file")].alias("path"), *COLUMNS[1:])
 
-    def load_qrels(self, qrels: Qrels) -> None:
-        """Make the view of qrels."""
-        frame = self.session.createDataFrame(qrels_rows(qrels), "query string, doc string, grade double")
-        frame.createOrReplaceTempView(QRELS)
+    def load(self, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Make a view of rows from home."""
+        schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
+        self.session.createDataFrame(rows, schema).coalesce(1).createOrReplaceTempView(table)
+        self._loaded.add(table)
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         return [tuple(row) for row in self.session.sql(text).collect()]
 
-    def write(self, table: Table, path: str) -> None:
-        """Write a table as a Parquet folder, in place of one of that name."""
-        schema = ", ".join(f"`{column.name}` {_TYPES.get(column.kind, 'double')}" for column in table.columns)
-        rows = [
-            tuple(
-                float(value) if isinstance(value, int) and kind not in _TYPES else value
-                for value, kind in zip(
-                    record.values(), (column.kind for column in table.columns), strict=True
-                )
-            )
-            for record in to_records(table)
-        ]
-        frame = self.session.createDataFrame(rows, schema)
-        frame.coalesce(1).write.mode("overwrite").parquet(path)
+    def save(self, text: str, path: str) -> str:
+        """Write the rows of a query as a Parquet folder, in place of one of that name."""
+        with _briefly(f"Spark cannot write {path}", "can the cluster write there?"):
+            self.session.sql(text).write.mode("overwrite").parquet(path)
+        return f"parquet.`{path.replace('`', '``')}`"
 
     def close(self) -> None:
         """Drop the views, and what the cluster keeps for them; the session goes on."""
         if self._kept is not None:
             self._kept.unpersist()
             self._kept = None
-        for view in (RUNS, QRELS):
+        for view in self._loaded:
             self.session.catalog.dropTempView(view)
 
 
@@ -173,7 +165,7 @@ def _session() -> Any:
 
 
 @contextmanager
-def _reading(paths: Sequence[str]) -> Iterator[None]:
+def _briefly(what: str, remedy: str) -> Iterator[None]:
     """Say in one line what Spark says of files in many."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -181,10 +173,7 @@ def _reading(paths: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise InputError(
-            f"Spark cannot read the runs: {_first_line(error)}",
-            f"can the cluster see {paths[0]}? runs in Parquet have the columns {', '.join(COLUMNS)}",
-        ) from error
+        raise InputError(f"{what}: {_first_line(error)}", remedy) from error
 
 
 def _first_line(error: Exception) -> str:

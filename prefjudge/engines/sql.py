@@ -1,16 +1,16 @@
 """The top of runs and the places of judged documents as SQL: one text for every engine that has the tables.
 
-Tables: runs (path, tag, query, doc, rank, score) and qrels (query, doc, grade); text compares as bytes. What
-comes back is small, and the measures are computed of it as they are of files: equal places give equal scores,
-to the last digit.
+Tables: runs (path, tag, query, doc, rank, score) and qrels (query, doc, grade); text compares as bytes. From
+what comes home the measures are computed as they are from files: equal places give equal scores, to the last
+digit. What is too much to come home is saved by the engine where it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,13 +20,12 @@ from prefjudge.engines.files import run_tags
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import LIMIT, Notice, paths_of
+from prefjudge.render.tables import Table, to_records
 
-if TYPE_CHECKING:
-    from prefjudge.render.tables import Table
-
-RUNS, QRELS = "prefjudge_runs", "prefjudge_qrels"
+RUNS, QRELS, OUTGOING = "prefjudge_runs", "prefjudge_qrels", "prefjudge_outgoing"
 """The tables: a session may be somebody's, with tables of their own."""
 
+_TYPES = {"text": "STRING", "money": "STRING", "integer": "BIGINT", "flag": "BOOLEAN"}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _TOO_LARGE = 3.4028235677973366e38
 """From here on float32 is infinite, which DuckDB would not say of itself."""
@@ -49,16 +48,16 @@ class SqlEngine(Protocol):
         """Fill the table of runs from run files and Parquet; every line of a file is checked."""
         ...
 
-    def load_qrels(self, qrels: Qrels) -> None:
-        """Fill the table of qrels."""
+    def load(self, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Fill a table with rows from home; columns are of the types STRING, BIGINT, DOUBLE or BOOLEAN."""
         ...
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         ...
 
-    def write(self, table: Table, path: str) -> None:
-        """Write a table as Parquet, where the engine keeps its files."""
+    def save(self, text: str, path: str) -> str:
+        """Write the rows of a query as Parquet where the engine keeps its files; return their name in SQL."""
         ...
 
     def close(self) -> None:
@@ -66,11 +65,27 @@ class SqlEngine(Protocol):
         ...
 
 
-def qrels_rows(qrels: Qrels) -> list[tuple[str, str, float]]:
-    """Return the rows of the table of qrels, without ids that are not UTF-8: SQL knows no other text."""
+def load_qrels(engine: SqlEngine, qrels: Qrels) -> None:
+    """Fill the table of qrels, without ids that are not UTF-8: SQL knows no other text."""
     rows = zip(qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True)
     named = ((qrels.queries[query], qrels.docs[doc], grade) for query, doc, grade in rows)
-    return [row for row in named if not _SURROGATES.search(row[0] + row[1])]
+    known = [row for row in named if not _SURROGATES.search(row[0] + row[1])]
+    engine.load(QRELS, {"query": "STRING", "doc": "STRING", "grade": "DOUBLE"}, known)
+
+
+def save_table(engine: SqlEngine, table: Table, path: str) -> None:
+    """Write a table from home as Parquet."""
+    types = {column.name: _TYPES.get(column.kind, "DOUBLE") for column in table.columns}
+    kinds = list(types.values())
+    rows = [
+        tuple(
+            float(value) if kind == "DOUBLE" and isinstance(value, int) else value
+            for value, kind in zip(record.values(), kinds, strict=True)
+        )
+        for record in to_records(table)
+    ]
+    engine.load(OUTGOING, types, rows)
+    engine.save(f"SELECT * FROM {OUTGOING}", path)
 
 
 def key_of(order: Order) -> str:
@@ -230,7 +245,7 @@ class SqlRuns:
 
     def judged(self, qrels: Qrels) -> list[JudgedRanks]:
         """Return where each run placed the judged documents, as `engines.files.judged` does."""
-        self._engine.load_qrels(qrels)
+        load_qrels(self._engine, qrels)
         codes = {name: code for code, name in enumerate(qrels.queries)}
         pairs = {
             (qrels.queries[query], qrels.docs[doc]): row

@@ -27,8 +27,10 @@ def write_table(path: str | Path, table: "Table", engine: str = "files") -> None
     from prefjudge.render.tables import render_table
 
     if is_parquet(path):
+        from prefjudge.engines.sql import save_table
+
         with closing(engine_named("duckdb" if engine == "files" else engine)) as writer:
-            writer.write(table, str(path))
+            save_table(writer, table, str(path))
     elif is_address(path):
         raise InputError(f"{path}: only Parquet is written to an address", "Let its name end in .parquet.")
     else:

@@ -9,7 +9,7 @@ import pytest
 
 from prefjudge.engines import files
 from prefjudge.engines.choice import engine_named
-from prefjudge.engines.sql import RUNS, SqlRuns
+from prefjudge.engines.sql import RUNS, SqlRuns, save_table
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.parquet import COLUMNS
 from prefjudge.formats.qrels import read_qrels
@@ -191,7 +191,7 @@ def test_runs_in_parquet(engine, runs, tmp_path):
     """What was loaded from files and kept as Parquet gives the same, alone and beside a file."""
     paths, qrels = runs
     SqlRuns(engine, paths[1:])
-    engine.write(table_of(engine), str(tmp_path / "two.parquet"))
+    save_table(engine, table_of(engine), str(tmp_path / "two.parquet"))
     kept = SqlRuns(engine, [paths[0], str(tmp_path / "two.parquet")])
     assert as_rows(kept.top(3)) == as_rows(files.top(paths, k=3))
     assert same(kept.judged(qrels), files.judged(paths, qrels))
@@ -201,9 +201,11 @@ def test_runs_in_parquet(engine, runs, tmp_path):
 
 def test_parquet_is_checked(engine, runs, tmp_path):
     SqlRuns(engine, runs[0][:1])
-    engine.write(table_of(engine, score=None), str(tmp_path / "holes.parquet"))
-    engine.write(table_of(engine, doc="d1"), str(tmp_path / "repeats.parquet"))
-    engine.write(Table(title="", columns=(Column(name="a"),), rows=(("b",),)), str(tmp_path / "a.parquet"))
+    save_table(engine, table_of(engine, score=None), str(tmp_path / "holes.parquet"))
+    save_table(engine, table_of(engine, doc="d1"), str(tmp_path / "repeats.parquet"))
+    save_table(
+        engine, Table(title="", columns=(Column(name="a"),), rows=(("b",),)), str(tmp_path / "a.parquet")
+    )
     with pytest.raises(InputError, match="rows of the runs lack a value"):
         SqlRuns(engine, tmp_path / "holes.parquet")
     with pytest.raises(InputError, match="documents are repeated"):
@@ -218,7 +220,7 @@ def test_what_is_written_is_read_again(engine, tmp_path):
     table = Table(title="x", columns=(*columns, Column(name="f", kind="flag")), rows=())
     table = Table(title="x", columns=table.columns, rows=tuple((*row, row[0] == "ü") for row in rows))
     for _ in range(2):  # the second takes the place of the first
-        engine.write(table, str(tmp_path / "x.parquet"))
+        save_table(engine, table, str(tmp_path / "x.parquet"))
     duckdb = pytest.importorskip("duckdb", reason="DuckDB reads what was written")
     pattern = tmp_path / "x.parquet"
     found = duckdb.sql(f"SELECT * FROM '{pattern / '*.parquet' if pattern.is_dir() else pattern}'")
@@ -266,7 +268,7 @@ def test_pool_and_score_write_parquet(engine, tmp_path):
     duckdb = pytest.importorskip("duckdb", reason="DuckDB reads what was written")
     name = type(engine).__name__.removesuffix("Engine").lower().replace("duck", "duckdb")
     SqlRuns(engine, sorted((DEMO / "runs").iterdir()))
-    engine.write(table_of(engine), str(tmp_path / "runs.parquet"))
+    save_table(engine, table_of(engine), str(tmp_path / "runs.parquet"))
     asked = {"runs": [tmp_path / "runs.parquet"], "engine": name}
     pool(**asked, qrels=DEMO / "qrels.txt", out=tmp_path / "pool.parquet")
     pool(runs=[DEMO / "runs"], qrels=DEMO / "qrels.txt", out=tmp_path / "pool.tsv")
@@ -284,3 +286,9 @@ def test_pool_and_score_write_parquet(engine, tmp_path):
     }
     assert len(rows("board.per-query")) == found.boards[0].scores.values.size
     assert (tmp_path / "board.provenance.json").is_file()
+
+
+def test_a_place_that_cannot_be_written(engine, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot (be )?write?"):
+        engine.save("SELECT 1 AS one", str(tmp_path / "file" / "x.parquet"))
