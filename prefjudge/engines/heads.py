@@ -91,7 +91,7 @@ def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] 
         tag=decode(chunk.tag),
         queries=names,
         sizes=sizes,
-        docs=b"\n".join([*chunk.docs.take(rows).to_bytes(), b""]),
+        docs=chunk.docs.take(rows).to_lines(),
         score=chunk.score[rows],
         notices=(),
     )

@@ -27,6 +27,8 @@ _PARTING = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 _NEWLINE = b"\n"[0]
 _KEEP = np.array([(1 << (8 * n)) - 1 for n in range(8)] + [2**64 - 1], dtype=np.uint64)
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+_WIDE = 8
+"""Words that every token of a column is given room for; a longer one has the column copied token by token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,27 @@ class Tokens:
         """Return every token as a Python object: for few rows."""
         text = bytes(self.text) if isinstance(self.text, bytearray) else self.text
         return [text[a:b] for a, b in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
+
+    def symbols(self) -> NDArray[np.uint8]:
+        """Return the bytes of all tokens, one after the other."""
+        width = self.width()
+        if width > _WIDE:
+            return np.frombuffer(b"".join(self.to_bytes()), np.uint8)
+        columns = np.empty((len(self), width), np.uint64)
+        for index in range(width):
+            columns[:, index] = self.words(index)
+        sizes = (self.ends - self.starts).astype(np.uint8)
+        kept: NDArray[np.uint8] = columns.view(np.uint8)[
+            np.arange(8 * width, dtype=np.uint8) < sizes[:, None]
+        ]
+        return kept
+
+    def to_lines(self) -> bytes:
+        """Return each token as a line, which `line_tokens` undoes. The text goes on after the last token."""
+        longer = Tokens(self.text, self.starts, self.ends + 1)
+        symbols = longer.symbols().copy()
+        symbols[np.cumsum(longer.ends - longer.starts) - 1] = _NEWLINE
+        return symbols.tobytes()
 
     def words(self, index: int) -> Words:
         """Return bytes ``8 * index`` to ``8 * index + 8`` of each token as a number; zeros beyond its end."""

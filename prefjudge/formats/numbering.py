@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.runs import Codes
 from prefjudge.core.vocabulary import Vocabulary
@@ -54,13 +55,14 @@ class Numbering:
         held = np.zeros(count, np.int32)
         open_ = np.arange(count)
         while open_.size:
-            claims = open_[self._table[slots[open_]] == 0][::-1]
-            self._table[slots[claims]] = -1 - claims  # the first row has the last word
             there = self._table[slots[open_]]
-            mine = np.empty(open_.size, bool)
-            known = there > 0
-            mine[known] = same_token(ids.take(open_[known]), self._ids(there[known] - 1))
-            mine[~known] = same_token(ids.take(open_[~known]), ids.take(-1 - there[~known]))
+            free = np.flatnonzero(there == 0)[::-1]
+            claims = open_[free]
+            self._table[slots[claims]] = -1 - claims  # the first row has the last word
+            there[free] = self._table[slots[claims]]
+            mine = there == -1 - open_
+            taken = np.flatnonzero(~mine)
+            mine[taken] = self._same(ids, open_[taken], there[taken])
             held[open_[mine]] = there[mine]
             open_ = open_[~mine]
             slots[open_] = self._next(slots[open_], keys[open_])
@@ -73,6 +75,14 @@ class Numbering:
         self._table[slots[new]] = numbers[new] + 1
         self._append(ids.take(new))
         return numbers
+
+    def _same(self, ids: Tokens, rows: Places, there: Codes) -> NDArray[np.bool_]:
+        """Tell which rows hold the id of their slot: one with a number, or one of a row before."""
+        same = np.empty(rows.size, bool)
+        known = there > 0
+        same[known] = same_token(ids.take(rows[known]), self._ids(there[known] - 1))
+        same[~known] = same_token(ids.take(rows[~known]), ids.take(np.int64(-1) - there[~known]))
+        return same
 
     def _first(self, keys: Words) -> Places:
         """Return where the search for each key starts."""
@@ -96,7 +106,7 @@ class Numbering:
                 f"the documents have more than {LIMIT >> 30} GiB of ids",
                 "look less deep, or at fewer runs or queries at once",
             )
-        self._text[size:] = b"".join([*ids.to_bytes(), _PADDING])
+        self._text[size:] = b"".join([ids.symbols().data, _PADDING])
         self._ends.extend(ends.astype(np.uint32).data)
 
     def _widen(self) -> None:
