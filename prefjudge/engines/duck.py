@@ -35,6 +35,8 @@ class DuckEngine:
                 "DuckDB is not installed", "install it with the extra: pip install 'prefjudge[sql]'"
             ) from None
         self.connection = duckdb.connect(database)
+        joined = "CREATE OR REPLACE TEMP MACRO array_join(words, mark) AS array_to_string(words, mark)"
+        self.connection.execute(joined)  # by the name that Spark knows
         self._error = duckdb.Error
 
     def load_runs(self, paths: Sequence[str], order: Order) -> None:

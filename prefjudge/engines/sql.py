@@ -22,7 +22,9 @@ from prefjudge.errors import InputError
 from prefjudge.formats.problems import LIMIT, Notice, paths_of
 from prefjudge.render.tables import Table, to_records
 
-RUNS, QRELS, OUTGOING = "prefjudge_runs", "prefjudge_qrels", "prefjudge_outgoing"
+RUNS, QRELS, QUERIES, NAMES, OUTGOING = (
+    f"prefjudge_{noun}" for noun in ("runs", "qrels", "queries", "names", "outgoing")
+)
 """The tables: a session may be somebody's, with tables of their own."""
 
 _TYPES = {"text": "STRING", "money": "STRING", "integer": "BIGINT", "flag": "BOOLEAN"}
@@ -69,8 +71,18 @@ def load_qrels(engine: SqlEngine, qrels: Qrels) -> None:
     """Fill the table of qrels, without ids that are not UTF-8: SQL knows no other text."""
     rows = zip(qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True)
     named = ((qrels.queries[query], qrels.docs[doc], grade) for query, doc, grade in rows)
-    known = [row for row in named if not _SURROGATES.search(row[0] + row[1])]
+    known = [row for row in named if is_text(row[0]) and is_text(row[1])]
     engine.load(QRELS, {"query": "STRING", "doc": "STRING", "grade": "DOUBLE"}, known)
+
+
+def load_queries(engine: SqlEngine, queries: Collection[str]) -> None:
+    """Fill the table of the queries that are wanted."""
+    engine.load(QUERIES, {"query": "STRING"}, [(query,) for query in queries if is_text(query)])
+
+
+def is_text(name: str) -> bool:
+    """Return whether an id is text for SQL: in UTF-8."""
+    return not _SURROGATES.search(name)
 
 
 def save_table(engine: SqlEngine, table: Table, path: str) -> None:
@@ -95,8 +107,11 @@ def key_of(order: Order) -> str:
     return _KEYS[order]
 
 
-def top_text(k: int, order: Order) -> str:
-    """Return the ``k`` best documents of each query of each run."""
+def top_text(k: int, order: Order, *, some: bool = False) -> str:
+    """Return the ``k`` best documents of each query of each run, or of each in the table of queries."""
+    if k < 1:
+        raise InputError(f"the depth is {k}", "a depth is 1 or more")
+    wanted = f"WHERE query IN (SELECT query FROM {QUERIES})" if some else ""
     return f"""
         SELECT path, query, doc, score, position
         FROM (
@@ -104,6 +119,7 @@ def top_text(k: int, order: Order) -> str:
                 ROW_NUMBER() OVER (PARTITION BY path, query ORDER BY {key_of(order)} DESC, doc DESC)
                     AS position
             FROM {RUNS}
+            {wanted}
         ) AS ranked
         WHERE position <= {int(k)}"""
 
@@ -203,36 +219,38 @@ class SqlRuns:
         order: Order | str = Order.SCORE,
         notices: list[Notice] | None = None,
     ) -> None:
-        self._engine, self._order = engine, Order(order)
-        key_of(self._order)
+        self.engine, self.order = engine, Order(order)
+        key_of(self.order)
         given = paths_of(paths)
-        engine.load_runs(given, self._order)
+        engine.load_runs(given, self.order)
         found = {path: (tag or "", (query, doc)) for path, tag, query, doc in engine.rows(_EACH_RUN)}
         self._paths = [path for path in given if path in found]
         self._paths += [path for path in found if path not in self._paths]
         self._examples = [found[path][1] for path in self._paths]
-        self._tags = run_tags(self._paths, [found[path][0] for path in self._paths], notices)
+        self.tags = run_tags(self._paths, [found[path][0] for path in self._paths], notices)
 
     def __len__(self) -> int:
         """Return how many runs there are."""
         return len(self._paths)
+
+    def load_names(self) -> None:
+        """Fill the table of what the runs are called."""
+        named = list(zip(self._paths, self.tags, strict=True))
+        self.engine.load(NAMES, {"path": "STRING", "run": "STRING"}, named)
 
     def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
         """Return the ``k`` best documents of each query of each run, as `engines.files.top` does.
 
         Queries and documents are numbered in the order of their ids.
         """
-        if k < 1:
-            raise InputError(f"the depth is {k}", "a depth is 1 or more")
-        rows = self._engine.rows(top_text(k, self._order))
         if queries is not None:
-            wanted = frozenset(queries)
-            rows = [row for row in rows if row[1] in wanted]
+            load_queries(self.engine, queries)
+        rows = self.engine.rows(top_text(k, self.order, some=queries is not None))
         place = {name: number for number, name in enumerate(self._paths)}
         rows.sort(key=lambda row: (place[row[0]], row[1], row[4]))
         query_ids, docs = (tuple(sorted({row[column] for row in rows})) for column in (1, 2))
         return Heads(
-            runs=self._tags,
+            runs=self.tags,
             queries=query_ids,
             docs=docs,
             run=np.array([place[row[0]] for row in rows], dtype=np.int32),
@@ -240,25 +258,25 @@ class SqlRuns:
             doc=encode([row[2] for row in rows], docs),
             position=np.array([row[4] for row in rows], dtype=np.int32),
             score=np.array([row[3] for row in rows], dtype=np.float64),
-            order=self._order,
+            order=self.order,
         )
 
     def judged(self, qrels: Qrels) -> list[JudgedRanks]:
         """Return where each run placed the judged documents, as `engines.files.judged` does."""
-        load_qrels(self._engine, qrels)
+        load_qrels(self.engine, qrels)
         codes = {name: code for code, name in enumerate(qrels.queries)}
         pairs = {
             (qrels.queries[query], qrels.docs[doc]): row
             for row, (query, doc) in enumerate(zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True))
         }
         found: dict[str, list[tuple[int, ...]]] = {path: [] for path in self._paths}
-        for path, query, doc, position, best, worst in self._engine.rows(judged_text(self._order)):
+        for path, query, doc, position, best, worst in self.engine.rows(judged_text(self.order)):
             found[path].append((codes[query], position, pairs[query, doc], best, worst))
         seen = {path: np.zeros(len(qrels.queries), np.int32) for path in self._paths}
-        for path, query, count in self._engine.rows(RETRIEVED):
+        for path, query, count in self.engine.rows(RETRIEVED):
             seen[path][codes[query]] = count
         ranks = []
-        for path, tag, example in zip(self._paths, self._tags, self._examples, strict=True):
+        for path, tag, example in zip(self._paths, self.tags, self._examples, strict=True):
             shared = int(np.count_nonzero(seen[path]))
             check_overlap(path, qrels, example=example, shared=shared, found=len(found[path]))
             columns = np.array(sorted(found[path]), dtype=np.int32).reshape(-1, 5).T
@@ -272,7 +290,7 @@ class SqlRuns:
                     worst=columns[4],
                     grade=qrels.grade[columns[2]],
                     retrieved=seen[path],
-                    order=self._order,
+                    order=self.order,
                 )
             )
         return ranks

@@ -1,6 +1,6 @@
 """Pools the top results of runs with the qrels, and pairs the candidates of each query."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence, Sized
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +110,8 @@ def pool(
     plot : Path, optional
         Draw how many queries have a pool of each size, SVG or PNG by the suffix.
     out : Path, optional
-        Write the pool as a table: query, document, contributors; Parquet by the suffix.
+        Write the pool as a table: query, document, contributors; Parquet by the suffix. Without a study, a
+        collection or a sample, an SQL engine writes Parquet itself, and only the sizes come home.
 
     Raises
     ------
@@ -123,6 +124,7 @@ def pool(
     from prefjudge.steps.inputs import expand, input_files
     from prefjudge.steps.pool_store import store_pool
     from prefjudge.steps.readers import reading
+    from prefjudge.steps.tables import check_target
 
     study = as_path(study)
     qrels = as_path(qrels)
@@ -130,6 +132,7 @@ def pool(
     collection = as_path(collection)
     plot = as_path(plot)
     out = as_target(out)
+    check_target(out, engine)
     opened, settings = _settings(study)
     notices: list[Notice] = []
     paths = expand(runs)
@@ -149,37 +152,40 @@ def pool(
             return _challenge(opened, reader, paths, collection, notices)
     duels = design is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
+    per_query = qrels_per_query or settings.qrels
     texts = read_queries(queries, notices=notices) if queries else None
-    with readers as reader:
-        heads = reader.top(depth, texts)
-    judged, passages = _known(qrels, collection, heads, notices)
-    if duels:
-        pools = _duels(heads, judged)
-    else:
-        pools = build_pools(heads, judged, depth=depth, per_query=qrels_per_query or settings.qrels)
-    if texts is not None:
-        pools = select_queries(pools, tuple(texts))
-    if not pools.queries:
-        raise InputError(
-            "no query of the queries file is in the runs",
-            "Are the ids of the queries and the runs of one collection?",
-        )
-    pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
-    pairs = all_pairs(pools)
     changed = False
-    if opened is not None:
-        files = input_files(paths, heads.runs, {"qrels": qrels, "queries": queries, "collection": collection})
-        changed = store_pool(opened, pools, pairs, files, texts or {}, passages)
-    if out is not None:
-        _write(out, pools, engine)
+    if _stays(out, engine) and not (study or duels or collection or sample):
+        judged = _judged(qrels, notices)
+        with readers as reader:
+            tags, sizes = _save(str(out), reader, depth, judged, per_query, texts)
+        _some(sizes)
+    else:
+        with readers as reader:
+            heads = reader.top(depth, texts)
+        judged, passages = _known(qrels, collection, heads, notices)
+        pools = (
+            _duels(heads, judged) if duels else build_pools(heads, judged, depth=depth, per_query=per_query)
+        )
+        if texts is not None:
+            pools = select_queries(pools, tuple(texts))
+        _some(pools.queries)
+        pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
+        if opened is not None:
+            others = {"qrels": qrels, "queries": queries, "collection": collection}
+            files = input_files(paths, heads.runs, others)
+            changed = store_pool(opened, pools, all_pairs(pools), files, texts or {}, passages)
+        if out is not None:
+            _write(out, pools, engine)
+        tags, sizes = heads.runs, pools.histogram
     if plot is not None:
-        _draw(plot, pools)
+        _draw(plot, sizes)
     return PoolResult(
-        queries=len(pools.queries),
-        documents=int(pools.query.size),
-        pairs=len(pairs),
-        sizes=pools.histogram,
-        runs=heads.runs,
+        queries=sum(sizes.values()),
+        documents=sum(size * count for size, count in sizes.items()),
+        pairs=sum(size * (size - 1) // 2 * count for size, count in sizes.items()),
+        sizes=sizes,
+        runs=tags,
         depth=depth,
         order=str(order),
         changed=changed,
@@ -237,15 +243,52 @@ def _settings(study: Path | None) -> tuple["Study | None", "PoolConfig"]:
     return opened, opened.config.pool
 
 
+def _stays(out: str | Path | None, engine: str) -> bool:
+    """Return whether the engine can keep the pool where it is, and write it."""
+    from prefjudge.formats.parquet import is_parquet
+
+    return engine != "files" and out is not None and is_parquet(out)
+
+
+def _save(
+    path: str,
+    reader: "Reader",
+    depth: int,
+    qrels: Qrels | None,
+    per_query: QrelsPerQuery,
+    queries: Collection[str] | None,
+) -> tuple[tuple[str, ...], dict[int, int]]:
+    """Let the engine write the pool; return the run tags and the sizes of the pools."""
+    from prefjudge.engines.sql import SqlRuns
+    from prefjudge.engines.sql_pool import save_pool
+
+    runs = reader.runs
+    assert isinstance(runs, SqlRuns)
+    return runs.tags, save_pool(runs, path, depth=depth, qrels=qrels, per_query=per_query, queries=queries)
+
+
+def _some(queries: Sized) -> None:
+    if not queries:
+        raise InputError(
+            "no query of the queries file is in the runs",
+            "Are the ids of the queries and the runs of one collection?",
+        )
+
+
+def _judged(qrels: Path | None, notices: list["Notice"]) -> Qrels | None:
+    from prefjudge.formats.qrels import read_qrels
+    from prefjudge.steps.inputs import QRELS_NAME
+
+    return read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
+
+
 def _known(
     qrels: Path | None, collection: Path | None, heads: Heads, notices: list["Notice"]
 ) -> tuple[Qrels | None, dict[str, str]]:
     """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
-    from prefjudge.formats.qrels import read_qrels
     from prefjudge.steps.candidate_texts import candidate_texts
-    from prefjudge.steps.inputs import QRELS_NAME
 
-    judged = read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
+    judged = _judged(qrels, notices)
     if collection is None:
         return judged, {}
     texts = candidate_texts(collection, heads, judged, notices)
@@ -290,8 +333,8 @@ def _write(path: str | Path, pools: Pools, engine: str) -> None:
     write_table(path, Table(title="Pool", columns=columns, rows=cells), engine)
 
 
-def _draw(path: Path, pools: Pools) -> None:
+def _draw(path: Path, sizes: dict[int, int]) -> None:
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.plots import plot_pool_sizes
 
-    write_figure(path, plot_pool_sizes(pools.histogram))
+    write_figure(path, plot_pool_sizes(sizes))

@@ -152,11 +152,13 @@ def score(
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
     from prefjudge.steps.score_files import write_score
+    from prefjudge.steps.tables import check_target
 
     study = as_path(study)
     judgments = as_path(judgments)
     queries = as_path(queries)
     out = as_target(out)
+    check_target(out, engine)
     plot = as_path(plot)
     if study is None and not (runs and (qrels or judgments)):
         raise InputError(

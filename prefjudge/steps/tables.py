@@ -22,6 +22,7 @@ def write_table(path: str | Path, table: "Table", engine: str = "files") -> None
     InputError
         No table is written in a file of that name.
     """
+    check_target(path, engine)
     from prefjudge.engines.choice import engine_named
     from prefjudge.formats.atomic import write_text
     from prefjudge.render.tables import render_table
@@ -31,10 +32,18 @@ def write_table(path: str | Path, table: "Table", engine: str = "files") -> None
 
         with closing(engine_named("duckdb" if engine == "files" else engine)) as writer:
             save_table(writer, table, str(path))
-    elif is_address(path):
-        raise InputError(f"{path}: only Parquet is written to an address", "Let its name end in .parquet.")
     else:
         write_text(path, render_table(table, PurePath(path).suffix))
+
+
+def check_target(path: str | Path | None, engine: str) -> None:
+    """Refuse an address that the engine cannot write to."""
+    if path is None or not is_address(path):
+        return
+    if not is_parquet(path):
+        raise InputError(f"{path}: only Parquet is written to an address", "Let its name end in .parquet.")
+    if engine != "spark":
+        raise InputError(f"{path} is an address, which a cluster writes", "Add --engine spark.")
 
 
 def beside(path: str | Path, ending: str) -> str | Path:

@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from prefjudge.engines import files
 from prefjudge.engines.choice import engine_named
 from prefjudge.engines.sql import RUNS, SqlRuns, save_table
+from prefjudge.engines.sql_pool import save_pool
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.parquet import COLUMNS
 from prefjudge.formats.qrels import read_qrels
@@ -248,7 +250,7 @@ DEMO = Path(__file__).parents[2] / "prefjudge" / "demo"
 
 def test_pool_and_score_are_the_same_on_every_engine(engine, tmp_path):
     """The verbs, on a folder of run files: the same pool and the same scores, to the last digit."""
-    name = type(engine).__name__.removesuffix("Engine").lower().replace("duck", "duckdb")
+    name = name_of(engine)
     for kind in ("files", name):
         asked = {"runs": [DEMO / "runs"], "engine": kind}
         pool(**asked, qrels=DEMO / "qrels.txt", depth=3, out=tmp_path / f"{kind}.tsv")
@@ -265,8 +267,7 @@ def test_pool_and_score_are_the_same_on_every_engine(engine, tmp_path):
 
 def test_pool_and_score_write_parquet(engine, tmp_path):
     """The tables as Parquet hold what they hold as text, and the pool's runs may come from Parquet."""
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB reads what was written")
-    name = type(engine).__name__.removesuffix("Engine").lower().replace("duck", "duckdb")
+    name = name_of(engine)
     SqlRuns(engine, sorted((DEMO / "runs").iterdir()))
     save_table(engine, table_of(engine), str(tmp_path / "runs.parquet"))
     asked = {"runs": [tmp_path / "runs.parquet"], "engine": name}
@@ -276,8 +277,7 @@ def test_pool_and_score_write_parquet(engine, tmp_path):
     assert found.provenance["runs"] == str(len(found.leaderboards[0].rows))
 
     def rows(table):
-        path = tmp_path / f"{table}.parquet"
-        return duckdb.sql(f"SELECT * FROM '{path / '*.parquet' if path.is_dir() else path}'").fetchall()
+        return parquet_rows(tmp_path / f"{table}.parquet")
 
     lines = (tmp_path / "pool.tsv").read_text().splitlines()[1:]
     assert sorted(rows("pool")) == sorted(tuple(line.split("\t")) for line in lines)
@@ -286,6 +286,53 @@ def test_pool_and_score_write_parquet(engine, tmp_path):
     }
     assert len(rows("board.per-query")) == found.boards[0].scores.values.size
     assert (tmp_path / "board.provenance.json").is_file()
+
+
+def parquet_rows(path):
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB reads what was written")
+    files = str(path / "*.parquet" if path.is_dir() else path)
+    return duckdb.sql("SELECT * FROM read_parquet(?)", params=[files]).fetchall()
+
+
+def name_of(engine):
+    return {"DuckEngine": "duckdb", "SparkEngine": "spark"}[type(engine).__name__]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"qrels": DEMO / "qrels.txt", "depth": 3},
+        {"qrels": DEMO / "qrels.txt", "queries": "few", "qrels_per_query": "all"},
+    ],
+)
+def test_a_pool_that_stays_is_the_one_that_comes_home(engine, tmp_path, monkeypatch, options):
+    """The engine writes what the files give, and no top of a run comes home."""
+    if "queries" in options:
+        lines = (DEMO / "queries.tsv").read_text().splitlines(keepends=True)
+        (tmp_path / "few").write_text("".join(lines[:5]) + "absent\tquery\n")
+        options = {**options, "queries": tmp_path / "few"}
+    home = pool(runs=[DEMO / "runs"], **options, out=tmp_path / "home.tsv")
+    monkeypatch.delattr(SqlRuns, "top")
+    away = pool(runs=[DEMO / "runs"], **options, engine=name_of(engine), out=tmp_path / "a 'way.parquet")
+    assert replace(away, out=home.out) == home
+    lines = (tmp_path / "home.tsv").read_text().splitlines()[1:]
+    assert sorted(parquet_rows(tmp_path / "a 'way.parquet")) == sorted(tuple(x.split("\t")) for x in lines)
+
+
+def test_no_pool_is_written_of_queries_that_no_run_has(engine, tmp_path):
+    (tmp_path / "other").write_text("absent\tquery\n")
+    asked = {"queries": tmp_path / "other", "out": tmp_path / "pool.parquet", "engine": name_of(engine)}
+    with pytest.raises(InputError, match="no query of the queries file"):
+        pool(runs=[DEMO / "runs"], **asked)
+    assert not (tmp_path / "pool.parquet").exists()
+
+
+def test_a_qrel_that_sql_cannot_name_is_not_left_out(duck, tmp_path):
+    (tmp_path / "run").write_text("q Q0 d 1 1 t\n")
+    (tmp_path / "qrels").write_bytes(b"q 0 d\xff 1\nq\xff 0 d 1\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        save_pool(SqlRuns(duck, tmp_path / "run"), str(tmp_path / "x"), qrels=read_qrels(tmp_path / "qrels"))
 
 
 def test_a_place_that_cannot_be_written(engine, tmp_path):

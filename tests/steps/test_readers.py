@@ -134,6 +134,8 @@ def test_what_no_engine_can_read() -> None:
         pool(runs=RUNS, workers=0)
     with pytest.raises(InputError, match="only Parquet is written to an address"):
         score(runs=RUNS, qrels=[str(QRELS)], out="s3a://b/scores.csv")
+    with pytest.raises(InputError, match=r"is an address[^$]*--engine spark"):
+        pool(runs=RUNS, out="s3a://b/pool.parquet", engine="duckdb")
 
 
 def test_health_of_runs_with_repeats(tmp_path: Path) -> None:
