@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+AnyText = TypeVar("AnyText", str, bytes)
 
 
 class Vocabulary(Sequence[str]):
@@ -44,10 +46,10 @@ class Vocabulary(Sequence[str]):
         return _decoded(self._text[start : self._ends.item(code)])
 
     def __iter__(self) -> Iterator[str]:
-        start = 0
-        for end in self._ends.data:
-            yield _decoded(self._text[start:end])
-            start = end
+        text = self._bytes().tobytes()
+        if text.isascii():  # then its letters are its bytes, and need not be decoded id by id
+            return _pieces(text.decode(), self._ends)
+        return map(_decoded, _pieces(text, self._ends))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Vocabulary):
@@ -63,6 +65,13 @@ class Vocabulary(Sequence[str]):
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self)} ids)"
+
+
+def _pieces(text: AnyText, ends: NDArray[np.unsignedinteger[Any]]) -> Iterator[AnyText]:
+    start = 0
+    for end in ends.data:
+        yield text[start:end]
+        start = end
 
 
 def _decoded(raw: bytes | bytearray) -> str:

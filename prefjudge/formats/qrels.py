@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Qrels
+from prefjudge.core.runs import Codes
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.fields import Fields, fields
+from prefjudge.formats.fields import Fields, fields, joined
+from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.numerals import floats
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
+from prefjudge.formats.repeats import repeated_rows
 from prefjudge.formats.runs import stem
 from prefjudge.formats.sources import blocks
 
@@ -42,24 +45,15 @@ def read_qrels(
         With every problem up to a limit: columns, grades, and documents judged twice and differently.
     """
     reader = _Reader(fspath(path), fractions, notices)
-    try:
-        for block in blocks(path, notices=notices):
-            rows = fields(block.data, block.line, reader.columns)
-            if len(rows):
-                reader.take(rows)
-    except Stop:
-        pass
-    reader.problems.check()
-    if reader.width is None:
+    rows = joined(fields(block.data, block.line, reader.columns) for block in blocks(path, notices=notices))
+    if not len(rows):
         raise InputError(f"{path} is empty: qrels need at least one line", "check the program that wrote it")
-    return Qrels(
-        name=stem(path) if name is None else name,
-        queries=tuple(map(decode, reader.queries)),
-        docs=tuple(map(decode, reader.docs)),
-        query=np.array(reader.query, dtype=np.int32),
-        doc=np.array(reader.doc, dtype=np.int32),
-        grade=np.array(reader.grade, dtype=np.float64),
-    )
+    try:
+        qrels = reader.qrels(rows, stem(path) if name is None else name)
+    except Stop:
+        raise reader.problems.error() from None
+    reader.problems.check()
+    return qrels
 
 
 class _Reader:
@@ -67,12 +61,6 @@ class _Reader:
         self.path, self.fractions, self.notices = path, fractions, notices
         self.problems = Problems(path, "qrels file")
         self.width: int | None = None
-        self.queries: dict[bytes, int] = {}
-        self.docs: dict[bytes, int] = {}
-        self.query: list[int] = []
-        self.doc: list[int] = []
-        self.grade: list[float] = []
-        self.lines: dict[tuple[int, int], tuple[int, float]] = {}
 
     def columns(self, count: int) -> int:
         if self.width is None:
@@ -89,40 +77,48 @@ class _Reader:
             self.width = count
         return self.width
 
-    def take(self, rows: Fields) -> None:
-        """Read the rows of a block."""
+    def qrels(self, rows: Fields, name: str) -> Qrels:
+        """Read all rows; the vocabularies list what they hold as it first comes."""
         assert self.width is not None
-        grades, fine = self._grades(rows, self.width - 1)
-        raw = (
-            rows.ids(0).to_bytes(),
-            rows.ids(self.width - 2).to_bytes(),
-            grades.tolist(),
-            rows.lines.tolist(),
+        grade, fine = self._grades(rows, self.width - 1)
+        if not fine.all():
+            rows, grade = rows.take(fine), grade[fine]
+        queries, docs = Numbering(), Numbering()
+        query, doc = queries.add_runs(rows.ids(0)), docs.add(rows.ids(self.width - 2))
+        keep = self._unrepeated(rows, query, doc, grade)
+        return Qrels(
+            name=name,
+            queries=tuple(queries.vocabulary()),
+            docs=tuple(docs.vocabulary()),
+            query=query[keep],
+            doc=doc[keep],
+            grade=grade[keep],
         )
-        for row, (query, doc, grade, line) in enumerate(zip(*raw, strict=True)):
-            if not fine[row]:
-                continue
-            pair = (
-                self.queries.setdefault(query, len(self.queries)),
-                self.docs.setdefault(doc, len(self.docs)),
-            )
-            before = self.lines.setdefault(pair, (line, grade))
-            if before[0] == line:
-                self.query.append(pair[0])
-                self.doc.append(pair[1])
-                self.grade.append(grade)
-            elif before[1] != grade:
+
+    def _unrepeated(
+        self, rows: Fields, query: Codes, doc: Codes, grade: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Tell which rows say something new; it is a problem where a repeated one has another grade."""
+        assert self.width is not None
+        docs = rows.ids(self.width - 2)
+        again, first = repeated_rows(query.astype(np.int64), doc.astype(np.uint64), docs)
+        for row, before in zip(again.tolist(), first.tolist(), strict=True):
+            line = int(rows.lines[row])
+            if grade[row] != grade[before]:
                 self.problems.add(
                     line,
                     rows.column_of(row, self.width - 1),
-                    f"document {decode(doc)!r} of query {decode(query)!r} has grade {before[1]:g} on line"
-                    f" {before[0]} and another here",
+                    f"document {decode(docs.raw(row))!r} of query {decode(rows.raw(row, 0))!r} has grade"
+                    f" {grade[before]:g} on line {rows.lines[before]} and another here",
                     rows.raw(row, self.width - 1),
                     "keep the line with the right grade",
                 )
             elif self.notices is not None:
-                what = f"repeats line {before[0]}; counted once"
+                what = f"repeats line {rows.lines[before]}; counted once"
                 self.notices.append(Notice(where=f"{self.path}:{line}", what=what))
+        keep = np.ones(len(rows), bool)
+        keep[again] = False
+        return keep
 
     def _grades(self, rows: Fields, column: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         fine = rows.counts == self.width

@@ -24,6 +24,8 @@ def test_it_reads_as_a_tuple(vocabulary):
     assert tuple(vocabulary) == tuple(reversed(tuple(reversed(vocabulary)))) == NAMES
     assert "café" in vocabulary
     assert "caf" not in vocabulary
+    plain = Vocabulary(b"abcpadding", np.array([1, 1, 3], np.uint32))
+    assert tuple(plain) == ("a", "", "bc")
     for code in (5, -6):
         with pytest.raises(IndexError):
             vocabulary[code]
