@@ -16,8 +16,17 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
     The bytes go to a temporary file in the same folder, which is made where it is missing, and are on disk
     (``durable``) before the file gets its name. A name that ends in ``.gz`` is compressed, without a time
     stamp, so that the same content gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written there, or has no name of its own: a folder, or ``-``.
     """
     target = Path(path)
+    if target.name == "-":
+        raise InputError(f"{path}: a file, and not the standard output, is written", "Give a file's name.")
+    if target.is_dir():
+        raise InputError(f"{path} is a folder", "Give the name of a file in it.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
@@ -36,7 +45,10 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        os.replace(name, target)  # noqa: PTH105
+        try:
+            os.replace(name, target)  # noqa: PTH105
+        except OSError as error:
+            raise InputError(f"{target} cannot be written: {error.strerror}", "Give another name.") from error
         if durable:
             _sync_folder(target.parent)
     except BaseException:

@@ -129,3 +129,17 @@ def test_a_folder_that_cannot_be_made_is_an_input_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         write_text(tmp_path / "file" / "x", "text")
+
+
+@pytest.mark.parametrize(("name", "message"), [("folder", "is a folder"), ("-", "standard output")])
+def test_what_is_no_file_is_not_written(tmp_path, name, message):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match=message):
+        write_text(tmp_path / name, "text")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_name_that_is_taken_meanwhile_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="cannot be written"), atomic_write(tmp_path / "x"):
+        (tmp_path / "x").mkdir()
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
