@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, StudyFolder
-from prefjudge.cli.output import money, print_json, progress, say
+from prefjudge.cli.output import money, notice, print_json, progress, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.judge import JudgeResult
@@ -15,7 +15,7 @@ def judge(
     study: StudyFolder,
     url: Annotated[str, typer.Option(help="An OpenAI-compatible endpoint, up to /v1.")],
     model: Annotated[str, typer.Option(help="The model's name.")],
-    family: Annotated[str | None, typer.Option(help="Its kind, as run tags would name it.")] = None,
+    family: Annotated[str | None, typer.Option(help="Its maker, or its kind as run tags name it.")] = None,
     own_kind: Annotated[
         bool, typer.Option("--own-kind", help="Judge although its kind is in the pool.")
     ] = False,
@@ -42,7 +42,9 @@ def judge(
             reply_price=money(reply_price, "--reply-price"),
             most_cost=None if most_cost is None else money(most_cost, "--most-cost"),
             progress=bar,
+            tell=say,
         )
+    notice(result.notices)
     if json:
         print_json(result)
     else:
@@ -59,11 +61,12 @@ def _show(result: "JudgeResult") -> None:
     say(f"cost                     ${result.cost} for {tokens:,} tokens")
     say(f"no verdict               {_share(found.ties, found.pairs)}, by the order alone {found.flips:,}")
     say(f"first passage preferred  {_share(found.first_side, found.answers)}")
-    say(f"agrees with people       {_share(found.agreed, found.compared)} of their votes")
+    of_votes = " of their votes" if found.compared else ""
+    say(f"agrees with people       {_share(found.agreed, found.compared)}{of_votes}")
     say(f"people among themselves  {_share(found.people_agreed, found.people_compared)}")
     say(f"hopeless candidates      {result.hopeless:,}")
     if result.unreadable:
-        say(f"replies without a choice {result.unreadable:,}")
+        say(f"replies without a choice {result.unreadable:,}, which are no votes; a repeat asks again")
 
 
 def _share(part: int, whole: int) -> str:

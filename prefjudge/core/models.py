@@ -1,10 +1,30 @@
 """Models as extra assessors: what two answers to a pair come to, and how a model compares with people."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 Pair = tuple[str, str, str]
 """query_id, doc_a, doc_b."""
+
+_FAMILIES = {
+    "OpenAI": "openai gpt chatgpt rankgpt davinci text-embedding o-1 o-3 o-4",
+    "Anthropic": "anthropic claude",
+    "Google": "google gemini gemma palm",
+    "Meta": "meta llama rankllama repllama vicuna rankvicuna",
+    "Mistral": "mistral mistralai mixtral ministral magistral zephyr rankzephyr",
+    "Alibaba": "alibaba qwen qwq",
+    "DeepSeek": "deepseek",
+    "Cohere": "cohere command",
+    "Microsoft": "microsoft phi",
+    "Amazon": "amazon titan nova",
+    "xAI": "xai grok",
+    "Zhipu": "zhipu glm chatglm",
+    "Moonshot": "moonshot moonshotai kimi",
+    "IBM": "ibm granite",
+    "NVIDIA": "nvidia nemotron",
+}
+"""What names and run tags call each maker's models, and well-known rankers that are made of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +76,17 @@ class ModelComparison:
     compared: int
     people_agreed: int
     people_compared: int
+
+
+def read_choice(reply: str) -> int | None:
+    """Return what a reply chooses: 1 for the passage shown first, -1 for the other, 0 for neither.
+
+    It is the first line if that is nothing but 0, 1 or 2, else the only one of these in the reply, so that
+    ``Passage 1 is better`` is a choice; None where there is none, or more than one.
+    """
+    first = re.fullmatch(r"\W*([012])\W*", reply.strip().partition("\n")[0])
+    found = {first[1]} if first else set(re.findall(r"(?<!\w)(?<!\d[.,])([012])(?!\w)(?![.,]\d)", reply))
+    return {"0": 0, "1": 1, "2": -1}[found.pop()] if len(found) == 1 else None
 
 
 def compare_with_people(votes: Iterable[ModelVote], people: Mapping[Pair, Sequence[int]]) -> ModelComparison:
@@ -130,17 +161,34 @@ def favourites(votes: Iterable[ModelVote]) -> dict[str, str]:
     return {query: min(counts, key=lambda doc: (-counts[doc], doc)) for query, counts in won.items()}
 
 
-def model_family(name: str) -> str:
-    """Return the leading letters of a model's name, without its maker: ``openai/gpt-4o`` gives ``gpt``."""
-    tail = name.rpartition("/")[2].lower()
-    letters = ""
-    for character in tail:
-        if not character.isalpha():
-            break
-        letters += character
-    return letters
+def model_families(name: str) -> frozenset[str]:
+    """Return whose models a name or a run tag speaks of, by its whole words.
+
+    ``gpt-4o``, ``bm25+o3-mini`` and ``openai-rank`` speak of OpenAI. A model that was made from another's,
+    such as ``DeepSeek-R1-Distill-Qwen-7B``, is of both families.
+    """
+    words = _words(name)
+    return frozenset(
+        maker for maker, known in _FAMILIES.items() if any(f"-{one}-" in words for one in known.split())
+    )
 
 
-def family_in_runs(family: str, runs: Iterable[str]) -> tuple[str, ...]:
-    """Return the run tags that name the family: a judge should not meet its own kind among the candidates."""
-    return tuple(run for run in runs if len(family) >= 2 and family in run.lower())
+def kin_among(family: str, runs: Iterable[str]) -> tuple[str, ...]:
+    """Return the run tags that speak of a family: a judge should not meet its own kind among the candidates.
+
+    Parameters
+    ----------
+    family : str
+        A model's name; or words that run tags use for its kind, where no maker is known by them.
+    runs : iterable of str
+        The run tags.
+    """
+    families, own = model_families(family), _words(family)
+    return tuple(
+        run for run in runs if families & model_families(run) or (not families and own in _words(run))
+    )
+
+
+def _words(name: str) -> str:
+    """Return the words and numbers of a name between hyphens: ``GPT4_turbo`` gives ``-gpt-4-turbo-``."""
+    return "-".join(("", *re.findall(r"[^\W\d_]+|\d+", name.lower()), ""))

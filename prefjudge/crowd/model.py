@@ -2,15 +2,21 @@
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import urllib3
 
-from prefjudge.errors import CrowdError
+from prefjudge.errors import ConfigError, CrowdError, InputError
 
 _ATTEMPTS = 6
-_LONGEST_WAIT = 30.0
+_LONGEST_WAIT = 60.0
+_LONGEST_READ = 60.0
+_PATIENCE = 120.0
+"""Seconds for all attempts at one question: a limit of requests a minute passes in it."""
+_REPLY_TOKENS = 16
+"""One is asked for; cut any shorter, the sentence "Passage 1 is worse than Passage 2" would read as 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +39,31 @@ class ChatModel:
         The model.
     key : str
         The endpoint's key; empty where it wants none. It is sent and never stored.
+    tell : callable, optional
+        Told what the endpoint makes it wait for, at most once a second.
+
+    Raises
+    ------
+    InputError
+        The address is none.
+    ConfigError
+        The key holds what no key does.
     """
 
-    def __init__(self, url: str, name: str, key: str) -> None:
+    def __init__(self, url: str, name: str, key: str, tell: Callable[[str], None] | None = None) -> None:
         self.name = name
-        self._url = f"{url.rstrip('/')}/chat/completions"
+        self._url = f"{_checked(url).rstrip('/')}/chat/completions"
+        self._tell = tell or (lambda _: None)
+        self._told = -1.0
+        self._given_up: CrowdError | None = None
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigError(
+                "PREFJUDGE_MODEL_KEY holds a character that no key has", "Set it again, without line breaks."
+            )
         self._headers = {"Content-Type": "application/json"}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
-        self._http = urllib3.PoolManager(
-            timeout=urllib3.Timeout(connect=10.0, read=120.0), maxsize=32, retries=False
-        )
+        self._http = urllib3.PoolManager(maxsize=64, retries=False)
 
     def ask(self, prompt: str) -> Reply:
         """Return the model's reply.
@@ -58,16 +78,19 @@ class ChatModel:
                 "model": self.name,
                 "messages": [{"role": "user", "content": prompt}],
                 "temperature": 0,
-                "max_tokens": 4,
+                "max_tokens": _REPLY_TOKENS,
             }
         ).encode()
-        trouble = ""
-        for attempt in range(_ATTEMPTS):
-            wait = min(0.5 * 2**attempt, _LONGEST_WAIT)
+        begun, trouble, attempt = time.monotonic(), "", 0
+        while self._given_up is None:
+            attempt += 1
+            wait = 0.5 * 2 ** (attempt - 1)
             try:
-                answer = self._http.request("POST", self._url, body=body, headers=self._headers)
+                answer = self._send(body, begun + _PATIENCE - time.monotonic())
+            except urllib3.exceptions.TimeoutError:
+                trouble = "no answer in time"
             except urllib3.exceptions.HTTPError as error:
-                trouble = type(error).__name__
+                trouble = f"out of reach ({type(error).__name__})"
             else:
                 if answer.status == 200:
                     return _read(self._url, answer)
@@ -76,14 +99,42 @@ class ChatModel:
                         f"{self._url} refused: {answer.status} {answer.data[:200].decode(errors='replace')}",
                         "Check the address, the model's name and PREFJUDGE_MODEL_KEY.",
                     )
-                trouble = str(answer.status)
+                trouble = f"status {answer.status}"
                 wait = _asked_wait(answer.headers.get("Retry-After"), wait)
-            if attempt + 1 < _ATTEMPTS:
+            spent = time.monotonic() - begun
+            if attempt == _ATTEMPTS or spent + wait >= _PATIENCE:
+                self._given_up = CrowdError(
+                    f"{self._url} gave no answer in {attempt} attempts and {spent:.0f} seconds: {trouble}",
+                    "Repeat the verb later, or with fewer --workers: what was answered is kept.",
+                )
+            else:
+                self._report(f"{self._url}: {trouble}; attempt {attempt + 1} of {_ATTEMPTS} in {wait:.1f} s")
                 time.sleep(wait)
-        raise CrowdError(
-            f"{self._url} did not answer after {_ATTEMPTS} attempts: {trouble}",
-            "Repeat the verb later: what was answered is kept.",
+        raise self._given_up
+
+    def _send(self, body: bytes, seconds: float) -> Any:
+        limit = urllib3.Timeout(connect=min(10.0, seconds), read=min(_LONGEST_READ, seconds))
+        return self._http.request("POST", self._url, body=body, headers=self._headers, timeout=limit)
+
+    def _report(self, trouble: str) -> None:
+        """Say what is waited for; several questions at once meet the same trouble."""
+        now = time.monotonic()
+        if now - self._told >= 1:
+            self._told = now
+            self._tell(trouble)
+
+
+def _checked(url: str) -> str:
+    """Return an address if it is one."""
+    try:
+        parts = urllib3.util.parse_url(url)
+    except urllib3.exceptions.LocationParseError:
+        parts = urllib3.util.Url()
+    if parts.scheme not in ("http", "https") or not parts.host:
+        raise InputError(
+            f"--url {url}: not an address", "Write it in full, such as http://127.0.0.1:8000/v1."
         )
+    return url
 
 
 def _asked_wait(header: str | None, otherwise: float) -> float:
@@ -100,8 +151,8 @@ def _read(url: str, answer: Any) -> Reply:
         usage = found.get("usage") or {}
         return Reply(
             text=str(found["choices"][0]["message"]["content"] or ""),
-            prompt_tokens=int(usage.get("prompt_tokens", 0)),
-            reply_tokens=int(usage.get("completion_tokens", 0)),
+            prompt_tokens=int(usage.get("prompt_tokens") or 0),
+            reply_tokens=int(usage.get("completion_tokens") or 0),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise CrowdError(

@@ -8,17 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from prefjudge.core.models import (
     ModelComparison,
     ModelVote,
     compare_with_people,
-    family_in_runs,
     hopeless,
-    model_family,
+    kin_among,
+    model_families,
+    read_choice,
 )
-from prefjudge.errors import BudgetError, StudyError
+from prefjudge.errors import BudgetError, CrowdError, StudyError
 from prefjudge.study.models import count_tokens, load_reply, load_votes, save_reply, save_votes
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_queries
 from prefjudge.study.study import Study
@@ -31,12 +33,16 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "PREFJUDGE_MODEL_KEY"
 PROMPT_FILE = "model_prompt.txt"
 _BATCH = 64
-_CHOICES = {"1": 1, "2": -1, "0": 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeResult:
-    """How a model judged, what it cost, and how it compares with people."""
+    """How a model judged, what it cost, and how it compares with people.
+
+    ``asked`` and ``unreadable`` are of this call: questions asked, and replies among them without a choice,
+    which are no votes and are asked for again by the next call. ``replies`` counts the questions ever replied
+    to, and the cost is that of all replies.
+    """
 
     model: str
     asked: int
@@ -47,6 +53,7 @@ class JudgeResult:
     comparison: ModelComparison
     hopeless: int
     unreadable: int
+    notices: tuple[str, ...]
 
 
 def judge(
@@ -62,8 +69,11 @@ def judge(
     reply_price: Decimal = Decimal(0),
     most_cost: Decimal | None = None,
     progress: Callable[[int, int], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> JudgeResult:
     """Ask a model about the study's pairs, each in both orders; where the orders disagree, it is a tie.
+
+    A pair that a reply chooses nothing of gets no vote.
 
     Its votes are kept apart from people's: preference qrels are made of people's alone. ``run --model`` lets
     it order the candidates and veto those that lose to all others; it settles nothing.
@@ -78,7 +88,7 @@ def judge(
     model : str
         The model's name.
     family : str, optional
-        What run tags would call its kind; the letters that its name starts with by default.
+        Its maker, or what run tags would call its kind, where the model's name does not say it.
     own_kind : bool
         Judge although a run of its kind is in the pool.
     workers : int
@@ -91,21 +101,25 @@ def judge(
         Stop before this is spent.
     progress : callable, optional
         Told how many pairs of how many are judged.
+    tell : callable, optional
+        Told what the endpoint makes it wait for.
 
     Raises
     ------
+    InputError
+        The address is none.
     StudyError
         There is nothing to judge, or the model's kind is in the pool.
     BudgetError
         The cost has reached ``most_cost``; what was answered is kept.
     CrowdError
-        The endpoint refuses or is out of reach; what was answered is kept.
+        The endpoint refuses or is out of reach, or most replies choose nothing; what was answered is kept.
     """
     from prefjudge.crowd.model import ChatModel
 
     opened = Study(study)
-    _guard(opened, family or model_family(model), own_kind)
-    asker = _Asker(opened, ChatModel(url, model, os.environ.get(KEY_VARIABLE, "")))
+    notices = _guard(opened, model, family, own_kind)
+    asker = _Asker(opened, ChatModel(url, model, os.environ.get(KEY_VARIABLE, ""), tell))
     with opened.transaction(write=False) as db:
         pairs = [(row[0], (row[1], row[2], row[3])) for row in load_pairs(db)][:most]
     if not pairs:
@@ -119,28 +133,31 @@ def judge(
                     "Raise --most-cost and repeat: what was answered is kept.",
                 )
             batch = pairs[start : start + _BATCH]
-            votes = list(pool.map(asker.vote, [pair for _, pair in batch]))
+            votes = pool.map(asker.vote, [pair for _, pair in batch])
+            made = [(number, vote) for (number, _), vote in zip(batch, votes, strict=True) if vote]
             with opened.transaction() as db:
-                save_votes(db, model, zip([number for number, _ in batch], votes, strict=True))
+                save_votes(db, model, made)
+            asker.check()
             if progress:
                 progress(start + len(batch), len(pairs))
-    return _result(opened, model, asker, prices)
+    return _result(opened, model, asker, prices, notices)
 
 
 class _Asker:
-    """Asks about a pair in both orders, unless the store knows the replies."""
+    """Asks about a pair in both orders, unless the store knows a choice."""
 
     def __init__(self, study: Study, model: "ChatModel") -> None:
         self.asked = 0
-        self.unreadable = 0
+        self.unreadable: list[str] = []
         self._study = study
         self._model = model
         self._prompt = load_prompt()
+        self._counting = Lock()
         with study.transaction(write=False) as db:
             self._queries, self._passages = load_queries(db), load_passages(db)
 
-    def vote(self, pair: tuple[str, str, str]) -> ModelVote:
-        """Return the model's vote on a pair."""
+    def vote(self, pair: tuple[str, str, str]) -> ModelVote | None:
+        """Return the model's vote on a pair, None where a reply chooses nothing."""
         query, a, b = pair
         missing = [doc for doc in (a, b) if doc not in self._passages]
         if missing or query not in self._queries:
@@ -149,29 +166,42 @@ class _Asker:
             )
         first = self._choose(self._queries[query], self._passages[a], self._passages[b])
         second = self._choose(self._queries[query], self._passages[b], self._passages[a])
-        return ModelVote(pair=pair, a_first=first, b_first=-second)
+        return (
+            None if first is None or second is None else ModelVote(pair=pair, a_first=first, b_first=-second)
+        )
 
-    def _choose(self, query: str, first: str, second: str) -> int:
-        """Return 1 for the passage shown first, -1 for the other, 0 for neither."""
+    def check(self) -> None:
+        """Stop where most replies choose nothing: asking on would cost, and tell nothing."""
+        if 2 * len(self.unreadable) > self.asked:
+            raise CrowdError(
+                f"{len(self.unreadable)} of {self.asked} replies of {self._model.name} choose no passage, "
+                f"such as {self.unreadable[0][:60]!r}",
+                "They are no votes. Ask a model that replies with 1 or 2 at once, without reasoning first.",
+            )
+
+    def _choose(self, query: str, first: str, second: str) -> int | None:
+        """Return 1 for the passage shown first, -1 for the other, 0 for neither, None for no choice."""
         design = self._study.config.design
         prompt = self._prompt.render(
             query=query, first=first, second=second, question=design.question, allow_ties=design.allow_ties
         )
         key = hashlib.sha256(f"{self._model.name}\x1f{prompt}".encode("utf-8", "surrogatepass")).hexdigest()
         with self._study.transaction(write=False) as db:
-            reply = load_reply(db, key)
-        if reply is None:
-            answer = self._model.ask(prompt)
-            reply = answer.text
-            with self._study.transaction() as db:
-                save_reply(
-                    db, key, self._model.name, reply, answer.prompt_tokens, answer.reply_tokens, time.time()
-                )
+            known = load_reply(db, key)
+        choice = None if known is None else read_choice(known)
+        if choice is not None:
+            return choice
+        reply = self._model.ask(prompt)
+        with self._study.transaction() as db:
+            save_reply(
+                db, key, self._model.name, reply.text, reply.prompt_tokens, reply.reply_tokens, time.time()
+            )
+        choice = read_choice(reply.text)
+        with self._counting:
             self.asked += 1
-        character = reply.strip()[:1]
-        if character not in _CHOICES:
-            self.unreadable += 1
-        return _CHOICES.get(character, 0)
+            if choice is None:
+                self.unreadable.append(reply.text)
+        return choice
 
 
 def load_prompt() -> "Template":
@@ -184,15 +214,22 @@ def load_prompt() -> "Template":
     return Environment(undefined=StrictUndefined, autoescape=False).from_string(text)  # noqa: S701
 
 
-def _guard(study: Study, family: str, own_kind: bool) -> None:
+def _guard(study: Study, model: str, family: str | None, own_kind: bool) -> tuple[str, ...]:
+    """Refuse a model whose kind is in the pool; return a notice where its kind is not known."""
     with study.transaction(write=False) as db:
         runs = [found.name for found in load_inputs(db) if found.kind == "run"]
-    kin = family_in_runs(family, runs)
+    kin = kin_among(family or model, runs)
     if kin and not own_kind:
         raise StudyError(
-            f"a model of the family {family!r} would judge passages of its own kind: run {', '.join(kin)}",
+            f"{model} would judge passages of its own kind: run {', '.join(kin)}",
             "Choose another model; or say --own-kind, and report it.",
         )
+    if family or model_families(model):
+        return ()
+    return (
+        f"whose model {model} is, its name does not say: name its maker by --family, so that it is kept "
+        "from the runs of its own kind",
+    )
 
 
 def _cost(study: Study, model: str, prompt_price: Decimal, reply_price: Decimal) -> Decimal:
@@ -201,7 +238,9 @@ def _cost(study: Study, model: str, prompt_price: Decimal, reply_price: Decimal)
     return ((prompt_price * asked + reply_price * said) / 1_000_000).quantize(Decimal("0.0001"))
 
 
-def _result(study: Study, model: str, asker: _Asker, prices: tuple[Decimal, Decimal]) -> JudgeResult:
+def _result(
+    study: Study, model: str, asker: _Asker, prices: tuple[Decimal, Decimal], notices: tuple[str, ...]
+) -> JudgeResult:
     with study.transaction(write=False) as db:
         votes = [vote for _, vote in load_votes(db, model)]
         replies, prompt_tokens, reply_tokens = count_tokens(db, model)
@@ -223,5 +262,6 @@ def _result(study: Study, model: str, asker: _Asker, prices: tuple[Decimal, Deci
         cost=_cost(study, model, *prices),
         comparison=compare_with_people(votes, people),
         hopeless=len(hopeless(votes)),
-        unreadable=asker.unreadable,
+        unreadable=len(asker.unreadable),
+        notices=notices,
     )

@@ -15,10 +15,12 @@ def load_reply(db: Connection, key: str) -> str | None:
 def save_reply(
     db: Connection, key: str, model: str, reply: str, prompt_tokens: int, reply_tokens: int, when: float
 ) -> None:
-    """Keep a reply."""
+    """Keep the last reply to a prompt, and the tokens of all."""
     db.execute(
         "INSERT INTO model_answers VALUES (:key, :model, :reply, :asked, :said, :when) "
-        "ON CONFLICT (prompt_key) DO NOTHING",
+        "ON CONFLICT (prompt_key) DO UPDATE SET reply = excluded.reply, answered = excluded.answered, "
+        "prompt_tokens = model_answers.prompt_tokens + excluded.prompt_tokens, "
+        "reply_tokens = model_answers.reply_tokens + excluded.reply_tokens",
         key=key,
         model=model,
         reply=reply,

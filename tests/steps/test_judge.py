@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.errors import BudgetError, CrowdError, InputError, StudyError
+from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
 from prefjudge.steps.judge import judge
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
@@ -110,7 +110,7 @@ def test_trouble_is_waited_out_and_a_refusal_is_explained(
     with pytest.raises(CrowdError, match=r"refused: 401[\s\S]*PREFJUDGE_MODEL_KEY"):
         judge(pooled, url=endpoint.url, model="acme/judge-2", most=1, workers=1)
     endpoint.trouble = [(500, {})] * 20
-    with pytest.raises(CrowdError, match="did not answer after 6 attempts: 500"):
+    with pytest.raises(CrowdError, match=r"no answer in 6 attempts and \d+ seconds: status 500"):
         judge(pooled, url=endpoint.url, model="acme/judge-3", most=1, workers=1)
     endpoint.trouble = []
     endpoint.reply = lambda text: {"choices": []}
@@ -118,18 +118,79 @@ def test_trouble_is_waited_out_and_a_refusal_is_explained(
         judge(pooled, url=endpoint.url, model="acme/judge-4", most=1, workers=1)
 
 
-def test_a_reply_without_a_choice_is_counted_and_no_vote(pooled: Path, endpoint: Endpoint) -> None:
-    endpoint.taste = lambda *_: "I cannot say"
-    found = judge(pooled, url=endpoint.url, model="acme/judge-1", most=3)
-    assert (found.unreadable, found.comparison.ties, found.comparison.answers) == (6, 3, 0)
+def test_silence_is_waited_out_for_so_long_and_told(
+    pooled: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prefjudge.crowd.model._LONGEST_READ", 0.1)
+    monkeypatch.setattr("prefjudge.crowd.model._PATIENCE", 1.0)
+    hush = threading.Event()
+    endpoint.taste = lambda *_: str(hush.wait(60))
+    told: list[str] = []
+    try:
+        with pytest.raises(CrowdError, match=r"no answer in 2 attempts .* no answer in time[\s\S]*--workers"):
+            judge(pooled, url=endpoint.url, model="acme/judge-1", most=1, workers=1, tell=told.append)
+    finally:
+        hush.set()
+    assert [text.partition("; ")[2] for text in told] == ["attempt 2 of 6 in 0.5 s"]
+
+
+def test_a_reply_without_a_choice_is_no_vote_costs_and_is_asked_for_again(
+    pooled: Path, endpoint: Endpoint
+) -> None:
+    undecided = iter(["Hard to say"])
+    endpoint.taste = lambda query, first, second: next(undecided, "Passage 2 is better")
+    found = judge(pooled, url=endpoint.url, model="acme/judge-1", most=3, workers=1)
+    assert (found.asked, found.unreadable) == (6, 1)
+    assert (found.comparison.pairs, found.comparison.answers) == (2, 4)
+    again = judge(pooled, url=endpoint.url, model="acme/judge-1", most=3)
+    assert (again.asked, again.unreadable, again.comparison.pairs) == (1, 0, 3)
+    assert (again.replies, again.prompt_tokens, again.reply_tokens) == (6, 700, 7)
+
+
+def test_a_model_that_mostly_chooses_nothing_is_stopped(pooled: Path, endpoint: Endpoint) -> None:
+    endpoint.taste = lambda *_: "Passage 1 is worse than 2"
+    done = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "acme/judge-1", "--most", 3)
+    assert done.returncode == 1
+    assert "6 of 6 replies of acme/judge-1 choose no passage, such as 'Passage 1 is worse" in done.stderr
+    with Study(pooled).transaction(write=False) as db:
+        assert load_votes(db) == []
+    endpoint.taste = lambda *_: "1"
+    assert judge(pooled, url=endpoint.url, model="acme/judge-1", most=3).asked == 6
 
 
 def test_a_judge_does_not_meet_its_own_kind_unless_told(pooled: Path, endpoint: Endpoint) -> None:
-    with pytest.raises(StudyError, match=r"family 'reranker' .* own kind: run reranker-large"):
-        judge(pooled, url=endpoint.url, model="acme/reranker-xl")
-    with pytest.raises(StudyError, match="own kind: run lexical"):
-        judge(pooled, url=endpoint.url, model="judge-1", family="lexical")
-    assert judge(pooled, url=endpoint.url, model="acme/reranker-xl", own_kind=True, most=1).asked == 2
+    with Study(pooled).transaction() as db:
+        db.execute("UPDATE inputs SET name = 'openai-rank' WHERE name = 'lexical'")
+    with pytest.raises(StudyError, match="o3-mini would judge passages of its own kind: run openai-rank"):
+        judge(pooled, url=endpoint.url, model="o3-mini")
+    with pytest.raises(StudyError, match="own kind: run reranker-large, reranker-small"):
+        judge(pooled, url=endpoint.url, model="judge-1", family="reranker")
+    told = judge(pooled, url=endpoint.url, model="gpt-4o", own_kind=True, most=1)
+    assert (told.asked, told.notices) == (2, ())
+    unknown = judge(pooled, url=endpoint.url, model="acme/reranker-xl", most=1)
+    assert "whose model acme/reranker-xl is, its name does not say" in unknown.notices[0]
+    assert judge(pooled, url=endpoint.url, model="acme/reranker-xl", family="acme", most=1).notices == ()
+
+
+@pytest.mark.parametrize("url", ["notaurl", "localhost:8000/v1", "ftp://here/v1", "http://", "http://a b/v1"])
+def test_an_address_is_checked_before_anything_is_asked(pooled: Path, url: str) -> None:
+    with pytest.raises(InputError, match=r"--url .*: not an address[\s\S]*http://127"):
+        judge(pooled, url=url, model="acme/judge-1")
+
+
+def test_a_key_with_a_line_break_is_named(pooled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFJUDGE_MODEL_KEY", "abc\n")
+    with pytest.raises(ConfigError, match="PREFJUDGE_MODEL_KEY holds a character"):
+        judge(pooled, url="http://127.0.0.1:9/v1", model="acme/judge-1")
+
+
+def test_an_endpoint_may_leave_tokens_uncounted(pooled: Path, endpoint: Endpoint) -> None:
+    endpoint.reply = lambda text: {
+        "choices": [{"message": {"content": text}}],
+        "usage": {"prompt_tokens": None, "completion_tokens": None},
+    }
+    found = judge(pooled, url=endpoint.url, model="acme/judge-1", most=1)
+    assert (found.asked, found.prompt_tokens, found.reply_tokens) == (2, 0, 0)
 
 
 def test_the_cost_is_capped_and_what_was_answered_is_kept(pooled: Path, endpoint: Endpoint) -> None:
@@ -189,5 +250,6 @@ def test_the_verb_says_what_the_model_is_worth(pooled: Path, endpoint: Endpoint)
     done = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--prompt-price", "2.50")
     assert done.returncode == 0, done.stderr
     assert "first passage preferred" in done.stderr
+    assert "agrees with people       not known yet\n" in done.stderr
     wrong = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--most-cost", "lots")
     assert "--most-cost lots: not an amount of dollars" in wrong.stderr
