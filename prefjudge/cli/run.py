@@ -8,6 +8,7 @@ import typer
 
 from prefjudge.cli.options import Json, Live, StudyFolder
 from prefjudge.cli.output import print_json, say
+from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.publish import PublishResult
@@ -68,11 +69,12 @@ def _ask(offer: "PublishResult") -> bool:
 
 def _show(result: "RunResult", study: Path) -> None:
     say(
-        f"{result.strategy}: {result.judgments:,} judgments in {result.rounds} rounds, "
-        f"${result.committed} committed; ended by {result.stopped_by}"
+        f"{result.strategy}: {many(result.judgments, 'judgment')} in {many(result.rounds, 'round')}, "
+        f"${result.committed:.2f} committed; ended by {result.stopped_by}"
     )
     if result.unfinished:
-        say(f"{result.unfinished:,} of {result.queries:,} queries are not through and have no answer")
+        of = many(result.queries, "query", "queries")
+        say(f"{result.unfinished:,} of {of} not through; `prefjudge run {study}` goes on where it stopped")
     for duel in result.duels:
         verb = "dethrones" if duel.dethroned else "loses to"
         runs = ", ".join(duel.brought_by)
@@ -82,5 +84,5 @@ def _show(result: "RunResult", study: Path) -> None:
         )
     for shift in result.moved:
         say(f"  run {shift.run} moves from rank {shift.reference} to {shift.other}")
-    say(f"wrote version {result.version} of the answers, {result.qrels:,} preference qrels, to {result.out}")
+    say(f"version {result.version} of the answers, {result.qrels:,} preference qrels: {result.out}")
     say(f"next: prefjudge score {study}")

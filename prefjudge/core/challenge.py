@@ -161,6 +161,13 @@ def conclude_challenge(
     return _qrels(name, answers), tuple(duels)
 
 
+def merge_answers(kept: Qrels, found: Qrels) -> Qrels:
+    """Return the answers that are kept, and those that were found to other queries."""
+    answers = _by_query(found.queries, found.docs, found.query, found.doc)
+    answers.update(_by_query(kept.queries, kept.docs, kept.query, kept.doc))
+    return _qrels(kept.name, dict(sorted(answers.items())))
+
+
 def _by_query(
     queries: tuple[str, ...], docs: tuple[str, ...], query: "np.ndarray", doc: "np.ndarray"
 ) -> dict[str, set[str]]:

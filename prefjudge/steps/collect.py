@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.screening import BarringRule
-from prefjudge.errors import StudyError
+from prefjudge.errors import BudgetError, StudyError
 from prefjudge.steps.checking import check_assignment
 from prefjudge.steps.settlement import find_dues, pay_dues
 from prefjudge.study.assignments import (
@@ -70,6 +70,8 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
     ------
     StudyError
         Nothing has been published there.
+    BudgetError
+        The budget does not allow to issue dropped work again. All answers have been taken in.
     CrowdError
         The marketplace refused, failed or cannot be reached.
     """
@@ -96,6 +98,7 @@ class _Collection:
         self._reasons: Counter[str] = Counter()
         self._collected = 0
         self._reissued = 0
+        self._refused: BudgetError | None = None
         with study.transaction(write=False) as db:
             self._pairs = {
                 pair_id: (query_id, doc_a, doc_b)
@@ -117,6 +120,8 @@ class _Collection:
         if self._study.config.pay.when == "collect":
             pay_dues(self._study, self._crowd, target, find_dues(self._study, target))
         self._reissue_loose_pairs(target)
+        if self._refused is not None:
+            raise self._refused
         return self._result()
 
     def _visit(self, hit: StudyHit) -> None:
@@ -173,7 +178,11 @@ class _Collection:
         for number in range(1, more + 1):
             # A call whose outcome was lost shows in the number of assignments that the marketplace has.
             lost = fetched.maximum >= hit.assignments + number
-            self._extend_once(hit, promised + number, call=not lost)
+            try:
+                self._extend_once(hit, promised + number, call=not lost)
+            except BudgetError as error:  # the answers to other HITs are still to be taken in
+                self._refused = error
+                return number > 1
         return True
 
     def _extend_once(self, hit: StudyHit, number: int, *, call: bool) -> None:
@@ -236,7 +245,11 @@ class _Collection:
         hits = plan_batch(self._study, target)
         with self._study.transaction() as db:
             save_hits(db, hits)
-        publish_hits(self._study, self._crowd, hits)
+        try:
+            publish_hits(self._study, self._crowd, hits)
+        except BudgetError as error:
+            self._refused = error
+            return
         self._reissued += len(hits)
 
     def _result(self) -> CollectResult:

@@ -106,12 +106,13 @@ def publish_hits(
     study: Study, crowd: "Crowd", hits: Sequence[StudyHit], progress: Progress | None = None
 ) -> None:
     """Publish planned HITs, each exactly once."""
+    from prefjudge.steps.exclusion import exclude_earlier
     from prefjudge.steps.packing import Pages, requirements
 
     pages, needs = Pages(study), requirements(study, crowd)
     listed: dict[str, str] | None = None
     for number, hit in enumerate(hits, start=1):
-        request = pages.request(hit, needs)
+        request = pages.request(hit, (*needs, *exclude_earlier(study, crowd, hit)))
         intent = _intend(study, hit, request.token)
         if time.time() - intent.intended > TOKEN_LIFE - 3600:  # the marketplace may have forgotten the token
             listed = crowd.find([hit.hit_key for hit in hits]) if listed is None else listed

@@ -2,22 +2,21 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.challenge import Duel
-from prefjudge.core.qrels import Qrels
 from prefjudge.core.rounds import Round
 from prefjudge.errors import BudgetError, StudyError
-from prefjudge.steps.drives import Drive, find_drive
-from prefjudge.study.answers import last_version, save_answers, save_conclusion
+from prefjudge.render.counts import many
+from prefjudge.steps.drives import find_drive
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.hits import HitStatus
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.pooling import save_wanted
-from prefjudge.study.progress import count_hits
+from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -93,10 +92,9 @@ def run(
     StudyError
         There is no pool, the strategy is another than the study's, or nobody said yes.
     """
-    from prefjudge.formats.qrels import write_qrels
     from prefjudge.steps.collect import collect
+    from prefjudge.steps.kept_answers import keep_answers
     from prefjudge.steps.publish import publish
-    from prefjudge.steps.resolve import QRELS_FILE
     from prefjudge.steps.serve import keep_open
     from prefjudge.steps.work import work
 
@@ -104,33 +102,52 @@ def run(
     if live and workers:
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
     drive = find_drive(opened, strategy, model)
-    rounds, stopped_by = 0, "nothing left to ask"
+
+    def gather() -> str:
+        """Collect until no HIT is open; return what ended it early, if anything did."""
+        before, refused = "", ""
+        while _any_open(opened):
+            submitted = 0
+            if workers:
+                staff = work(study, workers=workers, error=error, careless=careless, truth=truth)
+                submitted = staff.submitted
+            try:
+                collect(study, live=live)
+            except BudgetError as error_:
+                refused = f"the budget ({error_.message})"
+            judgments, still_open = _standing(opened)
+            now = f"{judgments:,} judgments count; {many(still_open, 'HIT')} open"
+            if now != before:
+                tell(now)
+            before = now
+            if workers and not submitted and still_open:
+                return f"a lack of workers: none may take the {many(still_open, 'open HIT')}"
+            if still_open and not workers:
+                time.sleep(every)
+        return refused
+
+    rounds, stopped_by = 0, ""
     with keep_open(opened.folder):
-        try:
-            while True:
-                while _any_open(opened):
-                    if workers:
-                        work(study, workers=workers, error=error, careless=careless, truth=truth)
-                    state = collect(study, live=live)
-                    tell(f"{state.judgments:,} judgments count; {state.open} HITs are open")
-                    if not state.finished and not workers:
-                        time.sleep(every)
-                asked = drive.next(_log(opened))
-                if not len(asked.pairs) or rounds >= _MOST_ROUNDS:
-                    break
-                rounds += 1
-                _want(opened, asked)
-                votes, waiting = int(asked.votes.sum()), int(asked.open.sum())
-                tell(f"round {rounds}: {votes:,} votes on {len(asked.pairs):,} pairs of {waiting:,} queries")
+        while not (stopped_by := gather() or stopped_by):
+            asked = drive.next(_log(opened))
+            if not len(asked.pairs) or rounds >= _MOST_ROUNDS:
+                stopped_by = "nothing left to ask" if not len(asked.pairs) else f"its {rounds} rounds"
+                break
+            rounds += 1
+            _want(opened, asked)
+            votes, waiting = int(asked.votes.sum()), int(asked.open.sum())
+            tell(
+                f"round {rounds}: {many(votes, 'vote')} on {many(len(asked.pairs), 'pair')} "
+                f"of {many(waiting, 'query', 'queries')}"
+            )
+            try:
                 publish(study, sandbox=not live, live=live, yes=yes or rounds > 1, confirm=confirm)
-        except BudgetError as error_:
-            stopped_by = f"the budget ({error_.message})"
+            except BudgetError as error_:
+                stopped_by = f"the budget ({error_.message})"
     log = _log(opened)
-    qrels, duels = drive.conclude(log)
-    out = opened.folder / QRELS_FILE
-    moved = _moved(opened, out, qrels) if drive.challenge else ()
-    version = _keep_answers(opened, qrels, out, drive, duels)
-    write_qrels(out, qrels)
+    last = drive.next(log)
+    unfinished = int(last.open.sum())
+    kept = keep_answers(opened, drive, log, through=not unfinished)
     with opened.transaction(write=False) as db:
         committed = Decimal(committed_cents(db)) / 100
     return RunResult(
@@ -138,14 +155,14 @@ def run(
         rounds=rounds,
         judgments=len(log),
         committed=committed,
-        queries=len(drive.next(log).open),
-        unfinished=int(drive.next(log).open.sum()),
-        qrels=int(qrels.query.size),
-        version=version,
-        duels=duels,
-        moved=moved,
+        queries=len(last.open),
+        unfinished=unfinished,
+        qrels=kept.qrels,
+        version=kept.version,
+        duels=kept.duels,
+        moved=kept.moved,
         stopped_by=stopped_by,
-        out=str(out),
+        out=str(kept.out),
     )
 
 
@@ -173,39 +190,10 @@ def _log(study: Study) -> "Judgments":
 
 
 def _any_open(study: Study) -> bool:
+    return _standing(study)[1] > 0
+
+
+def _standing(study: Study) -> tuple[int, int]:
+    """Return how many judgments count, and how many HITs are open."""
     with study.transaction(write=False) as db:
-        return count_hits(db).get(HitStatus.OPEN, 0) > 0
-
-
-def _moved(study: Study, before: Path, after: Qrels) -> tuple["RankShift", ...]:
-    """Return the runs whose place on the leaderboard changes with the answers."""
-    from prefjudge.engines.files import judged
-    from prefjudge.evaluation.correlation import correlate
-    from prefjudge.evaluation.leaderboard import Leaderboard, leaderboard
-    from prefjudge.evaluation.measures import Measure, score_matrix
-    from prefjudge.formats.qrels import read_qrels
-    from prefjudge.study.pooling import load_inputs
-
-    with study.transaction(write=False) as db:
-        runs = [found.path for found in load_inputs(db) if found.kind == "run"]
-    measure = Measure.parse(study.config.measures[0])
-
-    def board(labels: Qrels) -> Leaderboard:
-        ranks = judged(runs, labels, order=study.config.pool.order)
-        return leaderboard(score_matrix(ranks, labels, measure))
-
-    shifts = correlate(board(read_qrels(before, name="before")), board(replace(after, name="after"))).shifts
-    return tuple(shift for shift in shifts if shift.shift)
-
-
-def _keep_answers(study: Study, qrels: Qrels, out: Path, drive: Drive, duels: tuple[Duel, ...]) -> int:
-    """Record the answers as a version; a challenge makes a new one and leaves the old file beside it."""
-    with study.transaction() as db:
-        version = max(last_version(db), 1)
-        if drive.challenge is not None:
-            if out.is_file():
-                out.replace(out.with_name(f"{out.stem}-v{version}{out.suffix}"))
-            version += 1
-            save_conclusion(db, drive.challenge.number, duels, time.time())
-        save_answers(db, version, qrels)
-    return version
+        return count_judgments(db)[0], count_hits(db).get(HitStatus.OPEN, 0)

@@ -14,6 +14,8 @@ from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from prefjudge.core.pools import Pools
     from prefjudge.crowd.simulated import SimulatedWorker, Temper, Truth
     from prefjudge.steps.serve import Door
@@ -89,7 +91,7 @@ def work(
             _worker(opened, door, number, kind, rate, utilities)
             for number, (kind, rate) in enumerate(zip(tempers, errors, strict=True))
         ]
-        done = _work_in_turns([member for _, member in staff], most)
+        done = _work_in_turns([member for _, member in staff], most, opened.rng(f"turns/{_visits(opened)}"))
     names = [worker_id for worker_id, _ in staff]
     return WorkResult(
         workers=workers,
@@ -100,18 +102,26 @@ def work(
     )
 
 
-def _work_in_turns(staff: Sequence["SimulatedWorker"], most: int | None) -> list[int]:
+def _work_in_turns(
+    staff: Sequence["SimulatedWorker"], most: int | None, rng: "np.random.Generator"
+) -> list[int]:
     """Let everyone take one HIT after another, a round at a time, until nobody finds one."""
     done = [0] * len(staff)
     active = list(range(len(staff)))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         while active:
+            active = [active[i] for i in rng.permutation(len(active))]  # nobody is always the first to come
             took = list(pool.map(lambda i: staff[i].take_hit(), active))
             active = [i for i, found in zip(active, took, strict=True) if found]
             for i in active:
                 done[i] += 1
             active = [i for i in active if most is None or done[i] < most]
     return done
+
+
+def _visits(study: Study) -> int:
+    """Return how often the first of the workers has come: each visit has random numbers of its own."""
+    return int(study.setting("visits:0") or 0)
 
 
 def _tempers(workers: int, careless: int, temper: Sequence[str]) -> list["Temper"]:

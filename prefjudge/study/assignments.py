@@ -131,6 +131,26 @@ def save_barred(db: Connection, worker_id: str, reason: str, when: float) -> Non
     )
 
 
+def load_overlap(db: Connection, hit_key: str) -> tuple[int, list[tuple[str, int]], int]:
+    """Return what is known of a HIT's pairs: how many it has, who has judged how many, and all workers.
+
+    Dropped judgments count: nobody judges a pair twice. Barred workers do not: they get no HIT anyway.
+    """
+    overlap = db.execute(
+        "SELECT j.worker_id, count(DISTINCT j.pair_id) FROM judgments j JOIN slots s USING (pair_id) "
+        "WHERE s.hit_key = :key AND j.judge = 'person' AND j.worker_id NOT IN (SELECT worker_id FROM barred) "
+        "GROUP BY j.worker_id",
+        key=hit_key,
+    )
+    pairs, known = db.execute(
+        "SELECT (SELECT count(*) FROM slots WHERE hit_key = :key AND pair_id IS NOT NULL), "
+        "(SELECT count(DISTINCT worker_id) FROM assignments "
+        "WHERE worker_id NOT IN (SELECT worker_id FROM barred))",
+        key=hit_key,
+    )[0]
+    return int(pairs), [(worker, int(count)) for worker, count in overlap], int(known)
+
+
 def load_gold_records(db: Connection) -> dict[str, GoldRecord]:
     """Return how each worker has answered gold pairs."""
     rows = db.execute(

@@ -7,6 +7,7 @@ import pytest
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import collect
+from prefjudge.steps.exclusion import choose_excluded
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import PoolResult, pool
@@ -93,6 +94,8 @@ def test_the_budget_ends_it_and_queries_that_are_not_through_have_no_answer(youn
     assert 0 < result.unfinished < result.queries
     assert len(answers(young)) == result.queries - result.unfinished
     assert float(status(young).committed) <= 12.50
+    assert status(young).hits.get("open", 0) == 0, "what was paid for is collected"
+    assert result.judgments == status(young).judgments > 0
     config.write_text(config.read_text().replace("budget = 12.50", "budget = 200.00"))
     assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
 
@@ -133,6 +136,60 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
     assert len(score(young).boards[0].leaderboard.ranked) == 6
     with pytest.raises(InputError, match=r"has a run .* already"):
         pool_runs(young, RUNS[3:], challenge=True)
+    files = {path.name: path.read_bytes() for path in young.glob("preference*.qrels")}
+    for path in young.glob("preference*.qrels"):  # as after a kill before they were written
+        path.unlink()
+    assert run(young, **HONEST).version == 2  # type: ignore[arg-type]
+    assert {path.name: path.read_bytes() for path in young.glob("preference*.qrels")} == files
+
+
+def test_a_challenge_that_the_budget_ends_stays_open(young: Path) -> None:
+    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    before = answers(young)
+    pool_runs(young, RUNS[3:], challenge=True)
+    config = young / "study.toml"
+    text = config.read_text()
+    config.write_text(text.replace("budget = 100.00", f"budget = {status(young).committed}"))
+    result = run(young, **HONEST)  # type: ignore[arg-type]
+    assert result.stopped_by.startswith("the budget")
+    assert (result.version, result.duels, result.unfinished) == (1, (), result.queries)
+    assert answers(young) == before
+    config.write_text(text.replace("budget = 100.00", "budget = 500.00"))
+    result = run(young, **HONEST)  # type: ignore[arg-type]
+    assert (result.version, result.unfinished) == (2, 0)
+    assert result.duels
+
+
+def test_nobody_is_paid_for_the_same_pairs_again_and_again(young: Path) -> None:
+    result = run(young, workers=12, error=0.2, careless=1, truth=TRUTH, yes=True)
+    assert result.stopped_by == "nothing left to ask"
+    with Study(young).transaction(write=False) as db:
+        repeated = db.execute("SELECT count(*) FROM drops WHERE reason LIKE '%before%'")[0][0]
+    assert repeated <= 0.1 * result.judgments
+
+
+def test_a_run_ends_where_nobody_may_take_what_is_left(young: Path) -> None:
+    result = run(young, strategy="round-robin:4", workers=2, error=0.0, truth=TRUTH, yes=True)
+    assert result.stopped_by.startswith("a lack of workers")
+    assert result.unfinished > 0
+    assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("overlap", "pairs", "known", "excluded"),
+    [
+        ((), 10, 20, ""),
+        ((("a", 1), ("b", 10)), 10, 20, "ba"),
+        ((("a", 1), ("b", 2), ("c", 9)), 10, 4, "cb"),
+        ((("a", 3), ("b", 3), ("c", 3)), 3, 3, "abc"),
+        ((("a", 1),), 10, 1, ""),
+    ],
+    ids=["nobody", "everybody", "half a panel stays", "who has judged all goes", "one must stay"],
+)
+def test_who_has_judged_most_pairs_of_a_hit_is_kept_from_it(
+    overlap: tuple[tuple[str, int], ...], pairs: int, known: int, excluded: str
+) -> None:
+    assert choose_excluded(overlap, pairs=pairs, known=known) == tuple(excluded)
 
 
 def test_what_does_not_fit_is_said(young: Path) -> None:
@@ -159,4 +216,4 @@ def test_the_verb_narrates_its_rounds(young: Path) -> None:
     done = prefjudge("run", young, "--strategy", "halving", "--workers", 6, "--error", 0, "--yes")
     assert done.returncode == 0, done.stderr
     assert "round 1: " in done.stderr
-    assert "wrote version 1 of the answers" in done.stderr
+    assert "version 1 of the answers" in done.stderr

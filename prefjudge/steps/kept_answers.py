@@ -1,0 +1,97 @@
+"""The answers that `run` keeps: recorded version after version, and written as preference qrels."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.challenge import Duel, merge_answers
+from prefjudge.core.qrels import Qrels
+from prefjudge.steps.drives import Drive
+from prefjudge.study.answers import last_version, load_answers, save_answers, save_conclusion
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.core.judgments import Judgments
+    from prefjudge.evaluation.correlation import RankShift
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAnswers:
+    """What is known after a run: the version, and what a challenge changed."""
+
+    version: int
+    qrels: int
+    duels: tuple[Duel, ...]
+    moved: tuple["RankShift", ...]
+    out: Path
+
+
+def keep_answers(study: Study, drive: Drive, log: "Judgments", *, through: bool) -> KeptAnswers:
+    """Record the best answers by the judgments so far, and write them; a repeat changes nothing.
+
+    A challenge makes a new version once all its duels are ``through``: until then the answers stay as they
+    are. Queries that were settled later than a challenge join the version that it made, whose answers stay.
+    """
+    with study.transaction(write=False) as db:
+        version = last_version(db)
+        before = load_answers(db, version, "preference")
+    duels: tuple[Duel, ...] = ()
+    moved: tuple[RankShift, ...] = ()
+    after, found = drive.conclude(log)
+    if drive.challenge is None:
+        version = max(version, 1)
+        after = after if version == 1 else merge_answers(before, after)
+    elif through:
+        version, duels = version + 1, found
+        moved = _moved(study, before, after)
+    else:
+        after = before
+    with study.transaction() as db:
+        save_answers(db, version, after)
+        if drive.challenge is not None and through:
+            save_conclusion(db, drive.challenge.number, duels, time.time())
+    return KeptAnswers(
+        version=version,
+        qrels=int(after.query.size),
+        duels=duels,
+        moved=moved,
+        out=_write_versions(study, version),
+    )
+
+
+def _write_versions(study: Study, version: int) -> Path:
+    """Write the last version of the answers, and those before it that are not there yet."""
+    from prefjudge.formats.qrels import write_qrels
+    from prefjudge.steps.resolve import QRELS_FILE
+
+    out = study.folder / QRELS_FILE
+    paths = [out.with_name(f"{out.stem}-v{number}{out.suffix}") for number in range(1, version)]
+    for number, path in enumerate([*paths, out], start=1):
+        if path == out or not path.is_file():
+            with study.transaction(write=False) as db:
+                write_qrels(path, load_answers(db, number, "preference"))
+    return out
+
+
+def _moved(study: Study, before: Qrels, after: Qrels) -> tuple["RankShift", ...]:
+    """Return the runs whose place on the leaderboard changes with the answers."""
+    from prefjudge.engines.files import judged
+    from prefjudge.evaluation.correlation import correlate
+    from prefjudge.evaluation.leaderboard import Leaderboard, leaderboard
+    from prefjudge.evaluation.measures import Measure, score_matrix
+    from prefjudge.study.pooling import load_inputs
+
+    with study.transaction(write=False) as db:
+        runs = [found.path for found in load_inputs(db) if found.kind == "run"]
+    measure = Measure.parse(study.config.measures[0])
+
+    def board(labels: Qrels) -> Leaderboard:
+        ranks = judged(runs, labels, order=study.config.pool.order)
+        return leaderboard(score_matrix(ranks, labels, measure))
+
+    boards: Sequence[Leaderboard] = [
+        board(replace(labels, name=name)) for labels, name in ((before, "before"), (after, "after"))
+    ]
+    return tuple(shift for shift in correlate(*boards).shifts if shift.shift)
