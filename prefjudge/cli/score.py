@@ -55,6 +55,9 @@ def score(
     workers: Workers = 1,
     cache: Cache = None,
     engine: Engine = "files",
+    in_sql: Annotated[
+        bool, typer.Option("--in-sql", help="Leave the scores with the engine: for RR, Success, P and R.")
+    ] = False,
     out: Target = None,
     plot: Plot = None,
     format: Format = "terminal",
@@ -84,6 +87,7 @@ def score(
         workers=workers,
         cache=cache,
         engine=engine,
+        in_sql=in_sql,
         out=out,
         plot=plot,
     )

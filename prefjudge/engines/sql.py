@@ -224,18 +224,18 @@ class SqlRuns:
         given = paths_of(paths)
         engine.load_runs(given, self.order)
         found = {path: (tag or "", (query, doc)) for path, tag, query, doc in engine.rows(_EACH_RUN)}
-        self._paths = [path for path in given if path in found]
-        self._paths += [path for path in found if path not in self._paths]
-        self._examples = [found[path][1] for path in self._paths]
-        self.tags = run_tags(self._paths, [found[path][0] for path in self._paths], notices)
+        self.paths = [path for path in given if path in found]
+        self.paths += [path for path in found if path not in self.paths]
+        self.examples = [found[path][1] for path in self.paths]
+        self.tags = run_tags(self.paths, [found[path][0] for path in self.paths], notices)
 
     def __len__(self) -> int:
         """Return how many runs there are."""
-        return len(self._paths)
+        return len(self.paths)
 
     def load_names(self) -> None:
         """Fill the table of what the runs are called."""
-        named = list(zip(self._paths, self.tags, strict=True))
+        named = list(zip(self.paths, self.tags, strict=True))
         self.engine.load(NAMES, {"path": "STRING", "run": "STRING"}, named)
 
     def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
@@ -246,7 +246,7 @@ class SqlRuns:
         if queries is not None:
             load_queries(self.engine, queries)
         rows = self.engine.rows(top_text(k, self.order, some=queries is not None))
-        place = {name: number for number, name in enumerate(self._paths)}
+        place = {name: number for number, name in enumerate(self.paths)}
         rows.sort(key=lambda row: (place[row[0]], row[1], row[4]))
         query_ids, docs = (tuple(sorted({row[column] for row in rows})) for column in (1, 2))
         return Heads(
@@ -269,14 +269,14 @@ class SqlRuns:
             (qrels.queries[query], qrels.docs[doc]): row
             for row, (query, doc) in enumerate(zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True))
         }
-        found: dict[str, list[tuple[int, ...]]] = {path: [] for path in self._paths}
+        found: dict[str, list[tuple[int, ...]]] = {path: [] for path in self.paths}
         for path, query, doc, position, best, worst in self.engine.rows(judged_text(self.order)):
             found[path].append((codes[query], position, pairs[query, doc], best, worst))
-        seen = {path: np.zeros(len(qrels.queries), np.int32) for path in self._paths}
+        seen = {path: np.zeros(len(qrels.queries), np.int32) for path in self.paths}
         for path, query, count in self.engine.rows(RETRIEVED):
             seen[path][codes[query]] = count
         ranks = []
-        for path, tag, example in zip(self._paths, self.tags, self._examples, strict=True):
+        for path, tag, example in zip(self.paths, self.tags, self.examples, strict=True):
             shared = int(np.count_nonzero(seen[path]))
             check_overlap(path, qrels, example=example, shared=shared, found=len(found[path]))
             columns = np.array(sorted(found[path]), dtype=np.int32).reshape(-1, 5).T

@@ -88,6 +88,7 @@ def score(
     workers: int | Executor = 1,
     cache: str | Path | None = None,
     engine: str = "files",
+    in_sql: bool = False,
     out: str | Path | None = None,
     plot: str | Path | None = None,
 ) -> ScoreResult:
@@ -132,6 +133,10 @@ def score(
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     engine : {'files', 'duckdb', 'spark'}
         What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
+    in_sql : bool
+        Compute the scores in SQL too, and leave them with the engine, which writes those of queries to
+        Parquet: only how many queries have each comes home. For RR, Success, P and R; without tiers, tie
+        sensitivity and perfect rankings, which need every score.
     out : Path, optional
         Write every row of every board: CSV, JSON, Markdown, LaTeX or Parquet by the suffix;
         ``leaderboard.csv`` in the study by default.
@@ -147,11 +152,13 @@ def score(
         The study is not resolved yet.
     """
     from prefjudge.evaluation.correlation import correlate
+    from prefjudge.formats.parquet import is_parquet
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import chosen_order
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
-    from prefjudge.steps.score_files import write_score
+    from prefjudge.steps.score_files import per_query_file, write_score
+    from prefjudge.steps.score_sql import boards_in_sql, check_in_sql
     from prefjudge.steps.tables import check_target
 
     study = as_path(study)
@@ -168,6 +175,19 @@ def score(
     notices: list[Notice] = []
     found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
     by_labels, by_pairs = _measures(measure, found)
+    if in_sql:
+        check_in_sql(
+            engine,
+            by_labels,
+            {
+                "STUDY": study,
+                "--judgments": judgments,
+                "--health": health,
+                "--leave-one-out": leave_one_out,
+                "--sample": sample,
+                "--per-query without a Parquet file to write": per_query and not (out and is_parquet(out)),
+            },
+        )
     order = chosen_order(found, order)
     readers = reading(
         found.runs,
@@ -179,8 +199,13 @@ def score(
         engine=engine,
         notices=notices,
     )
+    saved = per_query_file(out) if in_sql and per_query and out else None
     with digesting(found.files, trust=trust) as digests, readers as reader:
-        boards, agreement = _boards(found, by_labels, by_pairs, statistic, reader)
+        agreement: tuple[PairAgreement, ...] = ()
+        if in_sql:
+            boards = boards_in_sql(found, by_labels, statistic, reader, saved)
+        else:
+            boards, agreement = _boards(found, by_labels, by_pairs, statistic, reader)
         result = ScoreResult(
             boards=tuple(boards),
             tau=tuple(
@@ -198,8 +223,8 @@ def score(
             out=(),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
-    files = write_score(result, found, out=out, per_query=per_query, plot=plot, engine=engine)
-    return replace(result, out=files)
+    files = write_score(result, found, out=out, per_query=per_query and not saved, plot=plot, engine=engine)
+    return replace(result, out=(*files, *([str(saved)] if saved else [])))
 
 
 def _measures(texts: Sequence[str], found: "Sources") -> tuple[list["Measure"], list["PreferenceMeasure"]]:

@@ -29,7 +29,7 @@ def write_score(
     """
     from prefjudge.render.leaderboard_tables import per_query_table, scores_table
     from prefjudge.render.winratio_tables import winratio_matrix
-    from prefjudge.steps.tables import beside, write_table
+    from prefjudge.steps.tables import write_table
 
     target = out or (found.study.folder / LEADERBOARD_FILE if found.study else None)
     tables: dict[str | Path, Table] = {}
@@ -37,8 +37,7 @@ def write_score(
         tables[target] = scores_table(result.leaderboards, provenance=result.provenance)
     if target and per_query:
         matrices = [board.scores for board in result.boards]
-        suffix = PurePath(target).suffix
-        tables[beside(target, f"per-query{suffix}")] = per_query_table(matrices, provenance=result.provenance)
+        tables[per_query_file(target)] = per_query_table(matrices, provenance=result.provenance)
     if found.study and result.winratio:
         tables[found.study.folder / WIN_RATIO_FILE] = winratio_matrix(result.winratio, numbered=False)
     for path, table in tables.items():
@@ -46,6 +45,13 @@ def write_score(
     written = [*tables, *([_sidecar(result, target, engine)] if target else [])]
     plots = _draw(result, plot) if plot else []
     return tuple(map(str, [*written, *plots]))
+
+
+def per_query_file(target: str | Path) -> str | Path:
+    """Return the file of the scores of each query, beside that of the boards."""
+    from prefjudge.steps.tables import beside
+
+    return beside(target, f"per-query{PurePath(target).suffix}")
 
 
 def _sidecar(result: "ScoreResult", target: str | Path, engine: str) -> str | Path:

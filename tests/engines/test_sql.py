@@ -12,7 +12,9 @@ from prefjudge.engines import files
 from prefjudge.engines.choice import engine_named
 from prefjudge.engines.sql import RUNS, SqlRuns, save_table
 from prefjudge.engines.sql_pool import save_pool
+from prefjudge.engines.sql_scores import tally_scores
 from prefjudge.errors import ConfigError, InputError
+from prefjudge.evaluation.measures import Measure
 from prefjudge.formats.parquet import COLUMNS
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.render.tables import Column, Table
@@ -333,6 +335,74 @@ def test_a_qrel_that_sql_cannot_name_is_not_left_out(duck, tmp_path):
     (tmp_path / "qrels").write_bytes(b"q 0 d\xff 1\nq\xff 0 d 1\n")
     with pytest.raises(InputError, match="not UTF-8"):
         save_pool(SqlRuns(duck, tmp_path / "run"), str(tmp_path / "x"), qrels=read_qrels(tmp_path / "qrels"))
+
+
+def rows_of(boards):
+    return [
+        (board.qrels, board.measure, row.rank, row.run, (row.score, row.low, row.high))
+        for board in boards
+        for row in board.rows
+        if not row.perfect
+    ]
+
+
+MEASURES = [
+    "RR",
+    "RR@10",
+    "RR(rel=2)@5",
+    "P@5",
+    "P(rel=0.5)@3",
+    "R@10",
+    "R(rel=2)@3",
+    "Success@1",
+    "Success@10",
+]
+
+
+@pytest.mark.parametrize("order", ["score", "rank"])
+def test_scores_that_stay_are_those_that_come_home(engine, runs, tmp_path, monkeypatch, order):
+    """The score of each query has the same bits, and no place of a document comes home."""
+    paths, qrels = runs
+    labels = zip(qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True)
+    lines = [(qrels.queries[query], qrels.docs[doc], grade) for query, doc, grade in labels]
+    for name, grades in (("one", lines), ("two", lines[::2])):
+        (tmp_path / name).write_text("".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in grades))
+    asked = {"runs": paths, "qrels": [str(tmp_path / "one"), str(tmp_path / "two")], "measure": MEASURES}
+    home = score(**asked, order=order, per_query=True, out=tmp_path / "home.parquet")
+    with monkeypatch.context() as patched:
+        patched.delattr(SqlRuns, "judged")
+        away = score(
+            **asked,
+            order=order,
+            per_query=True,
+            engine=name_of(engine),
+            in_sql=True,
+            out=tmp_path / "away.parquet",
+        )
+    for ours, theirs in zip(rows_of(away.leaderboards), rows_of(home.leaderboards), strict=True):
+        assert ours[:4] == theirs[:4]
+        assert ours[4] == pytest.approx(theirs[4], rel=1e-12, abs=1e-12)
+    theirs = [row for row in parquet_rows(tmp_path / "home.per-query.parquet") if row[2] != "perfect (one)"]
+    assert sorted(parquet_rows(tmp_path / "away.per-query.parquet")) == sorted(theirs)
+    assert set(away.out) == {name.replace("home", "away") for name in home.out}
+    assert all(Path(name).exists() for name in away.out)
+
+
+def test_what_is_not_scored_in_sql(duck, runs, tmp_path):
+    asked = {"runs": [DEMO / "runs"], "qrels": [str(DEMO / "qrels.txt")], "in_sql": True}
+    with pytest.raises(InputError, match="--engine duckdb"):
+        score(**asked)
+    with pytest.raises(InputError, match="--health, --sample: not where scores stay in SQL"):
+        score(**asked, engine="duckdb", health=True, sample=3)
+    with pytest.raises(InputError, match="--per-query without a Parquet file"):
+        score(**asked, engine="duckdb", per_query=True, out=tmp_path / "scores.csv")
+    with pytest.raises(InputError, match=r"nDCG@10 is not computed in SQL.*\n.*RR, Success, P, R"):
+        score(**asked, engine="duckdb", measure=["P@5", "nDCG@10"])
+    with pytest.raises(InputError, match="no judged document of qrels is in this run"):
+        tally_scores(SqlRuns(duck, DEMO / "runs" / "lexical.txt"), [runs[1]], [Measure.parse("RR")])
+    (tmp_path / "qrels").write_bytes(b"q1 0 d\xff 1\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        tally_scores(SqlRuns(duck, runs[0]), [read_qrels(tmp_path / "qrels")], [Measure.parse("RR")])
 
 
 def test_a_place_that_cannot_be_written(engine, tmp_path):
