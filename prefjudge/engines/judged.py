@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Order
 from prefjudge.engines.ranking import ranked
-from prefjudge.formats.fields import Places, Tokens, Words, same_token, tokens_of
+from prefjudge.formats.fields import Places, Tokens, Words, line_tokens, same_token, tokens_of
 from prefjudge.formats.problems import Notice, decode, encode
 from prefjudge.formats.runs import RunChunk
 
-_ODD = np.uint64(0xD6E8FEB86659FD93)
 _SIEVE = 32
 """Places of the sieve for each key: more let fewer strangers through."""
 _SIEVE_BITS = 24
@@ -35,9 +34,11 @@ class Judged:
     query : ndarray of int64
         The query of each row.
     keys, order : ndarray
-        The rows' keys, ascending, and the row that each is of.
+        The rows' keys, ascending, and the row that each is of. A key is the query, then the document's code
+        as far as there is room.
     sieve : ndarray of bool
-        True at the upper bits of some key: most rows of a run are ruled out by one look.
+        True at the upper bits of some key: most rows of a run are ruled out by one look. What a query's rows
+        look at stands together.
     """
 
     queries: dict[bytes, int]
@@ -50,10 +51,9 @@ class Judged:
     @classmethod
     def of(cls, qrels: Qrels) -> Judged:
         """Prepare qrels."""
-        names = [encode(doc) for doc in qrels.docs]
-        vocabulary = tokens_of(names)
+        vocabulary = _tokens(qrels.docs)
         query = qrels.query.astype(np.int64)
-        keys = _keys(vocabulary.codes()[qrels.doc], query)
+        keys = _keys(vocabulary.codes()[qrels.doc], query, len(qrels.queries))
         order = np.argsort(keys)
         bits = min(max(10, (keys.size * _SIEVE).bit_length()), _SIEVE_BITS)
         sieve = np.zeros(1 << bits, bool)
@@ -63,7 +63,7 @@ class Judged:
 
     def match(self, codes: Words, query: Places, docs: Tokens) -> tuple[Places, Places]:
         """Return which of the given rows are judged, and the row of the qrels that each is."""
-        keys = _keys(codes, query)
+        keys = _keys(codes, query, len(self.queries))
         bits = self.sieve.size.bit_length() - 1
         rows = np.flatnonzero(self.sieve[keys >> np.uint64(64 - bits)] & (query >= 0))
         if not rows.size or not self.keys.size:
@@ -76,10 +76,16 @@ class Judged:
         return rows[true], judged[true]
 
 
-def _keys(codes: Words, query: Places) -> Words:
-    keys: Words = codes ^ (query.astype(np.uint64) * _ODD)
-    keys = keys * _ODD
-    return keys ^ (keys >> np.uint64(32))
+def _tokens(ids: Sequence[str]) -> Tokens:
+    tokens = line_tokens(encode("\n".join([*ids, ""])))
+    if len(tokens) != len(ids):  # an id holds the end of a line
+        return tokens_of([encode(name) for name in ids])
+    return tokens
+
+
+def _keys(codes: Words, query: Places, queries: int) -> Words:
+    bits = np.uint64(max(1, queries.bit_length()))
+    return (query.astype(np.uint64) << (np.uint64(64) - bits)) | (codes >> bits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
