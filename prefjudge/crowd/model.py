@@ -87,10 +87,12 @@ class ChatModel:
             wait = 0.5 * 2 ** (attempt - 1)
             try:
                 answer = self._send(body, begun + _PATIENCE - time.monotonic())
+            except urllib3.exceptions.NewConnectionError:
+                trouble = "no connection"
             except urllib3.exceptions.TimeoutError:
                 trouble = "no answer in time"
             except urllib3.exceptions.HTTPError as error:
-                trouble = f"out of reach ({type(error).__name__})"
+                trouble = type(error).__name__
             else:
                 if answer.status == 200:
                     return _read(self._url, answer)
