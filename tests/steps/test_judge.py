@@ -112,7 +112,7 @@ def test_trouble_is_waited_out_and_a_refusal_is_explained(
     endpoint.trouble = [(500, {})] * 20
     with pytest.raises(CrowdError, match=r"no answer in 6 attempts and \d+ seconds: status 500"):
         judge(pooled, url=endpoint.url, model="acme/judge-3", most=1, workers=1)
-    with pytest.raises(CrowdError, match="no answer in 6 attempts .*: no connection"):
+    with pytest.raises(CrowdError, match=r"no answer in 6 attempts .*: no connection"):
         judge(pooled, url="http://127.0.0.1:9/v1", model="acme/judge-3", most=1, workers=1)
     endpoint.trouble = []
     endpoint.reply = lambda text: {"choices": []}
