@@ -62,7 +62,7 @@ def error_of_scale(scale: float) -> float:
     half_widths = 10.0
     gap = half_widths * 0.5 * (_NODES + 1.0)
     density = np.sqrt(2.0 / np.pi) * np.exp(-0.5 * gap**2) * half_widths * 0.5
-    wrong = 1.0 / (1.0 + np.exp(np.sqrt(2.0) * scale * gap))
+    wrong = 0.5 * (1.0 - np.tanh(np.sqrt(0.5) * scale * gap))
     return float((_WEIGHTS * density * wrong).sum())
 
 

@@ -73,13 +73,12 @@ def next_round(
             rows, played = _ordered(stack, row_of, rank)
             leaders[rows] = strategy.leaders(played)
             asked = strategy.ask(played)
-            if settled is not None:
-                asked[settled[stack.queries + block.first]] = 0
-            which, x, y = np.nonzero(asked)
-            query.append((stack.queries[which] + block.first).astype(np.int32))
-            first.append(rows[which, x])
-            second.append(rows[which, y])
-            votes.append(asked[which, x, y])
+            codes = (stack.queries[asked.pool] + block.first).astype(np.int32)
+            kept = np.ones(codes.size, dtype=bool) if settled is None else ~settled[codes]
+            query.append(codes[kept])
+            first.append(rows[asked.pool, asked.x][kept])
+            second.append(rows[asked.pool, asked.y][kept])
+            votes.append(asked.votes[kept])
     return _round(pools, query, first, second, votes, leaders)
 
 

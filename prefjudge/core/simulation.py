@@ -7,8 +7,8 @@ import numpy as np
 from prefjudge.core.noise import Noise
 from prefjudge.core.strategies import Counts, Floats, Strategy
 
-_CELLS = 1 << 20
-_LEAST_TRIALS = 250
+_CELLS = 1 << 22
+_LEAST_TRIALS = 150
 _TRIAL_CELLS = 150_000
 """Cells of vote matrices worth simulating: in a study there are few large pools."""
 
@@ -59,10 +59,11 @@ def simulate(
     noise : Noise
         How votes err.
     trials : int
-        The number of pools, or fewer (250 at least) where they are large; the standard error of the chance
+        The number of pools, or fewer (150 at least) where they are large; the standard error of the chance
         is at most ``0.5 / sqrt(trials)``.
     rng : numpy.random.Generator
-        The source of randomness.
+        The source of randomness. Generators in the same state give every strategy the same pools, and the
+        same votes to strategies that ask for the same.
     """
     trials = max(1, min(trials, max(_LEAST_TRIALS, _TRIAL_CELLS // size**2)))
     if size == 1:
@@ -80,10 +81,11 @@ def simulate(
     pairs = 0
     rounds: list[Counts] = []
     step = max(1, _CELLS // size**2)
+    pools_rng, votes_rng = rng.spawn(2)
     for low in range(0, trials, step):
         n = min(step, trials - low)
-        chances, best = noise.draw_chances(n, size, rng)
-        votes = _play(strategy, chances, rounds, rng)
+        chances, best = noise.draw_chances(n, size, pools_rng)
+        votes = _play(strategy, chances, rounds, votes_rng)
         leaders = strategy.leaders(votes)
         number = leaders.sum(axis=1)
         found += float((leaders[np.arange(n), best] / number).sum())
@@ -110,9 +112,8 @@ def _play(strategy: Strategy, chances: Floats, rounds: list[Counts], rng: np.ran
     """Ask and vote until nothing is asked; add to each round how many pairs got how many votes."""
     votes = np.zeros_like(chances)
     number = 0
-    while (asked := strategy.ask(votes)).any():
-        pool, x, y = np.nonzero(asked)
-        wanted = asked[pool, x, y]
+    while len(asked := strategy.ask(votes)):
+        pool, x, y, wanted = asked.pool, asked.x, asked.y, asked.votes
         for_x = rng.binomial(wanted, chances[pool, x, y])
         votes[pool, x, y] += for_x
         votes[pool, y, x] += wanted - for_x

@@ -5,6 +5,7 @@ the same code is simulated before any money is spent and drives the study afterw
 votes that it can use at once: a round, which is packed into HITs.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +17,36 @@ Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The votes that a strategy asks for: a row for each pair that needs any.
+
+    Attributes
+    ----------
+    pool, x, y : ndarray of int64, shape (n_pairs,)
+        The pool, and two of its candidates, ``x < y``.
+    votes : ndarray of int64, shape (n_pairs,)
+        How many more votes the pair needs.
+    """
+
+    pool: Counts
+    x: Counts
+    y: Counts
+    votes: Counts
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return self.votes.size
+
+
+_NOTHING = Asked(*(np.empty(0, dtype=np.int64) for _ in range(4)))
+
+
+def _joined(asked: Sequence[Asked]) -> Asked:
+    rows = [(one.pool, one.x, one.y, one.votes) for one in asked]
+    return Asked(*map(np.concatenate, zip(*rows, strict=True)))
+
+
 class Strategy(Protocol):
     """A way to spend votes on pools of one size."""
 
@@ -23,8 +54,8 @@ class Strategy(Protocol):
     def name(self) -> str:
         """What a report calls it."""
 
-    def ask(self, votes: Floats) -> Counts:
-        """Return how many more votes each pair needs now, shape (n, k, k).
+    def ask(self, votes: Floats) -> Asked:
+        """Return how many more votes each pair needs now.
 
         Parameters
         ----------
@@ -34,8 +65,8 @@ class Strategy(Protocol):
 
         Returns
         -------
-        ndarray of int64, shape (n, k, k)
-            Nothing outside ``x < y``; nothing at all where the strategy is through.
+        Asked
+            Nothing of a pool where the strategy is through.
         """
 
     def leaders(self, votes: Floats) -> Flags:
@@ -46,8 +77,10 @@ def _asked_so_far(votes: Floats) -> Floats:
     return votes + votes.transpose(0, 2, 1)
 
 
-def _upper(counts: Floats) -> Counts:
-    return np.triu(np.rint(counts).astype(np.int64), 1)
+def _upper(counts: Floats) -> Asked:
+    """Return what is above the diagonal of ``counts``, shape (n, k, k)."""
+    pool, x, y = np.nonzero(np.triu(counts, 1))
+    return Asked(pool, x, y, np.rint(counts[pool, x, y]).astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +97,7 @@ class RoundRobin:
         """Return ``round-robin:3``."""
         return f"round-robin:{self.votes_per_pair}"
 
-    def ask(self, votes: Floats) -> Counts:
+    def ask(self, votes: Floats) -> Asked:
         """Ask for what each pair lacks."""
         return _upper(np.maximum(self.votes_per_pair - _asked_so_far(votes), 0.0))
 
@@ -92,7 +125,7 @@ class Halving:
         """Return ``halving:1x2``: the votes of the first round, and by how much they grow."""
         return f"halving:{self.votes_per_pair}x{self.factor}"
 
-    def ask(self, votes: Floats) -> Counts:
+    def ask(self, votes: Floats) -> Asked:
         """Ask for what the pairs of the current round lack."""
         return self._play(votes)[0]
 
@@ -100,33 +133,32 @@ class Halving:
         """Return the last one left; before the end, those with the most votes among the ones still in."""
         return self._play(votes)[1]
 
-    def _play(self, votes: Floats) -> tuple[Counts, Flags]:
+    def _play(self, votes: Floats) -> tuple[Asked, Flags]:
         n, k, _ = votes.shape
-        asked, so_far = np.zeros((n, k, k)), _asked_so_far(votes)
-        alive, going = np.ones((n, k), dtype=bool), np.ones(n, dtype=bool)
+        alive, pools = np.ones((n, k), dtype=bool), np.arange(n)
+        asked, in_all = [_NOTHING], votes.sum(axis=2)
         left, target, more = k, 0, self.votes_per_pair
-        while left > 1:
+        while left > 1 and pools.size:
             target, more = target + more, more * self.factor
-            inside = alive[:, :, None] & alive[:, None, :]
-            lacks = np.where(inside, np.maximum(target - so_far, 0.0), 0.0)
-            lacks[:, np.arange(k), np.arange(k)] = 0.0
-            waits = going & lacks.any(axis=(1, 2))
-            asked[waits] = lacks[waits]
-            going &= ~waits
+            inside = np.nonzero(alive[pools])[1].reshape(pools.size, left)
+            among = _square(votes, pools, inside) if left < k else votes
+            lacks = _upper(np.maximum(target - _asked_so_far(among), 0.0))
+            here = lacks.pool
+            asked.append(Asked(pools[here], inside[here, lacks.x], inside[here, lacks.y], lacks.votes))
+            through = np.ones(pools.size, dtype=bool)
+            through[here] = False
+            pools, inside, won = pools[through], inside[through], among.sum(axis=2)[through]
             left = (left + 1) // 2 if left > 2 else 1
-            kept = _keep_best(votes, alive, left)
-            alive[going] = kept[going]
-        return _upper(asked), _most_votes(votes, alive)
+            # Those with the most votes among the ones still in; if even, with the most in all.
+            order = np.lexsort((-in_all[pools[:, None], inside], -won), axis=1)[:, :left]
+            alive[pools] = False
+            alive[pools[:, None], np.take_along_axis(inside, order, axis=1)] = True
+        return _joined(asked), _most_votes(votes, alive)
 
 
-def _keep_best(votes: Floats, alive: Flags, left: int) -> Flags:
-    """Keep those with the most votes among the ones still in; if even, with the most in all."""
-    among = (votes * alive[:, None, :]).sum(axis=2)
-    among[~alive] = -1.0
-    order = np.lexsort((-votes.sum(axis=2), -among), axis=1)
-    kept = np.zeros_like(alive)
-    np.put_along_axis(kept, order[:, :left], True, axis=1)
-    return kept & alive
+def _square(votes: Floats, pools: Counts, inside: Counts) -> Floats:
+    """Return the votes among some candidates of some pools, shape (len(pools), m, m)."""
+    return votes[pools[:, None, None], inside[:, :, None], inside[:, None, :]]
 
 
 def _most_votes(votes: Floats, alive: Flags) -> Flags:
@@ -146,7 +178,7 @@ class Knockout:
         """Return ``knockout:5``."""
         return f"knockout:{self.votes_per_pair}"
 
-    def ask(self, votes: Floats) -> Counts:
+    def ask(self, votes: Floats) -> Asked:
         """Ask for the matches that can be played now."""
         return self._play(votes)[0]
 
@@ -154,7 +186,7 @@ class Knockout:
         """Return the winner of the last match; before the end, those who have not lost one."""
         return self._play(votes)[1]
 
-    def _play(self, votes: Floats) -> tuple[Counts, Flags]:
+    def _play(self, votes: Floats) -> tuple[Asked, Flags]:
         n, k, _ = votes.shape
         asked, so_far = np.zeros((n, k, k)), _asked_so_far(votes)
         alive, query = np.ones((n, k), dtype=bool), np.arange(n)
@@ -176,6 +208,9 @@ class Knockout:
         return _upper(asked), alive
 
 
+_MOST_VOTES = 21
+
+
 @dataclass(frozen=True, slots=True)
 class LeadStop:
     """Let the best known answer meet one challenger after the other, each until one of them has a lead.
@@ -187,14 +222,15 @@ class LeadStop:
     """
 
     lead: int = 3
-    most: int = 21
+    most: int = _MOST_VOTES
+    """The most votes of a match; the one who is ahead then wins it."""
 
     @property
     def name(self) -> str:
-        """Return ``lead:3``."""
-        return f"lead:{self.lead}"
+        """Return ``lead:3``, or ``lead:3x9`` where another number of votes is the most."""
+        return f"lead:{self.lead}" if self.most == _MOST_VOTES else f"lead:{self.lead}x{self.most}"
 
-    def ask(self, votes: Floats) -> Counts:
+    def ask(self, votes: Floats) -> Asked:
         """Ask for the fewest votes that could bring the lead."""
         return self._play(votes)[0]
 
@@ -202,77 +238,117 @@ class LeadStop:
         """Return the best known answer after the matches decided so far."""
         return self._play(votes)[1]
 
-    def _play(self, votes: Floats) -> tuple[Counts, Flags]:
+    def _play(self, votes: Floats) -> tuple[Asked, Flags]:
         n, k, _ = votes.shape
-        asked = np.zeros((n, k, k), dtype=np.int64)
         best, going, query = np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool), np.arange(n)
+        asked = [_NOTHING]
         for challenger in range(1, k):
             kept, lost = votes[query, best, challenger], votes[query, challenger, best]
             ahead = kept - lost
             lacks = np.minimum(np.ceil(self.lead - np.abs(ahead)), self.most - kept - lost)
-            waits = going & (lacks > 0)
-            asked[query[waits], best[waits], challenger] = np.ceil(lacks[waits])
-            going &= ~waits
+            waits = np.flatnonzero(going & (lacks > 0))
+            needed = np.ceil(lacks[waits]).astype(np.int64)
+            asked.append(Asked(waits, best[waits], np.full(waits.size, challenger), needed))
+            going[waits] = False
+            if not going.any():
+                break
             best = np.where(going & (ahead < 0), challenger, best)
         leaders = np.zeros((n, k), dtype=bool)
         leaders[query, best] = True
-        return asked, leaders
+        return _joined(asked), leaders
 
 
 @dataclass(frozen=True, slots=True)
 class BySize:
-    """One strategy for small pools, another for large ones."""
+    """Another strategy for pools of another size."""
 
-    small: Strategy
-    large: Strategy
-    limit: int = 5
-    """The largest pool that is small."""
+    steps: tuple[tuple[int, Strategy], ...]
+    """The largest size of pool, and its strategy, by size; the last is for all larger pools, too."""
 
     @property
     def name(self) -> str:
-        """Return both names."""
-        return f"{self.small.name} up to {self.limit}, then {self.large.name}"
+        """Return ``default`` for the default, else the spelling."""
+        return "default" if self == DEFAULT else self.spelling
 
-    def ask(self, votes: Floats) -> Counts:
+    @property
+    def spelling(self) -> str:
+        """Return ``5=round-robin:3,6=halving:1x2``: the largest size of pool before each strategy."""
+        return ",".join(f"{size}={strategy.name}" for size, strategy in self.steps)
+
+    def ask(self, votes: Floats) -> Asked:
         """Ask as the strategy for this size does."""
-        return self._for(votes).ask(votes)
+        return self.of(votes.shape[1]).ask(votes)
 
     def leaders(self, votes: Floats) -> Flags:
         """Decide as the strategy for this size does."""
-        return self._for(votes).leaders(votes)
+        return self.of(votes.shape[1]).leaders(votes)
 
-    def _for(self, votes: Floats) -> Strategy:
-        return self.small if votes.shape[1] <= self.limit else self.large
+    def of(self, size: int) -> Strategy:
+        """Return the strategy for pools of this size."""
+        return next((one for largest, one in self.steps if size <= largest), self.steps[-1][1])
 
 
-DEFAULT: Strategy = BySize(RoundRobin(3), Halving())
+DEFAULT = BySize(((5, RoundRobin(3)), (6, Halving())))
 """Three votes on every pair of a pool of up to five, halving for larger ones."""
+
+
+def combine(chosen: Mapping[int, Strategy]) -> Strategy:
+    """Return one strategy that treats pools of each size by the one chosen for it."""
+    steps: list[tuple[int, Strategy]] = []
+    for size in sorted(chosen):
+        strategy = chosen[size]
+        one = strategy.of(size) if isinstance(strategy, BySize) else strategy
+        if steps and steps[-1][1] == one:
+            steps.pop()
+        steps.append((size, one))
+    return steps[0][1] if len(steps) == 1 else BySize(tuple(steps))
+
+
+_KINDS = {"round-robin": RoundRobin, "halving": Halving, "knockout": Knockout, "lead": LeadStop}
+_LARGEST_NUMBER, _LARGEST_FACTOR = 99, 4
 
 
 def parse_strategy(text: str) -> Strategy:
     """Return the strategy of that name: ``round-robin:3``, ``halving:2x3``, ``knockout:5``, ``lead:3``.
+
+    ``4=round-robin:3,6=knockout:5`` takes the first for pools of up to four and the second for those of up to
+    six, and for larger ones. ``default`` is such a one.
 
     Raises
     ------
     ValueError
         There is no such strategy.
     """
-    kind, _, rest = text.partition(":")
+    if text == "default":
+        return DEFAULT
     try:
-        numbers = [int(part) for part in rest.split("x")] if rest else []
-        if any(number < 1 for number in numbers):
+        if "=" not in text:
+            return _parse_one(text)
+        parts = [part.split("=") for part in text.split(",")]
+        steps = {_whole(size): _parse_one(one) for size, one in parts}
+        if len(steps) < len(parts):
             raise ValueError
-        if kind == "default" and not numbers:
-            return DEFAULT
-        made: Strategy = {
-            "round-robin": RoundRobin,
-            "halving": Halving,
-            "knockout": Knockout,
-            "lead": LeadStop,
-        }[kind](*numbers)
+        found = BySize(tuple(sorted(steps.items())))
     except (KeyError, TypeError, ValueError):
         raise ValueError(
             f"no strategy {text!r}: choose from default, round-robin:VOTES, halving:VOTESxFACTOR, "
-            "knockout:VOTES, lead:LEAD"
+            "knockout:VOTES, lead:LEAD, or one for each size of pool, such as 4=round-robin:3,6=knockout:5"
         ) from None
+    return found
+
+
+def _parse_one(text: str) -> Strategy:
+    kind, _, rest = text.partition(":")
+    numbers = [_whole(part) for part in rest.split("x")] if rest else []
+    if any(number > _LARGEST_NUMBER for number in numbers):
+        raise ValueError
+    made: Strategy = _KINDS[kind](*numbers)
+    if isinstance(made, Halving) and made.factor > _LARGEST_FACTOR:
+        raise ValueError
     return made
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ValueError
+    return int(text)
