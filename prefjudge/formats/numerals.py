@@ -32,7 +32,6 @@ def _bytes(value: int) -> np.uint64:
 
 _ZEROS, _POINTS, _ONES, _HIGHS = _bytes(0x30), _bytes(0x2E), _bytes(0x01), _bytes(0x80)
 _ONE = np.uint64(1)
-_ZEROS_BEFORE = _ZEROS & ~_LAST
 
 
 def floats(tokens: Tokens) -> tuple[Floats, Flags]:
@@ -76,10 +75,10 @@ def _unsigned(tokens: Tokens) -> tuple[Places, Flags]:
 def _last_word(text: Text, ends: Places, sizes: Places) -> Words:
     """Return the last ``sizes`` bytes before ``ends``, at most 8 of them, with zeros ("0") before them."""
     sizes = np.maximum(sizes, 0)
-    last = _LAST[np.minimum(sizes, 8, out=sizes)]
     word = loadable(text)[ends - 8]
-    word &= last
-    word |= _ZEROS_BEFORE[sizes]
+    word ^= _ZEROS
+    word &= _LAST[np.minimum(sizes, 8, out=sizes)]
+    word ^= _ZEROS
     return word
 
 
