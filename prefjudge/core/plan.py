@@ -1,7 +1,7 @@
 """Plan: what judging a study's pools costs under each strategy, and how often it will find the best."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import ceil
 
@@ -9,7 +9,16 @@ import numpy as np
 
 from prefjudge.core.noise import Noise
 from prefjudge.core.simulation import Outlook, simulate
-from prefjudge.core.strategies import DEFAULT, Halving, Knockout, LeadStop, RoundRobin, Strategy
+from prefjudge.core.strategies import (
+    DEFAULT,
+    Halving,
+    Knockout,
+    LeadStop,
+    RoundRobin,
+    Strategy,
+    combine,
+    parse_strategy,
+)
 
 Price = Callable[[int], Decimal]
 """Returns what one assignment costs, fees included, of a HIT with that many assignments."""
@@ -46,7 +55,7 @@ class Packing:
     seconds_per_pair : float
         The time of a comparison.
     reissued : float
-        The share of assignments that will fail their gold pairs and be issued again. They are paid.
+        The share of all assignments that will fail their gold pairs and be issued again. They are paid.
     """
 
     pairs_per_hit: int = 10
@@ -64,6 +73,8 @@ class Plan:
     ----------
     name : str
         The strategy, or ``by size``.
+    strategy : str
+        Its spelling, which ``parse_strategy`` reads: ``2=round-robin:5,6=knockout:3`` is one by size.
     chance : float
         The expected share of queries whose best answer will be found.
     error : float
@@ -81,6 +92,7 @@ class Plan:
     """
 
     name: str
+    strategy: str
     chance: float
     error: float
     pairs: int
@@ -114,7 +126,7 @@ def compare_plans(
     packing : Packing
         How votes become HITs, money and hours.
     strategies : sequence of Strategy
-        What to compare.
+        What to compare. Each meets the same simulated pools, so that chance favours none.
     trials : int
         Simulated pools per strategy and size.
     rng : numpy.random.Generator
@@ -123,24 +135,24 @@ def compare_plans(
     Returns
     -------
     tuple of Plan
-        One per strategy, in their order.
+        One per strategy, in their order; a strategy that is given twice is compared once.
     """
-    present = [size for size in sorted(sizes) if sizes[size]]
-    return tuple(
-        assemble_plan(
-            strategy.name,
-            sizes,
-            [simulate(strategy, size, noise, trials=trials, rng=rng) for size in present],
-            packing,
-        )
-        for strategy in strategies
-    )
+    seeds = {size: int(rng.integers(1 << 63)) for size in sorted(sizes) if sizes[size]}
+    plans = []
+    for strategy in dict.fromkeys(strategies):
+        outlooks = [
+            simulate(strategy, size, noise, trials=trials, rng=np.random.default_rng(seed))
+            for size, seed in seeds.items()
+        ]
+        plans.append(_assembled(strategy.name, strategy.name, sizes, outlooks, packing))
+    return tuple(plans)
 
 
-def assemble_plan(name: str, sizes: Mapping[int, int], outlooks: Sequence[Outlook], packing: Packing) -> Plan:
+def _assembled(
+    name: str, strategy: str, sizes: Mapping[int, int], outlooks: Sequence[Outlook], packing: Packing
+) -> Plan:
     """Add up the outlooks of the pool sizes into the plan of the whole study."""
     counts = [sizes[outlook.size] for outlook in outlooks]
-    queries = max(sum(counts), 1)
     hits = assignments = 0
     money = Decimal(0)
     rounds = max((len(outlook.rounds) for outlook in outlooks), default=0)
@@ -151,16 +163,16 @@ def assemble_plan(name: str, sizes: Mapping[int, int], outlooks: Sequence[Outloo
                 asked[votes] = asked.get(votes, 0.0) + pairs * count
         for votes, pairs in asked.items():
             packed = ceil(pairs / packing.pairs_per_hit - 1e-9)
-            issued = ceil(packed * votes * (1.0 + packing.reissued) - 1e-9)
+            issued = ceil(packed * votes / (1.0 - packing.reissued) - 1e-9)
             hits, assignments = hits + packed, assignments + issued
             money += packing.price(votes) * issued
     slots = packing.pairs_per_hit + packing.golds_per_hit
-    chance = sum(o.chance * count for o, count in zip(outlooks, counts, strict=True)) / queries
-    variance = sum((o.error * count) ** 2 for o, count in zip(outlooks, counts, strict=True))
+    chance, error = _overall_chance(outlooks, sizes)
     return Plan(
         name=name,
+        strategy=strategy,
         chance=chance,
-        error=float(np.sqrt(variance)) / queries,
+        error=error,
         pairs=round(sum(o.pairs * count for o, count in zip(outlooks, counts, strict=True))),
         judgments=round(sum(o.judgments * count for o, count in zip(outlooks, counts, strict=True))),
         hits=hits,
@@ -198,16 +210,54 @@ def choose_plan(
     most_rounds : int
         How often work may be published and collected at most: a round takes days with people.
     """
-    quick = [plan for plan in plans if plan.rounds <= most_rounds]
-    every = [*quick, *_plans_by_size(quick, sizes, packing)] if quick else []
+    whole = [plan for plan in plans if plan.rounds <= most_rounds]
+    options = [
+        [outlook for outlook in outlooks if len(outlook.rounds) <= most_rounds]
+        for outlooks in zip(*(plan.by_size for plan in plans), strict=True)
+    ]
+    every = [*whole, *(_plans_by_size(options, sizes, packing) if options and all(options) else ())]
     affordable = [plan for plan in every if plan.money <= budget]
     chosen = max(affordable, key=lambda plan: (plan.chance, -plan.money), default=None)
-    return None if chosen is None else _improved(chosen, quick, sizes, budget, packing)
+    return None if chosen is None else _improved(chosen, options, sizes, budget, packing)
 
 
-def _plans_by_size(plans: Sequence[Plan], sizes: Mapping[int, int], packing: Packing) -> list[Plan]:
+def look_again(
+    plan: Plan, sizes: Mapping[int, int], noise: Noise, *, trials: int = 1000, rng: np.random.Generator
+) -> Plan:
+    """Return a chosen plan with the chances of new simulations.
+
+    The plan that looks best of many looks better than it is: it was chosen for the luck of its simulations,
+    too. What it costs stays as it was compared.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan chosen.
+    sizes, noise, trials
+        As they were compared.
+    rng : numpy.random.Generator
+        The source of randomness, which must go on from where the comparison left it.
+    """
+    outlooks = []
+    for old in plan.by_size:
+        new = simulate(parse_strategy(old.strategy), old.size, noise, trials=trials, rng=rng)
+        outlooks.append(replace(old, chance=new.chance, error=new.error, single=new.single))
+    chance, error = _overall_chance(outlooks, sizes)
+    return replace(plan, chance=chance, error=error, by_size=tuple(outlooks))
+
+
+def _overall_chance(outlooks: Sequence[Outlook], sizes: Mapping[int, int]) -> tuple[float, float]:
+    """Return the expected share of queries whose best is found, and its standard error."""
+    queries = max(sum(sizes[outlook.size] for outlook in outlooks), 1)
+    variance = sum((outlook.error * sizes[outlook.size]) ** 2 for outlook in outlooks)
+    chance = sum(outlook.chance * sizes[outlook.size] for outlook in outlooks) / queries
+    return chance, float(np.sqrt(variance)) / queries
+
+
+def _plans_by_size(
+    options: Sequence[Sequence[Outlook]], sizes: Mapping[int, int], packing: Packing
+) -> list[Plan]:
     """Return the plans that are best at some price of a vote, from dear to cheap votes."""
-    options = list(zip(*(plan.by_size for plan in plans), strict=True))
     found: dict[tuple[str, ...], Plan] = {}
     for worth in np.geomspace(0.3, 1e-5, 60):
         chosen = [
@@ -216,24 +266,35 @@ def _plans_by_size(plans: Sequence[Plan], sizes: Mapping[int, int], packing: Pac
         ]
         key = tuple(outlook.strategy for outlook in chosen)
         if key not in found:
-            found[key] = assemble_plan("by size", sizes, chosen, packing)
+            found[key] = _by_size(sizes, chosen, packing)
     return list(found.values())
 
 
 def _improved(
-    plan: Plan, plans: Sequence[Plan], sizes: Mapping[int, int], budget: Decimal, packing: Packing
+    plan: Plan,
+    options: Sequence[Sequence[Outlook]],
+    sizes: Mapping[int, int],
+    budget: Decimal,
+    packing: Packing,
 ) -> Plan:
     """Spend what is left of the budget: change the strategy of one size at a time while that helps."""
     while True:
         better = plan
         for place, outlook in enumerate(plan.by_size):
-            for other in plans:
-                if other.by_size[place].chance > outlook.chance:
+            for other in options[place]:
+                if other.chance > outlook.chance:
                     swapped = [*plan.by_size]
-                    swapped[place] = other.by_size[place]
-                    found = assemble_plan("by size", sizes, swapped, packing)
+                    swapped[place] = other
+                    found = _by_size(sizes, swapped, packing)
                     if found.money <= budget and found.chance > better.chance:
                         better = found
         if better is plan:
             return plan
         plan = better
+
+
+def _by_size(sizes: Mapping[int, int], outlooks: Sequence[Outlook], packing: Packing) -> Plan:
+    """Return the plan that takes these strategies; it has a strategy's name where it is one and the same."""
+    judged = [outlook for outlook in outlooks if outlook.size > 1] or outlooks
+    strategy = combine({outlook.size: parse_strategy(outlook.strategy) for outlook in judged}).name
+    return _assembled("by size" if "=" in strategy else strategy, strategy, sizes, outlooks, packing)

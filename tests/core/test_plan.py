@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from prefjudge.core.noise import BradleyTerryNoise, ConstantNoise, error_of_scale, scale_of_error
-from prefjudge.core.plan import Packing, choose_plan, compare_plans
+from prefjudge.core.plan import Packing, choose_plan, compare_plans, look_again
 from prefjudge.core.simulation import simulate
 from prefjudge.core.strategies import (
     DEFAULT,
@@ -99,10 +99,11 @@ def test_a_plan_packs_each_round_into_hits() -> None:
         trials=50,
         rng=np.random.default_rng(5),
     )
-    # 7 pools of 3 pairs, two votes each: 21 pairs in 3 HITs of 2 assignments, half of them twice.
-    assert (plan.pairs, plan.judgments, plan.hits, plan.assignments, plan.rounds) == (21, 42, 3, 9, 1)
-    assert plan.money == Decimal("1.2") * 9
-    assert plan.hours == pytest.approx(9 * 13 * 30 / 3600)
+    # 7 pools of 3 pairs, two votes each: 21 pairs in 3 HITs of 2 assignments. Half of the assignments fail,
+    # those issued again too, so that twice as many are needed.
+    assert (plan.pairs, plan.judgments, plan.hits, plan.assignments, plan.rounds) == (21, 42, 3, 12, 1)
+    assert plan.money == Decimal("1.2") * 12
+    assert plan.hours == pytest.approx(12 * 13 * 30 / 3600)
     assert plan.chance > 50 / 57
 
 
@@ -116,6 +117,7 @@ def test_the_budget_chooses_the_best_that_it_pays() -> None:
         assert chosen is not None
         assert chosen.money <= budget
         assert chosen.rounds <= 10
+        assert parse_strategy(chosen.strategy).name == chosen.strategy
         chances.append(chosen.chance)
         assert chosen.chance >= max(
             plan.chance for plan in plans if plan.money <= budget and plan.rounds <= 10
@@ -204,3 +206,48 @@ def test_strategies_that_ask_for_the_same_find_the_same() -> None:
 def test_hardly_any_error_has_a_finite_scale() -> None:
     with np.errstate(all="raise", under="ignore"):
         assert 0 < error_of_scale(scale_of_error(1e-9)) < 0.001
+
+
+def test_alike_designs_have_alike_plans_and_the_same_one_has_one() -> None:
+    plans = compare_plans(
+        {2: 5},
+        BradleyTerryNoise(scale=0.6),
+        packing=PACKING,
+        strategies=(Halving(1, 3), RoundRobin(1), Halving(1, 2), LeadStop(3), LeadStop(3)),
+        trials=300,
+        rng=np.random.default_rng(8),
+    )
+    assert [plan.name for plan in plans] == ["halving:1x3", "round-robin:1", "halving:1x2", "lead:3"]
+    assert len({(plan.chance, plan.money) for plan in plans[:3]}) == 1
+
+
+def test_a_size_may_take_a_strategy_that_has_too_many_rounds_for_another() -> None:
+    sizes, noise = {2: 40, 6: 20}, ConstantNoise(error=0.33)
+    plans = compare_plans(
+        sizes, noise, packing=PACKING, strategies=(RoundRobin(1), LeadStop(3)), trials=200,
+        rng=np.random.default_rng(9),
+    )  # fmt: skip
+    rounds = [len(outlook.rounds) for outlook in plans[1].by_size]
+    assert rounds[0] < rounds[1]
+    chosen = choose_plan(plans, sizes, Decimal(9999), PACKING, most_rounds=rounds[0])
+    assert chosen is not None
+    assert chosen.strategy == "2=lead:3,6=round-robin:1"
+
+
+def test_the_chance_reported_is_not_the_luck_of_the_choice() -> None:
+    # All find the best of two equally often: which of them looks best is luck.
+    sizes, noise = {2: 50}, ConstantNoise(error=0.33)
+    rng, excess, fresh = np.random.default_rng(10), [], []
+    for _ in range(60):
+        plans = [
+            compare_plans(sizes, noise, packing=PACKING, strategies=(RoundRobin(1),), trials=40, rng=rng)[0]
+            for _ in range(10)
+        ]
+        chosen = choose_plan(plans, sizes, Decimal(9999), PACKING)
+        assert chosen is not None
+        again = look_again(chosen, sizes, noise, trials=40, rng=rng)
+        assert (again.money, again.strategy) == (chosen.money, chosen.strategy)
+        excess.append(chosen.chance - 0.67)
+        fresh.append(again.chance - 0.67)
+    assert np.mean(excess) > 0.08
+    assert abs(np.mean(fresh)) < 0.04
