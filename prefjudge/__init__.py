@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.collect import collect as collect
     from prefjudge.steps.compare import compare as compare
     from prefjudge.steps.gold import gold as gold
+    from prefjudge.steps.history import history as history
     from prefjudge.steps.init import init as init
     from prefjudge.steps.judge import judge as judge
     from prefjudge.steps.pay import pay as pay
@@ -47,6 +48,7 @@ _VERBS = (
     "collect",
     "compare",
     "gold",
+    "history",
     "init",
     "judge",
     "pay",

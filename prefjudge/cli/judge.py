@@ -6,6 +6,7 @@ import typer
 
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import money, notice, print_json, progress, say
+from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.judge import JudgeResult
@@ -55,10 +56,10 @@ def _show(result: "JudgeResult") -> None:
     found = result.comparison
     tokens = result.prompt_tokens + result.reply_tokens
     say(
-        f"{result.model}: {found.pairs:,} pairs; {result.asked:,} questions asked now, "
+        f"{result.model}: {many(found.pairs, 'pair')}; {many(result.asked, 'question')} asked now, "
         f"{result.replies:,} in all"
     )
-    say(f"cost                     ${result.cost} for {tokens:,} tokens")
+    say(f"cost                     ${result.cost} for {many(tokens, 'token')}")
     say(f"no verdict               {_share(found.ties, found.pairs)}, by the order alone {found.flips:,}")
     say(f"first passage preferred  {_share(found.first_side, found.answers)}")
     of_votes = " of their votes" if found.compared else ""

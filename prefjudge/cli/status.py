@@ -2,6 +2,7 @@
 
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import print_json, say
+from prefjudge.render.counts import many
 
 
 def status(study: StudyFolder, json: Json = False) -> None:
@@ -13,19 +14,24 @@ def status(study: StudyFolder, json: Json = False) -> None:
         print_json(result)
         return
     hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
-    say(f"pool         {result.queries:,} queries, {result.pairs:,} pairs, {result.gold} gold pairs")
+    queries, pairs = many(result.queries, "query", "queries"), many(result.pairs, "pair")
+    say(f"pool         {queries}, {pairs}, {many(result.gold, 'gold pair')}")
     say(f"HITs         {hits}")
     say(f"assignments  {result.assignments:,}")
     for verdict, count in result.verdicts.items():
         say(f"  {count:>5,} {verdict}")
     say(f"judgments    {result.judgments:,} count, {result.dropped_judgments:,} dropped")
-    say(f"waiting      {result.waiting:,} pairs that no HIT will settle")
+    say(f"waiting      {many(result.waiting, 'pair')} that no HIT will settle")
     for worker, reason in result.barred.items():
         say(f"barred       {worker}: {reason}")
     of_budget = f" of a budget of ${result.budget}" if result.budget else ""
     say(f"committed    ${result.committed}{of_budget}")
+    if result.version:
+        challenge = result.challenge
+        under_way = f"; challenge {challenge.challenge} is under way" if challenge else ""
+        say(f"answers      version {result.version}{under_way} (prefjudge history {study})")
     if result.missing:
         pace = (
             "" if result.hours_left is None else f", about {result.hours_left:.1f} hours at the pace so far"
         )
-        say(f"to come      {result.missing:,} assignments{pace}")
+        say(f"to come      {many(result.missing, 'assignment')}{pace}")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (
     count_hits,
@@ -22,7 +23,7 @@ class StatusResult:
     """A study in numbers; money in dollars, as text.
 
     ``hours_left`` is how long the assignments that are missing will take at the pace so far; None where there
-    is no pace yet.
+    is no pace yet. ``version`` is that of the best-known answers which ``run`` keeps, 0 where there is none.
     """
 
     study: str
@@ -40,6 +41,8 @@ class StatusResult:
     missing: int
     hours_left: float | None
     verdicts: dict[str, int]
+    version: int
+    challenge: ChallengeRecord | None
 
 
 def status(study: str | Path) -> StatusResult:
@@ -70,4 +73,6 @@ def status(study: str | Path) -> StatusResult:
             missing=missing,
             hours_left=missing / pace if pace else None,
             verdicts=count_verdicts(db),
+            version=max(count_answers(db), default=0),
+            challenge=next((one for one in load_challenges(db) if one.concluded is None), None),
         )

@@ -1,0 +1,56 @@
+"""``prefjudge history``."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from prefjudge.cli.options import Json, StudyFolder
+from prefjudge.cli.output import notice, print_json, say
+
+if TYPE_CHECKING:
+    from prefjudge.steps.history import HistoryResult
+
+
+def history(study: StudyFolder, json: Json = False) -> None:
+    """Tell who dethroned whom: the versions of the best-known answers, and what each changed."""
+    from prefjudge.steps.history import history as run
+
+    result = run(study)
+    notice(result.notices)
+    if json:
+        print_json(result)
+    else:
+        _show(result)
+
+
+def _show(result: "HistoryResult") -> None:
+    from prefjudge.render.counts import many
+    from prefjudge.render.history_tables import changes_table, moves_table, versions_table
+    from prefjudge.render.tables import render_terminal
+
+    rows = [
+        {
+            "version": one.version,
+            "made": one.made,
+            "queries": one.queries,
+            "answers": one.answers,
+            "challenge": one.challenge,
+            "newcomers": len(one.duels) if one.challenge else None,
+            "changed": len(one.changes) if one.version > 1 else None,
+            "moved": len(one.moved) if one.version > 1 else None,
+        }
+        for one in result.versions
+    ]
+    tables = [
+        versions_table(rows),
+        changes_table({one.version: (one.changes, one.duels) for one in result.versions}),
+        moves_table(result.measure, {one.version: one.moved for one in result.versions}),
+    ]
+    typer.echo("\n".join(render_terminal(table) for table in tables if table.rows), nl=False)
+    if not result.versions:
+        say("no answers are kept yet: `prefjudge run` keeps them, and so does `pool --challenge`")
+    if result.under_way:
+        newcomers = many(result.under_way.newcomers, "newcomer")
+        queries = many(result.under_way.queries, "query", "queries")
+        say(f"challenge {result.under_way.challenge} is under way: {newcomers} on {queries}")
+        say(f"next: prefjudge run {result.study}")

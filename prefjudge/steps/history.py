@@ -1,0 +1,149 @@
+"""Tells how the best-known answers came about, version after version."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.history import Change, find_changes
+from prefjudge.study.answers import load_answers
+from prefjudge.study.history import (
+    ChallengeRecord,
+    count_answers,
+    first_answers_since,
+    load_challenges,
+    load_duels,
+)
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.core.challenge import Duel
+    from prefjudge.core.qrels import Qrels
+    from prefjudge.evaluation.correlation import RankShift
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A version of the best-known answers, and how it differs from the one before.
+
+    Attributes
+    ----------
+    version : int
+        Its number, from 1.
+    made : str or None
+        When its challenge was concluded, in UTC; of the first version, when its last vote was collected.
+    queries, answers : int
+        Queries with an answer, and their answers.
+    challenge : int or None
+        The challenge that made it; None for the first version.
+    duels : tuple of Duel
+        How each newcomer of the challenge fared, and which runs brought it.
+    changes : tuple of Change
+        The queries whose answers differ.
+    moved : tuple of RankShift
+        The runs that change places: ``reference`` is the rank under the version before, ``other`` under this.
+    """
+
+    version: int
+    made: str | None
+    queries: int
+    answers: int
+    challenge: int | None
+    duels: tuple["Duel", ...]
+    changes: tuple[Change, ...]
+    moved: tuple["RankShift", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryResult:
+    """The versions, the first one first, and the challenge that is under way, if any."""
+
+    study: str
+    measure: str
+    versions: tuple[Version, ...]
+    under_way: ChallengeRecord | None
+    notices: tuple[str, ...]
+
+
+def history(study: str | Path) -> HistoryResult:
+    """Tell who dethroned whom: the versions of the best-known answers, and what each of them changed.
+
+    The leaderboards of all versions are of all runs that the study has by now, by its first measure.
+
+    Parameters
+    ----------
+    study : Path
+        The study.
+    """
+    opened, notices = Study(study), list[str]()
+    with opened.transaction(write=False) as db:
+        counts, challenges = count_answers(db), load_challenges(db)
+        answers = {version: load_answers(db, version, f"version {version}") for version in counts}
+        since = first_answers_since(db)
+        # a conclusion makes the next version, and challenges follow one another
+        makers = dict(enumerate((one for one in challenges if one.concluded is not None), start=2))
+        duels = {version: load_duels(db, maker.challenge) for version, maker in makers.items()}
+    moved = _moves(opened, list(answers.values()), notices)
+    versions = []
+    for version, (queries, count) in counts.items():
+        maker = makers.get(version)
+        versions.append(
+            Version(
+                version=version,
+                made=maker.concluded if maker else since,
+                queries=queries,
+                answers=count,
+                challenge=maker.challenge if maker else None,
+                duels=duels.get(version, ()),
+                changes=find_changes(answers[version - 1], answers[version]) if version > 1 else (),
+                moved=moved[version - 1],
+            )
+        )
+    return HistoryResult(
+        study=str(study),
+        measure=opened.config.measures[0],
+        versions=tuple(versions),
+        under_way=next((one for one in challenges if one.concluded is None), None),
+        notices=tuple(notices),
+    )
+
+
+def _moves(study: Study, versions: Sequence["Qrels"], notices: list[str]) -> list[tuple["RankShift", ...]]:
+    """Return, for each version, the runs whose rank differs from that under the version before."""
+    from prefjudge.engines.files import judged
+    from prefjudge.evaluation.compared import relabel, union_documents
+    from prefjudge.evaluation.correlation import correlate
+    from prefjudge.evaluation.leaderboard import leaderboard
+    from prefjudge.evaluation.measures import Measure, score_matrix
+
+    still: list[tuple[RankShift, ...]] = [() for _ in versions]
+    runs = _unchanged_runs(study, notices) if len(versions) > 1 else []
+    if not runs:
+        return still
+    measure, documents = Measure.parse(study.config.measures[0]), union_documents(versions)
+    ranks = judged(runs, documents, order=study.config.pool.order)
+    boards = [
+        leaderboard(score_matrix(relabel(ranks, documents, qrels), qrels, measure)) for qrels in versions
+    ]
+    for place in range(1, len(boards)):
+        shifts = correlate(boards[place - 1], boards[place]).shifts
+        still[place] = tuple(shift for shift in shifts if shift.shift)
+    return still
+
+
+def _unchanged_runs(study: Study, notices: list[str]) -> list[str]:
+    """Return the study's run files; one that is gone or was changed is left out with a notice."""
+    from prefjudge.formats.digests import digest
+    from prefjudge.study.pooling import load_inputs
+
+    with study.transaction(write=False) as db:
+        runs = [found for found in load_inputs(db) if found.kind == "run"]
+    kept = []
+    for found in runs:
+        path = Path(found.path)
+        if path.is_file() and digest(path) == found.digest:
+            kept.append(found.path)
+        else:
+            what = "has changed since it was pooled" if path.is_file() else "is gone"
+            notices.append(f"{path} {what}: the leaderboards are without run {found.name}")
+    return kept

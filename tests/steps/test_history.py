@@ -1,0 +1,91 @@
+"""The history of the answers, as users read it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prefjudge.steps.history import history
+from prefjudge.steps.run import run
+from prefjudge.steps.status import status
+from prefjudge.study.study import Study
+from tests.cli.conftest import prefjudge
+from tests.steps.test_run import HONEST, RUNS, answers, pool_runs
+from tests.steps.test_run import young as young  # the fixture
+
+
+@pytest.fixture
+def driven(young: Path) -> Path:
+    """A study of three runs whose first answers are kept."""
+    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    return young
+
+
+def test_a_study_without_kept_answers_has_none_and_says_so(young: Path) -> None:
+    told = history(young)
+    assert (told.versions, told.under_way, status(young).version) == ((), None, 0)
+    assert "no answers are kept yet: `prefjudge run` keeps them" in prefjudge("history", young).stderr
+
+
+def test_history_tells_what_the_run_told(driven: Path) -> None:
+    before = answers(driven)
+    (first,) = history(driven).versions
+    assert (first.version, first.challenge, first.duels, first.changes, first.moved) == (1, None, (), (), ())
+    assert first.queries == len(before)
+    assert first.made is not None
+    opened = pool_runs(driven, RUNS[3:], challenge=True)
+    under_way = status(driven).challenge
+    assert under_way is not None
+    assert (under_way.challenge, under_way.newcomers) == (1, opened.documents)
+    assert history(driven).under_way == under_way
+    assert "version 1; challenge 1 is under way" in prefjudge("status", driven).stderr
+    result = run(driven, **HONEST)  # type: ignore[arg-type]
+    after = answers(driven)
+    told = history(driven)
+    second = told.versions[1]
+    assert (told.under_way, second.version, second.challenge) == (None, 2, 1)
+    assert told.versions[0] == first
+    assert second.duels == result.duels
+    assert second.moved == result.moved != ()
+    assert {change.query_id: (change.before, change.after) for change in second.changes} == {
+        query: (tuple(sorted(before[query])), tuple(sorted(docs)))
+        for query, docs in after.items()
+        if docs != before[query]
+    }
+    assert status(driven).version == 2
+
+    shown = prefjudge("history", driven).stdout
+    won = next(duel for duel in result.duels if duel.dethroned)
+    line = next(line for line in shown.splitlines() if won.newcomer in line)
+    assert line.split()[:4] == ["2", won.query_id, won.incumbent, won.newcomer]
+    assert f"{won.votes_for:.1f}" in line
+    assert f"Runs that moved, by {told.measure}" in shown
+    printed = json.loads(prefjudge("history", driven, "--json").stdout)
+    assert [one["version"] for one in printed["versions"]] == [1, 2]
+
+
+def test_a_query_that_was_settled_later_is_a_change_without_a_duel(driven: Path) -> None:
+    pool_runs(driven, RUNS[3:], challenge=True)
+    run(driven, **HONEST)  # type: ignore[arg-type]
+    with Study(driven).transaction() as db:
+        db.execute("INSERT INTO answers VALUES (2, 'late', 'd-late')")
+    late = next(change for change in history(driven).versions[1].changes if change.query_id == "late")
+    assert (late.before, late.after) == ((), ("d-late",))
+    line = next(line for line in prefjudge("history", driven).stdout.splitlines() if "d-late" in line)
+    assert line.split() == ["2", "late", "d-late", "–", "–"]
+
+
+def test_runs_that_are_gone_or_changed_are_named_and_left_out(driven: Path, tmp_path: Path) -> None:
+    tag, moving = "reranker-small", tmp_path / "moving.txt"
+    original = next(path for path in RUNS[3:] if path.stem == tag)
+    moving.write_text(original.read_text())
+    pool_runs(driven, [moving, *(path for path in RUNS[3:] if path != original)], challenge=True)
+    assert tag in {shift.run for shift in run(driven, **HONEST).moved}  # type: ignore[arg-type]
+    for change, message in ((moving.write_text, "has changed since it was pooled"), (None, "is gone")):
+        if change:
+            change("q01 Q0 d1 1 1 other\n")
+        else:
+            moving.unlink()
+        told = history(driven)
+        assert told.notices == (f"{moving} {message}: the leaderboards are without run {tag}",)
+        assert tag not in {shift.run for shift in told.versions[1].moved}
