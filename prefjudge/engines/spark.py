@@ -21,6 +21,8 @@ from prefjudge.formats.problems import LIMIT, shown
 
 _NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"
+_PART = 100_000
+"""How many rows from home make a part: a small table is one file, and a large one is shared out."""
 _BLANKS = "^\ufeff|[ \t\r\x0b\x0c]+"
 
 
@@ -113,7 +115,8 @@ class SparkEngine:
     def load(self, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a view of rows from home."""
         schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
-        self.session.createDataFrame(rows, schema).coalesce(1).createOrReplaceTempView(table)
+        frame = self.session.createDataFrame(rows, schema)
+        frame.coalesce(1 + len(rows) // _PART).createOrReplaceTempView(table)
         self._loaded.add(table)
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:

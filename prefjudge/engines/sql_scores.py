@@ -50,20 +50,20 @@ def formula(measure: Measure) -> str:
 def scores_text(measures: Sequence[Measure], order: Order) -> str:
     """Return the score of each judged query under each label set, measure and run."""
     deepest = max(measure.cutoff or _ALL for measure in measures)
-    each = " UNION ALL ".join(
-        f"SELECT name AS qrels, '{measure}' AS measure, run, query AS query_id, {formula(measure)} AS score"
-        " FROM places GROUP BY name, run, query"
-        for measure in measures
-    )
+    sums = ", ".join(f"{formula(measure)} AS score_{number}" for number, measure in enumerate(measures))
+    chosen = " ".join(f"WHEN '{measure}' THEN score_{number}" for number, measure in enumerate(measures))
     return f"""
-        WITH places AS (
-            SELECT labels.name AS name, names.run AS run, labels.query AS query, grade, position
+        SELECT name AS qrels, measure, run, query AS query_id, CASE measure {chosen} END AS score
+        FROM (
+            SELECT /*+ BROADCAST(names) */
+                labels.name AS name, names.run AS run, labels.query AS query, {sums}
             FROM {LABELS} AS labels
             CROSS JOIN {NAMES} AS names
             LEFT JOIN ({top_text(deepest, order, some=True)}) AS heads
             ON heads.path = names.path AND heads.query = labels.query AND heads.doc = labels.doc
-        )
-        {each}"""
+            GROUP BY labels.name, names.run, labels.query
+        ) AS scored
+        CROSS JOIN (VALUES {", ".join(f"('{measure}')" for measure in measures)}) AS measures (measure)"""
 
 
 _OVERLAP = f"""

@@ -44,7 +44,8 @@ def spark():
     from prefjudge.engines.spark import SparkEngine
 
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+    session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
     yield SparkEngine(session)
     session.stop()
 
