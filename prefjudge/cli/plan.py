@@ -1,6 +1,5 @@
 """``prefjudge plan``."""
 
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,21 +23,26 @@ def plan(
     ] = "bradley-terry",
     judgments: Annotated[Path | None, typer.Option(help="Votes to estimate the error from.")] = None,
     strategy: Annotated[
-        list[str], typer.Option(help="default, round-robin:3, halving:1x2, knockout:5, lead:3 …")
+        list[str],
+        typer.Option(help="default, round-robin:3, lead:3, 2=lead:3,6=knockout:5 … May be repeated."),
     ] = [],  # noqa: B006 - typer reads the default
-    budget: Annotated[str | None, typer.Option(help="The most to spend, in dollars; chooses.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="The most to spend, in dollars, with what is committed; chooses.")
+    ] = None,
     most_rounds: Annotated[int, typer.Option(help="How often work may be published, at most.")] = 10,
     reward: Annotated[str | None, typer.Option(help="Of one assignment, in dollars.")] = None,
     pairs_per_hit: Annotated[int | None, typer.Option(help="Pairs in a HIT.")] = None,
     gold_per_hit: Annotated[int | None, typer.Option(help="Gold pairs in a HIT, on top.")] = None,
     seconds_per_pair: Annotated[float | None, typer.Option(help="The time of a comparison.")] = None,
-    reissued: Annotated[float, typer.Option(help="The share of assignments issued again.")] = 0.0,
+    reissued: Annotated[
+        float | None, typer.Option(help="The share of assignments that will fail; as seen by default.")
+    ] = None,
     trials: Annotated[int, typer.Option(help="Simulated pools for each strategy and size.")] = 1000,
     seed: Annotated[int | None, typer.Option(help="Of the simulation.")] = None,
     json: Json = False,
 ) -> None:
     """Say what judging the pools costs, and how often it will find the best."""
-    from prefjudge.cli.output import one_of
+    from prefjudge.cli.output import money, one_of
     from prefjudge.steps.plan import NoiseModel
     from prefjudge.steps.plan import plan as run
 
@@ -49,9 +53,9 @@ def plan(
         noise=one_of(NoiseModel, noise, "--noise") or NoiseModel.BRADLEY_TERRY,
         judgments=judgments,
         strategy=strategy,
-        budget=_dollars(budget, "--budget"),
+        budget=money(budget.removeprefix("$"), "--budget") if budget is not None else None,
         most_rounds=most_rounds,
-        reward=_dollars(reward, "--reward"),
+        reward=money(reward.removeprefix("$"), "--reward") if reward is not None else None,
         pairs_per_hit=pairs_per_hit,
         gold_per_hit=gold_per_hit,
         seconds_per_pair=seconds_per_pair,
@@ -64,38 +68,41 @@ def plan(
         print_json(result)
     else:
         show(result)
-
-
-def _dollars(text: str | None, option: str) -> Decimal | None:
-    """Read an amount of money."""
-    from prefjudge.errors import InputError
-
-    if text is None:
-        return None
-    try:
-        amount = Decimal(text.removeprefix("$"))
-    except InvalidOperation:
-        amount = Decimal(-1)
-    if not (amount.is_finite() and amount >= 0):
-        raise InputError(f"{option} {text}: not an amount of dollars", "Write it as 1500 or 2.40.")
-    return amount
+        say(_next(result, str(study or "STUDY")))
 
 
 def show(result: "PlanResult") -> None:
     """Print the plans, and what the chosen one does with each pool size."""
+    from prefjudge.core.strategies import DEFAULT
     from prefjudge.render.plan_tables import plans_table
     from prefjudge.render.tables import render_terminal
 
-    note = (
+    notes = [
         f"{result.queries:,} queries. {result.error:.0%} of the votes on a random pair are wrong "
         f"({result.error_source}). A single winner is no sign of confidence: see the chance."
-    )
-    typer.echo(render_terminal(plans_table(result.plans, result.chosen, [note])), nl=False)
+    ]
+    if any(plan.name == DEFAULT.name for plan in result.plans):
+        notes.append(
+            f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "
+            "larger ones, too."
+        )
+    typer.echo(render_terminal(plans_table(result.plans, result.chosen, notes)), nl=False)
     if result.chosen is not None:
         say(
-            f"within ${result.budget}: {result.chosen.name}, for ${result.chosen.money}, finds the best of "
-            f"{result.chosen.chance:.0%} of the queries"
+            f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f}, finds the "
+            f"best of {result.chosen.chance:.0%} of the queries (simulated afresh)"
         )
         for one in result.chosen.by_size:
             pools = result.sizes[one.size]
             say(f"  {pools:,} pools of {one.size}: {one.strategy}, {one.judgments:.1f} votes each")
+
+
+def _next(result: "PlanResult", study: str) -> str:
+    """Return what to type next."""
+    if result.driven_by == "publish":
+        return f"next: prefjudge collect {study} (it is published pair by pair; a strategy needs a new study)"
+    if result.driven_by:
+        return f"next: prefjudge run {study} (it goes on by the strategy it began with: {result.driven_by})"
+    if result.chosen is None:
+        return f"next: prefjudge run {study} --strategy NAME (with --budget, plan chooses one)"
+    return f"next: prefjudge run {study} --strategy {result.chosen.strategy}"

@@ -1,5 +1,6 @@
 """Confidence: how probable it is that a candidate is the best answer, given the votes so far."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,10 +142,12 @@ def estimate_scale(
     rng: np.random.Generator,
     pools: Pools | None = None,
     strengths: bool = False,
+    log_weight: Callable[[float], float] = lambda scale: 0.0,
 ) -> float:
     """Return how far apart candidates are: the prior under which the votes are most probable, in logits.
 
     Repeated votes on a pair, and circles, tell it; a thousand queries are enough. 1 without any votes.
+    ``log_weight`` is the log of what else speaks for a value.
     """
     stacks: list[VoteMatrices] = []
     found = 0
@@ -155,4 +158,4 @@ def estimate_scale(
                 found += stack.queries.size
         if found >= _SAMPLE:
             break
-    return fit_scale(stacks, rng=rng) if found else 1.0
+    return fit_scale(stacks, rng=rng, log_weight=log_weight) if found else 1.0

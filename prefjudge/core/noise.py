@@ -66,6 +66,28 @@ def error_of_scale(scale: float) -> float:
     return float((_WEIGHTS * density * wrong).sum())
 
 
+def log_weight_of_error(
+    error: float, *, right: int, missed: int, assumed: float, assumed_votes: float = 10.0
+) -> float:
+    """Return the log of what gold pairs, and what is known of crowds, say for a share of wrong votes.
+
+    Parameters
+    ----------
+    error : float
+        The share of wrong votes on a random pair.
+    right, missed : int
+        Answers to gold pairs. They are easier than a random pair: how often they are missed may be anything
+        up to ``error``. Missed ones hold the error up, whatever the votes say.
+    assumed, assumed_votes : float
+        The share that is usual, and how many votes it is worth: a few votes alone could mean anything.
+    """
+    from scipy.special import betainc
+
+    golds = float(betainc(missed + 1, right + 1, error))
+    usual = assumed_votes * (assumed * np.log(error) + (1.0 - assumed) * np.log(1.0 - error))
+    return float(np.log(max(golds, 1e-300)) - np.log(error) + usual)
+
+
 def scale_of_error(error: float) -> float:
     """Return the standard deviation of strengths at which a random pair has this share of wrong votes.
 

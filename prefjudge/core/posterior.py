@@ -1,6 +1,6 @@
 """The posterior of Bradley-Terry strengths: who is the best, and how far apart candidates are."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +79,7 @@ def fit_scale(
     lowest: float = 0.05,
     highest: float = 5.0,
     draws: int = 200,
+    log_weight: Callable[[float], float] = lambda scale: 0.0,
 ) -> float:
     """Return the prior's standard deviation under which the votes are most probable (empirical Bayes).
 
@@ -95,12 +96,15 @@ def fit_scale(
         The bounds of the search.
     draws : int
         Posterior samples per query and step.
+    log_weight : callable
+        The log of what else speaks for a standard deviation, besides the votes.
     """
     seed = int(rng.integers(1 << 32))
     starts: list[Floats | None] = [None] * len(stacks)
 
     def evidence(log_scale: float) -> float:
-        scale, total = float(np.exp(log_scale)), 0.0
+        scale = float(np.exp(log_scale))
+        total = log_weight(scale)
         same_draws = np.random.default_rng(seed)
         for place, stack in enumerate(stacks):
             fit = fit_strengths(stack.votes, scale=scale, start=starts[place])

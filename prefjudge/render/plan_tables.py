@@ -7,8 +7,9 @@ from prefjudge.render.tables import Bold, Cell, Column, Table
 
 
 def plans_table(plans: Sequence[Plan], chosen: Plan | None = None, notes: Sequence[str] = ()) -> Table:
-    """Return the plans from cheap to dear; the chosen one stands out."""
-    listed = [*plans, *([chosen] if chosen and chosen.name not in {plan.name for plan in plans} else [])]
+    """Return the plans from cheap to dear; the chosen one stands out, with its own, fresh chance."""
+    listed = [plan for plan in plans if chosen is None or plan.name != chosen.name]
+    listed += [chosen] if chosen else []
     rows: list[tuple[Cell, ...]] = []
     for plan in sorted(listed, key=lambda plan: (plan.money, -plan.chance)):
         is_chosen = chosen is not None and plan.name == chosen.name

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_path
+from prefjudge.steps.planned_study import PlannedStudy
+from prefjudge.steps.votes import votes_generator
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.noise import Noise
     from prefjudge.core.plan import Packing, Plan
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _ASSUMED_ERROR = 0.33
 """What crowds show on the best passages of a query."""
+_MOST_QUERIES = 10_000_000
+_MOST_DOLLARS = 1_000_000_000
 
 
 class NoiseModel(StrEnum):
@@ -37,6 +39,9 @@ class PlanResult:
     """The plans compared, and the one that the budget chooses.
 
     ``error`` is the share of wrong votes on a random pair, and ``error_source`` says where it is from.
+    ``reissued`` is the share of assignments that fail their gold pairs. ``committed`` is what the study has
+    spent or promised, and ``left`` what the budget has besides. The strategy of a plan, in its own words, is
+    what ``run`` takes; its name is shorter.
     """
 
     sizes: dict[int, int]
@@ -44,9 +49,13 @@ class PlanResult:
     noise: str
     error: float
     error_source: str
+    reissued: float
     plans: tuple["Plan", ...]
     budget: Decimal | None
+    committed: Decimal
+    left: Decimal | None
     chosen: "Plan | None"
+    driven_by: str
     notices: tuple[str, ...]
 
 
@@ -64,7 +73,7 @@ def plan(
     pairs_per_hit: int | None = None,
     gold_per_hit: int | None = None,
     seconds_per_pair: float | None = None,
-    reissued: float = 0.0,
+    reissued: float | None = None,
     trials: int = 1000,
     seed: int | None = None,
 ) -> PlanResult:
@@ -77,16 +86,18 @@ def plan(
     sizes : str, optional
         Pool sizes instead: ``2:120,4:200`` are 120 queries with two candidates and 200 with four.
     error : float, optional
-        The share of wrong votes on a random pair; else it is estimated from votes, or taken to be 0.33.
+        The share of wrong votes on a random pair; else it is estimated from the votes, repeats and gold pairs
+        so far, or taken to be 0.33.
     noise : NoiseModel
         Whether close pairs are harder.
     judgments : Path, optional
         Votes to estimate the error from.
     strategy : sequence of str
-        What to compare: ``default``, ``round-robin:3``, ``halving:1x2``, ``knockout:5``, ``lead:3``; a
-        choice of all by default.
+        What to compare: ``default``, ``round-robin:3``, ``halving:1x2``, ``knockout:5``, ``lead:3``, or one
+        for each size, such as ``2=lead:3,6=knockout:5``; a choice of all by default.
     budget : Decimal, optional
-        The most that rewards and fees may be; the study's by default.
+        The most that rewards and fees may be, with what the study has committed already; its config's by
+        default.
     most_rounds : int
         How often work may be published and collected at most, in the plan chosen.
     reward : Decimal, optional
@@ -95,8 +106,9 @@ def plan(
         What a HIT holds; 10 and 3 by default.
     seconds_per_pair : float, optional
         The time of one comparison; 25 by default.
-    reissued : float
-        The share of assignments that will fail their gold pairs and be issued again; they are paid.
+    reissued : float, optional
+        The share of assignments that will fail their gold pairs and be issued again; they are paid. By
+        default what the study has seen, or none.
     trials : int
         Simulated pools for each strategy and size.
     seed : int, optional
@@ -107,84 +119,50 @@ def plan(
     InputError
         Neither a study nor sizes are given, or an option makes no sense.
     """
-    from prefjudge.core.plan import choose_plan, compare_plans
+    from prefjudge.core.plan import choose_plan, compare_plans, look_again
 
-    study = as_path(study)
-    judgments = as_path(judgments)
-    opened = _Opened(study)
-    histogram = opened.histogram(sizes)
-    model, share, source = _noise(noise, error, opened, judgments)
-    packing = _packing(
-        opened.config, reward, (pairs_per_hit, gold_per_hit), seconds_per_pair, _share(reissued, "reissued")
-    )
-    if trials < 1:
-        raise InputError(f"--trials {trials}: at least one pool must be simulated", "Leave it out for 1,000.")
+    opened = PlannedStudy(as_path(study))
+    if (study is None) == (sizes is None):
+        raise InputError(
+            "plan takes either a study or --sizes",
+            "For instance: prefjudge plan STUDY, or: prefjudge plan --sizes 2:120,4:200,6:180",
+        )
+    histogram = opened.histogram() if sizes is None else parse_sizes(sizes)
+    _check(most_rounds, "--most-rounds", 1, 1000)
+    _check(trials, "--trials", 1, 100_000)
+    budget = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
+    model, share, source = _noise(noise, error, opened, as_path(judgments))
+    failing = opened.failing if reissued is None else _share(reissued, "reissued")
+    holds = (pairs_per_hit, gold_per_hit)
+    packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)
+    rng = votes_generator(opened.folder, seed, verb="plan")
     plans = compare_plans(
-        histogram,
-        model,
-        packing=packing,
-        strategies=_strategies(strategy),
-        trials=trials,
-        rng=opened.rng(seed),
+        histogram, model, packing=packing, strategies=_strategies(strategy), trials=trials, rng=rng
     )
-    budget = opened.config.budget if budget is None and opened.config else budget
-    chosen = (
-        choose_plan(plans, histogram, budget, packing, most_rounds=most_rounds)
-        if budget is not None
-        else None
-    )
+    left = None if budget is None else max(budget - opened.committed, Decimal(0))
+    chosen = None
+    if left is not None:
+        chosen = choose_plan(plans, histogram, left, packing, most_rounds=most_rounds)
+        chosen = chosen and look_again(chosen, histogram, model, trials=trials, rng=rng)
     return PlanResult(
         sizes=histogram,
         queries=sum(histogram.values()),
         noise=noise.value,
         error=share,
         error_source=source,
+        reissued=failing,
         plans=plans,
         budget=budget,
+        committed=opened.committed,
+        left=left,
         chosen=chosen,
-        notices=_short_of_money(plans, budget, histogram) if chosen is None else (),
+        driven_by=opened.driven_by,
+        notices=(
+            *opened.words(budget, left),
+            *_left_out(plans, left, most_rounds),
+            *(_short_of_money(plans, left, histogram, most_rounds) if chosen is None else ()),
+        ),
     )
-
-
-class _Opened:
-    """What the study knows, where there is one."""
-
-    def __init__(self, folder: Path | None) -> None:
-        from prefjudge.study.study import Study
-
-        self.study = Study(folder) if folder is not None else None
-        self.config: StudyConfig | None = self.study.config if self.study else None
-
-    def histogram(self, sizes: str | None) -> dict[int, int]:
-        from prefjudge.study.pooling import load_pools
-
-        if (self.study is None) == (sizes is None):
-            raise InputError(
-                "plan takes either a study or --sizes",
-                "For instance: prefjudge plan STUDY, or: prefjudge plan --sizes 2:120,4:200,6:180",
-            )
-        if sizes is not None:
-            return parse_sizes(sizes)
-        assert self.study is not None
-        with self.study.transaction(write=False) as db:
-            return load_pools(db).histogram
-
-    def judgments(self) -> "Judgments | None":
-        from prefjudge.study.assignments import load_judgments
-
-        if self.study is None:
-            return None
-        with self.study.transaction(write=False) as db:
-            return load_judgments(db)
-
-    def rng(self, seed: int | None) -> "np.random.Generator":
-        import numpy as np
-
-        from prefjudge.steps.matrices import DEFAULT_SEED
-
-        if self.study is not None and seed is None:
-            return self.study.rng("plan")
-        return np.random.default_rng(DEFAULT_SEED if seed is None else seed)
 
 
 def parse_sizes(text: str) -> dict[int, int]:
@@ -199,16 +177,29 @@ def parse_sizes(text: str) -> dict[int, int]:
         pairs = [tuple(map(int, part.split(":"))) for part in text.split(",")]
         histogram: dict[int, int] = {}
         for size, count in pairs:
-            if size < 1 or count < 1:
+            if size < 1 or not 1 <= count <= _MOST_QUERIES:
                 raise ValueError
             histogram[size] = histogram.get(size, 0) + count
     except ValueError:
         raise InputError(
-            f"--sizes {text}: not pool sizes", "Write SIZE:QUERIES with commas between: 2:120,4:200,6:180"
+            f"--sizes {text}: not pool sizes, or more than {_MOST_QUERIES:,} queries of one",
+            "Write SIZE:QUERIES with commas between: 2:120,4:200,6:180",
         ) from None
     if max(histogram) > 200:
         raise InputError(f"--sizes {text}: pools of more than 200", "Pool less deep, or fewer runs.")
     return dict(sorted(histogram.items()))
+
+
+def _check(value: float | None, option: str, least: float, most: float) -> None:
+    """Refuse a number that is not between two others; NaN is not."""
+    if value is not None and not least <= value <= most:
+        raise InputError(f"{option} {value}: out of bounds", f"It lies between {least:,} and {most:,}.")
+
+
+def _amount(value: Decimal | None, option: str) -> Decimal | None:
+    if value is not None and not (value.is_finite() and 0 <= value <= _MOST_DOLLARS):
+        raise InputError(f"{option} {value}: no such amount", f"It lies between 0 and {_MOST_DOLLARS:,}.")
+    return value
 
 
 def _share(value: float, option: str) -> float:
@@ -218,18 +209,17 @@ def _share(value: float, option: str) -> float:
 
 
 def _noise(
-    kind: NoiseModel, error: float | None, opened: _Opened, judgments: Path | None
+    kind: NoiseModel, error: float | None, opened: PlannedStudy, judgments: Path | None
 ) -> tuple["Noise", float, str]:
     """Return the model, its share of wrong votes on a random pair, and where that is from."""
-    from prefjudge.core.noise import BradleyTerryNoise, ConstantNoise, error_of_scale, scale_of_error
+    from prefjudge.core.noise import BradleyTerryNoise, ConstantNoise, scale_of_error
 
     source = "given"
     if error is None:
         error, source = _ASSUMED_ERROR, "assumed: crowds show it on the best passages of a query"
         votes = _votes(opened, judgments)
         if votes is not None and len(votes):
-            error = error_of_scale(_scale(votes, opened))
-            source = f"estimated from {len(votes):,} judgments"
+            error, source = _estimated(votes, opened, own=judgments is None)
     if not 0.0 < error < 0.5:
         raise InputError(
             f"--error {error}: not a share of wrong votes", "It lies between 0 and 0.5; 0.33 is usual."
@@ -239,16 +229,31 @@ def _noise(
     return BradleyTerryNoise(scale=scale_of_error(error)), error, source
 
 
-def _votes(opened: _Opened, judgments: Path | None) -> "Judgments | None":
+def _votes(opened: PlannedStudy, judgments: Path | None) -> "Judgments | None":
     from prefjudge.formats.judgments import read_judgments
 
     return read_judgments(judgments) if judgments is not None else opened.judgments()
 
 
-def _scale(votes: "Judgments", opened: _Opened) -> float:
+def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[float, str]:
+    """Return the share of wrong votes that the votes and the gold pairs speak for, and the words for it."""
     from prefjudge.core.confidence import estimate_scale
+    from prefjudge.core.noise import error_of_scale, log_weight_of_error
+    from prefjudge.core.verdicts import gather_verdicts
 
-    return estimate_scale(votes, rng=opened.rng(None))
+    right, missed = (opened.golds.right, opened.golds.missed) if own else (0, 0)
+
+    def log_weight(scale: float) -> float:
+        error = error_of_scale(scale)
+        return log_weight_of_error(error, right=right, missed=missed, assumed=_ASSUMED_ERROR)
+
+    rng = votes_generator(opened.folder, None, verb="plan")
+    error = error_of_scale(estimate_scale(votes, rng=rng, log_weight=log_weight))
+    repeats = len(votes) - gather_verdicts(votes).n_pairs
+    golds = (
+        f" and {right + missed:,} answers to gold pairs, {missed:,} of them wrong" if right + missed else ""
+    )
+    return error, f"estimated from {len(votes):,} judgments, {repeats:,} of them repeats,{golds}".rstrip(",")
 
 
 def _packing(
@@ -267,8 +272,9 @@ def _packing(
     taken = config.fees if config else FeesConfig()
     fees = Fees(rate=taken.rate, many_rate=taken.many_rate, minimum=taken.minimum)
     pairs, golds = holds
-    if (pairs is not None and pairs < 1) or (golds is not None and golds < 0):
-        raise InputError("a HIT holds at least one pair", "Leave --pairs-per-hit out for 10.")
+    _check(pairs, "--pairs-per-hit", 1, 100)
+    _check(golds, "--gold-per-hit", 0, 20)
+    _check(seconds, "--seconds-per-pair", 0.1, 3600)
     return Packing(
         pairs_per_hit=pairs or design.pairs_per_hit,
         golds_per_hit=design.gold_per_hit if golds is None else golds,
@@ -288,16 +294,28 @@ def _strategies(names: Sequence[str]) -> tuple["Strategy", ...]:
         raise InputError(str(problem), "For instance: --strategy round-robin:3 --strategy halving") from None
 
 
+def _left_out(plans: Sequence["Plan"], left: Decimal | None, most_rounds: int) -> tuple[str, ...]:
+    """Name the plans that only the number of rounds keeps from being chosen."""
+    if left is None:
+        return ()
+    slow = [plan for plan in plans if plan.rounds > most_rounds and plan.money <= left]
+    names = ", ".join(f"{plan.name} ({plan.chance:.0%} in {plan.rounds} rounds)" for plan in slow)
+    allow = f"--most-rounds {max(plan.rounds for plan in slow)}" if slow else ""
+    return (f"left out, with more than {most_rounds} rounds: {names}; {allow} allows them",) if slow else ()
+
+
 def _short_of_money(
-    plans: Sequence["Plan"], budget: Decimal | None, histogram: dict[int, int]
+    plans: Sequence["Plan"], left: Decimal | None, histogram: dict[int, int], most_rounds: int
 ) -> tuple[str, ...]:
-    if budget is None or not plans:
+    if left is None:
         return ()
     cheapest = min(plans, key=lambda one: one.money)
-    if cheapest.money <= budget:
-        return ("no plan within the budget has so few rounds",)
-    queries = int(sum(histogram.values()) * budget / cheapest.money)
+    if cheapest.money <= left:
+        return (f"no plan within the budget has at most {most_rounds} rounds",)
+    total = sum(histogram.values())
+    queries = int(total * left / cheapest.money)
+    paid = f"about {queries:,} of the {total:,} queries" if queries else f"none of the {total:,} queries"
     return (
-        f"the budget of ${budget} is too small: the cheapest plan, {cheapest.name}, costs ${cheapest.money}; "
-        f"it pays for about {queries} of the {sum(histogram.values())} queries",
+        f"${left:,.2f} is too little: the cheapest plan, {cheapest.name}, costs ${cheapest.money:,.2f}; it "
+        f"pays for {paid}",
     )

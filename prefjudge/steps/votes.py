@@ -110,12 +110,20 @@ def _leave_out(log: "Judgments", without: Sequence[str]) -> "Judgments":
 
 
 def votes_generator(study: Path | None, seed: int | None, *, verb: str) -> "np.random.Generator":
-    """Return the study's stream of the verb's name, or a generator of the seed given."""
+    """Return the study's stream of the verb's name, or a generator of the seed given.
+
+    Raises
+    ------
+    InputError
+        The seed is negative.
+    """
     import numpy as np
 
     from prefjudge.steps.matrices import DEFAULT_SEED
     from prefjudge.study.study import Study
 
+    if seed is not None and seed < 0:
+        raise InputError(f"--seed {seed}: not a seed", "A seed is 0 or more.")
     if study is not None and seed is None:
         return Study(study).rng(verb)
     return np.random.default_rng(DEFAULT_SEED if seed is None else seed)

@@ -5,10 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.noise import scale_of_error
-from prefjudge.errors import InputError
+from prefjudge.core.noise import log_weight_of_error, scale_of_error
+from prefjudge.core.strategies import parse_strategy
+from prefjudge.errors import InputError, StudyError
+from prefjudge.steps.init import init
 from prefjudge.steps.plan import NoiseModel, parse_sizes, plan
+from prefjudge.steps.publish import publish
+from prefjudge.study.study import Study
 from tests.core.tables import simulated_judgments
+from tests.steps.test_road import judge_all
 
 
 def test_the_budget_chooses_and_the_seed_repeats() -> None:
@@ -63,7 +68,9 @@ def test_constant_noise_is_harder_on_large_pools() -> None:
     assert real.plans[0].chance > hard.plans[0].chance + 0.05
 
 
-@pytest.mark.parametrize("text", ["", "x", "2", "2:", "2:0", "0:3", "2:3;4:5", "300:1"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "2", "2:", "2:0", "0:3", "2:3;4:5", "300:1", "2:99999999999999999999"]
+)
 def test_sizes_must_be_sizes(text: str) -> None:
     with pytest.raises(InputError, match="--sizes"):
         parse_sizes(text)
@@ -76,8 +83,17 @@ def test_sizes_must_be_sizes(text: str) -> None:
         ({"sizes": "2:3", "error": 0.5}, "not a share of wrong votes"),
         ({"sizes": "2:3", "strategy": ["best"]}, "no strategy 'best'"),
         ({"sizes": "2:3", "reissued": 1.0}, "not a share"),
-        ({"sizes": "2:3", "trials": 0}, "at least one pool"),
-        ({"sizes": "2:3", "pairs_per_hit": 0}, "at least one pair"),
+        ({"sizes": "2:3", "strategy": ["by size"]}, "no strategy 'by size'"),
+        ({"sizes": "2:3", "trials": 0}, "--trials 0: out of bounds"),
+        ({"sizes": "2:3", "pairs_per_hit": 0}, "--pairs-per-hit 0: out of bounds"),
+        ({"sizes": "2:3", "gold_per_hit": -1}, "--gold-per-hit -1: out of bounds"),
+        ({"sizes": "2:3", "seconds_per_pair": -3}, "--seconds-per-pair -3: out of bounds"),
+        ({"sizes": "2:3", "seconds_per_pair": 0}, "--seconds-per-pair 0: out of bounds"),
+        ({"sizes": "2:3", "seconds_per_pair": float("nan")}, "--seconds-per-pair nan: out of bounds"),
+        ({"sizes": "2:3", "most_rounds": 0}, "--most-rounds 0: out of bounds"),
+        ({"sizes": "2:3", "seed": -1}, "--seed -1: not a seed"),
+        ({"sizes": "2:3", "budget": Decimal("NaN")}, "--budget NaN: no such amount"),
+        ({"sizes": "2:3", "reward": Decimal(-1)}, "--reward -1: no such amount"),
     ],
 )
 def test_mistakes_are_named(options: dict[str, object], message: str) -> None:
@@ -94,3 +110,73 @@ def test_a_study_gives_its_sizes_fees_and_budget(pooled: Path) -> None:
     assert result.chosen.money <= result.budget
     assert result.error_source.startswith("assumed")
     assert result == plan(pooled, trials=50)
+
+
+def test_what_is_left_out_for_its_rounds_is_named() -> None:
+    options = {"sizes": "2:12,6:18", "error": 0.33, "budget": Decimal(2000), "trials": 50}
+    result = plan(**options)  # type: ignore[arg-type]
+    (words,) = result.notices
+    assert words.startswith("left out, with more than 10 rounds: lead:2 (")
+    slowest = max(one.rounds for one in result.plans)
+    assert words.endswith(f"--most-rounds {slowest} allows them")
+    assert plan(**options, most_rounds=slowest).notices == ()  # type: ignore[arg-type]
+
+
+def test_every_plan_has_a_spelling_that_run_reads() -> None:
+    result = plan(sizes="2:120,4:200,6:180", error=0.33, budget=Decimal(1500), trials=100)
+    assert result.chosen is not None
+    for one in (*result.plans, result.chosen):
+        assert parse_strategy(one.strategy).name == one.strategy
+    assert result.chosen.name == "by size"
+    assert result.chosen.strategy.count("=") >= 2
+
+
+def test_a_budget_that_pays_for_nothing_says_so() -> None:
+    result = plan(sizes="2:120", budget=Decimal(0), strategy=["default"], trials=10)
+    assert result.notices == (
+        "$0.00 is too little: the cheapest plan, default, costs $86.40; it pays for none of the 120 queries",
+    )
+
+
+def test_a_study_on_its_way_is_planned_with_what_it_has_seen(served: Path) -> None:
+    publish(served, yes=True)
+    judge_all(served)
+    result = plan(served, trials=20, strategy=["default"])
+    assert result.committed > 0
+    assert result.budget is not None
+    assert result.left == result.budget - result.committed
+    assert result.driven_by == "publish"
+    assert "repeats, and" in result.error_source
+    assert "answers to gold pairs" in result.error_source
+    assert f"committed ${result.committed:,.2f} already" in result.notices[0]
+    with Study(served).transaction() as db:
+        count = len(db.execute("SELECT 1 FROM assignments"))
+        db.execute("UPDATE assignments SET verdict = 'kept'")
+    before = plan(served, trials=20, strategy=["default"])
+    assert before.reissued == 0
+    with Study(served).transaction() as db:
+        db.execute(
+            "UPDATE assignments SET verdict = 'missed gold', gold_missed = gold_right, gold_right = 0 "
+            "WHERE assignment_id = (SELECT min(assignment_id) FROM assignments)"
+        )
+    after = plan(served, trials=20, strategy=["default"])
+    assert after.reissued == pytest.approx(1 / count)
+    assert after.plans[0].money > before.plans[0].money
+    assert plan(served, trials=20, strategy=["default"], reissued=0.0).reissued == 0
+
+
+def test_missed_golds_hold_the_error_up_and_a_few_votes_say_little() -> None:
+    def best(**golds: int) -> float:
+        errors = [step / 200 for step in range(2, 99)]
+        return max(errors, key=lambda error: log_weight_of_error(error, assumed=0.1, **golds))
+
+    assert best(right=0, missed=0) == pytest.approx(0.1, abs=0.01)
+    assert best(right=70, missed=30) > 0.25
+    assert best(right=700, missed=300) > best(right=70, missed=30) - 0.01
+    assert best(right=100, missed=0) < 0.1
+
+
+def test_a_study_without_a_pool_has_no_plan(tmp_path: Path) -> None:
+    init(tmp_path / "study", config="demo", name="trial")
+    with pytest.raises(StudyError, match="no pool"):
+        plan(tmp_path / "study")
