@@ -1,9 +1,11 @@
 """Resolutions as tables: the rules side by side, and what changes with them."""
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 
-from prefjudge.core.sensitivity import Variation
+from prefjudge.core.sensitivity import Kind, Variation
 from prefjudge.core.sureness import ResolvedQuery
+from prefjudge.render.counts import many
 from prefjudge.render.tables import Column, Table
 
 
@@ -18,7 +20,8 @@ def rules_table(rules: Mapping[str, Mapping[str, int]]) -> Table:
 
 
 def sensitivity_table(rule: str, variations: Sequence[Variation]) -> Table:
-    """Return what each change does to the winners and to the order of runs."""
+    """Return what each change does to the winners and to the order of runs: the greatest effect first."""
+    kinds = {kind: sorted((one for one in variations if one.kind is kind), key=_most_first) for kind in Kind}
     return Table(
         title=f"What changes the winners of {rule}",
         columns=(
@@ -42,13 +45,33 @@ def sensitivity_table(rule: str, variations: Sequence[Variation]) -> Table:
                 one.gained,
                 one.correlation,
             )
-            for one in variations
+            for found in kinds.values()
+            for one in found
         ),
         notes=(
+            *(_total(kind, found) for kind, found in kinds.items() if found),
             "resolved: queries with a winner before and after; changed: those whose winners differ; "
             "lost and gained: queries with a winner only before, and only after.",
         ),
     )
+
+
+def _effect(one: Variation) -> int:
+    return one.changed + one.lost + one.gained
+
+
+def _most_first(one: Variation) -> tuple[int, float, str]:
+    return -_effect(one), 1.0 if isnan(one.correlation) else one.correlation, one.name
+
+
+def _total(kind: Kind, found: Sequence[Variation]) -> str:
+    """Sum a kind of change up: ``found`` has the greatest effect first."""
+    acting, most = sum(_effect(one) > 0 for one in found), _effect(found[0])
+    taus = [one.correlation for one in found if not isnan(one.correlation)]
+    words = f"{acting} of {len(found)} change winners"
+    if acting:
+        words += f", those of {many(most, 'query', 'queries')} at most"
+    return f"{kind.value}: {words}{f'; the lowest tau is {min(taus):.3f}' if taus else ''}."
 
 
 def per_query_table(rows: Sequence[ResolvedQuery]) -> Table:
