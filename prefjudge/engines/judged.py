@@ -132,7 +132,7 @@ class JudgedRows:
         retrieved = np.zeros(len(qrels.queries), np.int32)
         for code, count in self.seen.items():
             retrieved[code] = count
-        by = np.lexsort((self.position, self.query))
+        by = np.argsort((self.query << 32) | self.position)
         return JudgedRanks(
             run=run,
             query=self.query[by].astype(np.int32),
