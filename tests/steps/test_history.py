@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.steps.gold import gold
 from prefjudge.steps.history import history
+from prefjudge.steps.init import init
 from prefjudge.steps.run import run
 from prefjudge.steps.status import status
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
+from tests.marketplace.conftest import cluster as cluster
+from tests.marketplace.postgres import Cluster
+from tests.steps.conftest import COLLECTION
 from tests.steps.test_run import HONEST, RUNS, answers, pool_runs
 from tests.steps.test_run import young as young  # the fixture
 
@@ -89,3 +94,19 @@ def test_runs_that_are_gone_or_changed_are_named_and_left_out(driven: Path, tmp_
         told = history(driven)
         assert told.notices == (f"{moving} {message}: the leaderboards are without run {tag}",)
         assert tag not in {shift.run for shift in told.versions[1].moved}
+
+
+def test_the_history_is_read_from_postgresql(tmp_path: Path, cluster: Cluster) -> None:
+    study = tmp_path / "study"
+    init(study, config="demo")
+    config = study / "study.toml"
+    config.write_text(f'store = "{cluster.new_database()}"\n' + config.read_text())
+    pool_runs(study, RUNS[:3])
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    run(study, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    pool_runs(study, RUNS[3:], challenge=True)
+    assert status(study).challenge == history(study).under_way is not None
+    result = run(study, **HONEST)  # type: ignore[arg-type]
+    first, second = history(study).versions
+    assert first.made is not None
+    assert (second.duels, second.moved) == (result.duels, result.moved)
