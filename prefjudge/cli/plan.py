@@ -74,12 +74,13 @@ def plan(
 def show(result: "PlanResult") -> None:
     """Print the plans, and what the chosen one does with each pool size."""
     from prefjudge.core.strategies import DEFAULT
+    from prefjudge.render.counts import many
     from prefjudge.render.plan_tables import plans_table
     from prefjudge.render.tables import render_terminal
 
     notes = [
-        f"{result.queries:,} queries. {result.error:.0%} of the votes on a random pair are wrong "
-        f"({result.error_source}). A single winner is no sign of confidence: see the chance."
+        f"{many(result.queries, 'query', 'queries')}. {result.error:.0%} of the votes on a random pair "
+        f"are wrong ({result.error_source}). A single winner is no sign of confidence: see the chance."
     ]
     if any(plan.name == DEFAULT.name for plan in result.plans):
         notes.append(
@@ -93,8 +94,9 @@ def show(result: "PlanResult") -> None:
             f"best of {result.chosen.chance:.0%} of the queries (simulated afresh)"
         )
         for one in result.chosen.by_size:
-            pools = result.sizes[one.size]
-            say(f"  {pools:,} pools of {one.size}: {one.strategy}, {one.judgments:.1f} votes each")
+            if one.size > 1:
+                pools = many(result.sizes[one.size], "pool")
+                say(f"  {pools} of {one.size}: {one.strategy}, {one.judgments:.1f} votes each")
 
 
 def _next(result: "PlanResult", study: str) -> str:

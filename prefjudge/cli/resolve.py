@@ -18,7 +18,10 @@ def resolve(
         Path | None, typer.Option(help="A file instead of a study: query, document, document, preferred.")
     ] = None,
     rule: Annotated[
-        list[str], typer.Option(help="shallow-pooling, most-wins …; the first one's winners are written.")
+        list[str],
+        typer.Option(
+            help="shallow-pooling, most-wins …; the first one's winners are written. study.toml's by default."
+        ),
     ] = [],  # noqa: B006 - typer reads the default
     ties: Annotated[
         str, typer.Option(help="What a tie is worth to each side: ignore, or half a vote.")
@@ -27,7 +30,8 @@ def resolve(
         bool, typer.Option("--strengths", help="Count a vote as often as it is strong.")
     ] = False,
     sparse_rule: Annotated[
-        str | None, typer.Option(help="Names provisional winners of pools not fully judged: unbeaten.")
+        str | None,
+        typer.Option(help="A rule to name provisional winners of queries with unjudged pairs: unbeaten …"),
     ] = None,
     without: Annotated[
         list[str], typer.Option(help="Leave out this worker, or model. May be repeated.")

@@ -82,6 +82,20 @@ def next_round(
     return _round(pools, query, first, second, votes, leaders)
 
 
+def votes_are_even(judgments: Judgments, pools: Pools) -> bool:
+    """Return whether the pairs of a pool have as many votes each, in every pool.
+
+    Where they have not, the number of votes won says how often a candidate was shown.
+    """
+    for block in tournaments(judgments, pools=pools):
+        for stack in vote_matrices(block, ties=0.5):
+            votes = stack.votes + stack.votes.transpose(0, 2, 1)
+            pairs = votes[:, *np.triu_indices(votes.shape[1], 1)]
+            if (pairs != pairs[:, :1]).any():
+                return False
+    return True
+
+
 def _pool_rows(block: Tournaments, pools: Pools, offset: int) -> Index:
     """Return the pools' row of each candidate of a block: the same documents, in another order."""
     span = slice(offset, offset + block.doc.size)

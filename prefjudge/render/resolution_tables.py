@@ -75,7 +75,7 @@ def _total(kind: Kind, found: Sequence[Variation]) -> str:
 
 
 def per_query_table(rows: Sequence[ResolvedQuery]) -> Table:
-    """Return each query's status, winners and the probability that one of them is the best."""
+    """Return each query's status, winners and, in their order, the probability that each is the best."""
     return Table(
         title="Resolutions",
         columns=(
@@ -83,7 +83,7 @@ def per_query_table(rows: Sequence[ResolvedQuery]) -> Table:
             Column(name="status"),
             Column(name="winners"),
             Column(name="margin", kind="number", digits=1),
-            Column(name="p_best", head="P(best)", kind="number", digits=2),
+            Column(name="p_best", head="P(best) each"),
             Column(name="pool_size", head="pool", kind="integer"),
             Column(name="votes", kind="integer"),
             Column(name="missing", kind="integer"),
@@ -94,7 +94,7 @@ def per_query_table(rows: Sequence[ResolvedQuery]) -> Table:
                 row.status,
                 " ".join(row.winners),
                 row.margin,
-                sum(row.p_best.get(doc, 0.0) for doc in row.winners) if row.p_best else None,
+                " ".join(f"{row.p_best.get(doc, 0.0):.2f}" for doc in row.winners) if row.p_best else None,
                 row.pool_size,
                 row.votes,
                 row.missing,

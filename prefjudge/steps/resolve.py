@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 PREFERENCE_NAME = "preference"
 QRELS_FILE = "preference.qrels"
+_COUNTING_RULES = ("shallow-pooling", "shallow-pooling-pairs", "most-wins", "copeland")
+"""Rules that count what a candidate has won, so that all must have been shown as often."""
+_UNEVEN_RULE = "bradley-terry"
 _SURE_QUERIES = 20_000
 """Up to so many queries, the probabilities are computed without being asked for."""
 
@@ -89,13 +92,16 @@ def resolve(
     judgments : Path, optional
         A file of judgments instead: query, document, document, the preferred of the two.
     rule : sequence of str
-        The rules to apply; the first one's winners are written. ``shallow-pooling`` by default.
+        The rules to apply; the first one's winners are written. By default the one of the study's config, or
+        ``shallow-pooling``. Where the study's strategy gave some pairs more votes than others, a rule that
+        counts votes does not fit: ``bradley-terry`` takes its place, and a notice says so.
     ties : TieWorth
         Whether a tie is worth nothing, or half a vote, to each side.
     strengths : bool
         Count a vote as often as it is strong.
     sparse_rule : str, optional
-        Name provisional winners of queries that are not fully judged, by this rule (``unbeaten``).
+        Name provisional winners of queries that lack judgments of some pairs, by this rule; ``unbeaten`` is
+        meant for them.
     without : sequence of str
         Leave out the judgments of these workers, for instance of models.
     with_models : bool
@@ -135,7 +141,8 @@ def resolve(
     out = as_path(out)
     _check_rules(rule, sparse_rule)
     votes = gather_votes(study, judgments, without, with_models=with_models, verb="resolve")
-    names = tuple(dict.fromkeys(rule or (votes.rule,)))
+    fitting, notices = (rule, ()) if rule else _fitting_rule(votes)
+    names = tuple(dict.fromkeys(fitting))
     if with_models and out is None:
         raise InputError(
             "people's answers are not replaced by models'", "Give --out FILE for those with models."
@@ -173,7 +180,37 @@ def resolve(
         per_query=resolved_queries(first, chances) if per_query else (),
         form=form.value,
         out=str(out) if out else None,
-        notices=tuple(map(str, votes.notices)),
+        notices=(*map(str, votes.notices), *notices, *_words_on_sparse(first.counts(), study, sparse_rule)),
+    )
+
+
+def _fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the config's rule, or one that does without equally many votes where they are needed and absent.
+
+    The notice says why it is another.
+    """
+    from prefjudge.core.rounds import votes_are_even
+
+    if not votes.driven_by or votes.rule not in _COUNTING_RULES or votes.pools is None:
+        return (votes.rule,), ()
+    if votes_are_even(votes.log, votes.pools):
+        return (votes.rule,), ()
+    return (_UNEVEN_RULE,), (
+        f"the strategy {votes.driven_by} gave some pairs more votes than others, and {votes.rule}, the rule "
+        f"in study.toml, would count them: {_UNEVEN_RULE} is used; --rule {votes.rule} insists",
+    )
+
+
+def _words_on_sparse(counts: dict[str, int], study: Path | None, sparse_rule: str | None) -> tuple[str, ...]:
+    """Say why queries have no winner."""
+    sparse = counts.get("sparse", 0)
+    if not sparse or sparse_rule:
+        return ()
+    whose = "1 query lacks" if sparse == 1 else f"{sparse:,} queries lack"
+    collect = "" if study is None else f"prefjudge collect {study} gathers more, "
+    return (
+        f"{whose} judgments of some pairs, and so a winner: {collect}--per-query lists them, "
+        "--sparse-rule unbeaten names provisional winners",
     )
 
 

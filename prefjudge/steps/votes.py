@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Votes:
     """The judgments to resolve: of a study, with its pools and its rule, or of a file.
 
-    ``asked`` are the pairs that a study was driven to judge, where it is not all of them.
+    ``asked`` are the pairs that a study was driven to judge, where it is not all of them. ``driven_by`` is
+    the strategy that drove it, and ``rule`` the one of its config.
     """
 
     study: Path | None
@@ -28,6 +29,7 @@ class Votes:
     pools: "Pools | None"
     asked: "Pairs | None"
     rule: str
+    driven_by: str
     notices: list["Notice"]
 
 
@@ -58,7 +60,15 @@ def gather_votes(
     notices: list[Notice] = []
     if judgments is not None:
         log = read_judgments(judgments, notices=notices)
-        found = Votes(study=None, log=log, pools=None, asked=None, rule="shallow-pooling", notices=notices)
+        found = Votes(
+            study=None,
+            log=log,
+            pools=None,
+            asked=None,
+            rule="shallow-pooling",
+            driven_by="",
+            notices=notices,
+        )
     else:
         assert study is not None
         found = _of_study(study, notices, with_models)
@@ -74,13 +84,19 @@ def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
     with opened.transaction(write=False) as db:
         log = load_judgments(db, models=with_models)
         pools, pairs = load_pools(db), load_pairs(db)
-        driven = bool(db.execute("SELECT 1 FROM settings WHERE key = 'strategy'"))
+        driven = db.execute("SELECT value FROM settings WHERE key = 'strategy'")
     if not len(log):
         raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {study}")
     asked = _asked(pairs, pools) if driven else None
-    # Driven studies have more votes on some pairs than on others, so that votes won say too little.
-    rule = "bradley-terry" if driven else opened.config.rule
-    return Votes(study=study, log=log, pools=pools, asked=asked, rule=rule, notices=notices)
+    return Votes(
+        study=study,
+        log=log,
+        pools=pools,
+        asked=asked,
+        rule=opened.config.rule,
+        driven_by=driven[0][0] if driven else "",
+        notices=notices,
+    )
 
 
 def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pairs":

@@ -13,9 +13,11 @@ from prefjudge.core.rules import RULES
 from prefjudge.errors import InputError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.qrels import read_qrels
+from prefjudge.render.resolution_tables import per_query_table
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve import Form, resolve
-from tests.steps.test_road import judge_all
+from prefjudge.steps.run import run
+from tests.steps.test_road import TRUTH, judge_all
 
 LINES = """\
 q1 a b a w1
@@ -92,9 +94,9 @@ def test_sensitivity_covers_rules_ties_and_workers(votes: Path) -> None:
 
 
 def test_sensitivity_compares_the_order_of_runs(votes: Path, tmp_path: Path) -> None:
-    for run, docs in {"one": "abc", "two": "bca"}.items():
-        lines = [f"q{q} Q0 {doc} {k} {9 - k} {run}" for q in (1, 2, 3) for k, doc in enumerate(docs, 1)]
-        (tmp_path / f"{run}.run").write_text("\n".join(lines) + "\n")
+    for tag, docs in {"one": "abc", "two": "bca"}.items():
+        lines = [f"q{q} Q0 {doc} {k} {9 - k} {tag}" for q in (1, 2, 3) for k, doc in enumerate(docs, 1)]
+        (tmp_path / f"{tag}.run").write_text("\n".join(lines) + "\n")
     result = resolve(judgments=votes, sensitivity=True, runs=[str(tmp_path / "*.run")])
     assert 1.0 in {one.correlation for one in result.sensitivity}
     assert not {
@@ -146,3 +148,56 @@ def test_a_study_names_every_change_of_its_runs_and_workers(served: Path) -> Non
     assert all(-1 <= one.correlation <= 1 for one in kinds["rule"])
     assert len(result.per_query) == result.queries == len({one.query_id for one in result.per_query})
     assert len(read_qrels(served / "preference.qrels").queries) == result.queries
+
+
+@pytest.mark.parametrize(
+    ("strategy", "configured", "rule"),
+    [
+        ("round-robin:1", "shallow-pooling", "shallow-pooling"),
+        ("knockout:1", "shallow-pooling", "bradley-terry"),
+        ("knockout:1", "schulze", "schulze"),
+    ],
+)
+def test_the_rule_is_the_study_s_unless_it_counts_uneven_votes(
+    pooled: Path, tmp_path: Path, strategy: str, configured: str, rule: str
+) -> None:
+    config = pooled / "study.toml"
+    lines = [line for line in config.read_text().splitlines() if not line.startswith("rule =")]
+    config.write_text("\n".join([f'rule = "{configured}"', *lines]))
+    run(pooled, strategy=strategy, workers=6, error=0.0, truth=TRUTH, yes=True)
+    result = resolve(pooled, out=tmp_path / "out.qrels")
+    assert result.rule == rule
+    words = [text for text in result.notices if "gave some pairs more votes" in text]
+    assert bool(words) == (rule != configured)
+    if words:
+        assert strategy in words[0]
+        assert "--rule shallow-pooling insists" in words[0]
+    insisted = resolve(pooled, rule=["shallow-pooling"], out=tmp_path / "out.qrels")
+    assert insisted.rule == "shallow-pooling"
+    assert not [text for text in insisted.notices if "more votes" in text]
+
+
+def test_sparse_queries_are_explained(votes: Path, tmp_path: Path) -> None:
+    (words,) = resolve(judgments=votes).notices
+    assert words.startswith("1 query lacks judgments of some pairs")
+    assert "--per-query" in words
+    assert "--sparse-rule" in words
+    assert resolve(judgments=votes, sparse_rule="unbeaten").notices == ()
+    full = tmp_path / "full.txt"
+    full.write_text("q a b a\n")
+    assert resolve(judgments=full).notices == ()
+
+
+def test_each_winner_has_its_own_probability(votes: Path) -> None:
+    table = per_query_table(resolve(judgments=votes, per_query=True).per_query)
+    place = [column.name for column in table.columns].index("p_best")
+    shown = {row[0]: str(row[place]).split() for row in table.rows}
+    # A cycle of three: a third each, and not the certainty that one of them is the best.
+    assert [round(float(chance), 1) for chance in shown["q2"]] == [0.3, 0.3, 0.3]
+    assert [round(float(chance), 1) for chance in shown["q3"]] == [0.5, 0.5]
+    assert shown["q4"] == []
+
+
+def test_a_seed_is_not_negative(votes: Path) -> None:
+    with pytest.raises(InputError, match="--seed -1: not a seed"):
+        resolve(judgments=votes, seed=-1)
