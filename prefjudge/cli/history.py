@@ -1,6 +1,6 @@
 """``prefjudge history``."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from prefjudge.steps.history import HistoryResult
 
 
-def history(study: StudyFolder, json: Json = False) -> None:
+def history(
+    study: StudyFolder,
+    moves: Annotated[bool, typer.Option(help="Say which runs moved, which takes reading the runs.")] = True,
+    json: Json = False,
+) -> None:
     """Tell who dethroned whom: the versions of the best-known answers, and what each changed."""
     from prefjudge.steps.history import history as run
 
-    result = run(study)
+    result = run(study, moves=moves)
     notice(result.notices)
     if json:
         print_json(result)
@@ -37,14 +41,14 @@ def _show(result: "HistoryResult") -> None:
             "challenge": one.challenge,
             "newcomers": len(one.duels) if one.challenge else None,
             "changed": len(one.changes) if one.version > 1 else None,
-            "moved": len(one.moved) if one.version > 1 else None,
+            "moved": len(one.moved) if one.version > 1 and result.measure else None,
         }
         for one in result.versions
     ]
     tables = [
         versions_table(rows),
         changes_table({one.version: (one.changes, one.duels) for one in result.versions}),
-        moves_table(result.measure, {one.version: one.moved for one in result.versions}),
+        moves_table(result.measure or "", {one.version: one.moved for one in result.versions}),
     ]
     typer.echo("\n".join(render_terminal(table) for table in tables if table.rows), nl=False)
     if not result.versions:

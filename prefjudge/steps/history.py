@@ -56,24 +56,28 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryResult:
-    """The versions, the first one first, and the challenge that is under way, if any."""
+    """The versions, the first one first, and the challenge that is under way, if any.
+
+    ``measure`` is what the leaderboards are compared by; None where they are not.
+    """
 
     study: str
-    measure: str
+    measure: str | None
     versions: tuple[Version, ...]
     under_way: ChallengeRecord | None
     notices: tuple[str, ...]
 
 
-def history(study: str | Path) -> HistoryResult:
+def history(study: str | Path, *, moves: bool = True) -> HistoryResult:
     """Tell who dethroned whom: the versions of the best-known answers, and what each of them changed.
-
-    The leaderboards of all versions are of all runs that the study has by now, by its first measure.
 
     Parameters
     ----------
     study : Path
         The study.
+    moves : bool
+        Compare the leaderboards of the versions, too: of all runs that the study has by now, by its first
+        measure. It reads the runs, so that it takes as long as ``score``.
     """
     opened, notices = Study(study), list[str]()
     with opened.transaction(write=False) as db:
@@ -83,7 +87,7 @@ def history(study: str | Path) -> HistoryResult:
         # a conclusion makes the next version, and challenges follow one another
         makers = dict(enumerate((one for one in challenges if one.concluded is not None), start=2))
         duels = {version: load_duels(db, maker.challenge) for version, maker in makers.items()}
-    moved = _moves(opened, list(answers.values()), notices)
+    moved = _moves(opened, list(answers.values()), notices) if moves else [() for _ in answers]
     versions = []
     for version, (queries, count) in counts.items():
         maker = makers.get(version)
@@ -101,7 +105,7 @@ def history(study: str | Path) -> HistoryResult:
         )
     return HistoryResult(
         study=str(study),
-        measure=opened.config.measures[0],
+        measure=opened.config.measures[0] if moves else None,
         versions=tuple(versions),
         under_way=next((one for one in challenges if one.concluded is None), None),
         notices=tuple(notices),

@@ -94,6 +94,11 @@ def test_runs_that_are_gone_or_changed_are_named_and_left_out(driven: Path, tmp_
         told = history(driven)
         assert told.notices == (f"{moving} {message}: the leaderboards are without run {tag}",)
         assert tag not in {shift.run for shift in told.versions[1].moved}
+    unread = history(driven, moves=False)
+    assert (unread.measure, unread.notices, unread.versions[1].moved) == (None, (), ())
+    assert unread.versions[1].changes == told.versions[1].changes
+    shown = prefjudge("history", driven, "--no-moves").stdout
+    assert next(line for line in shown.splitlines() if line.split()[:1] == ["2"]).split()[-1] == "–"
 
 
 def test_the_history_is_read_from_postgresql(tmp_path: Path, cluster: Cluster) -> None:
