@@ -149,6 +149,7 @@ class _Asker:
     def __init__(self, study: Study, model: "ChatModel") -> None:
         self.asked = 0
         self.unreadable: list[str] = []
+        self._known = 0
         self._study = study
         self._model = model
         self._prompt = load_prompt()
@@ -172,9 +173,10 @@ class _Asker:
 
     def check(self) -> None:
         """Stop where most replies choose nothing: asking on would cost, and tell nothing."""
-        if 2 * len(self.unreadable) > self.asked:
+        replies = self.asked + self._known
+        if 2 * len(self.unreadable) > replies:
             raise CrowdError(
-                f"{len(self.unreadable)} of {self.asked} replies of {self._model.name} choose no passage, "
+                f"{len(self.unreadable)} of {replies} replies of {self._model.name} choose no passage, "
                 f"such as {self.unreadable[0][:60]!r}",
                 "They are no votes. Ask a model that replies with 1 or 2 at once, without reasoning first.",
             )
@@ -190,6 +192,8 @@ class _Asker:
             known = load_reply(db, key)
         choice = None if known is None else read_choice(known)
         if choice is not None:
+            with self._counting:
+                self._known += 1
             return choice
         reply = self._model.ask(prompt)
         with self._study.transaction() as db:
