@@ -205,6 +205,13 @@ class SqlRuns:
     notices : list of Notice, optional
         Receives what was odd.
 
+    Attributes
+    ----------
+    paths, tags : sequence of str
+        The runs as the table knows them, and what they are called.
+    examples : list of (str, str)
+        A query and a document of each run.
+
     Raises
     ------
     InputError
