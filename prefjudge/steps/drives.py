@@ -142,8 +142,15 @@ def _settled(study: Study, strategy: str | None, model: str | None) -> tuple[str
                 ({"key": k, "value": v} for k, v in known.items()),
             )
             db.execute("UPDATE pairs SET votes = 0")
-    for asked, key in ((strategy, "strategy"), (model, "strategy model")):
-        if asked is not None and asked != known[key]:
+    same_strategy = (
+        strategy is None or parse_strategy(strategy).name == parse_strategy(known["strategy"]).name
+    )
+    same_model = model is None or model == known["strategy model"]
+    for same, asked, key in (
+        (same_strategy, strategy, "strategy"),
+        (same_model, model, "strategy model"),
+    ):
+        if not same:
             raise StudyError(
                 f"the study is driven by {known[key] or 'no model'}, not {asked}",
                 "Make a new study to drive it in another way.",

@@ -72,7 +72,11 @@ def gather_votes(
     else:
         assert study is not None
         found = _of_study(study, notices, with_models)
-    return replace(found, log=_leave_out(found.log, without))
+    if study is None:
+        return replace(found, log=_leave_out(found.log, without))
+    return replace(
+        found, log=_pseudonymous(study, _leave_out(found.log, _worker_ids(study, found.log, without)))
+    )
 
 
 def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
@@ -109,6 +113,21 @@ def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pair
     a, b = (encode([row[side] for row in wanted], pools.docs) for side in (1, 2))
     known = (query >= 0) & (a >= 0) & (b >= 0)
     return Pairs(queries=pools.queries, docs=pools.docs, query=query[known], doc_a=a[known], doc_b=b[known])
+
+
+def _worker_ids(study: Path, log: "Judgments", names: Sequence[str]) -> list[str]:
+    """Return the ids of workers who are named by id or by pseudonym, as ``workers`` shows it."""
+    ids = dict(zip(_pseudonymous(study, log).workers, log.workers, strict=True))
+    return [ids.get(name, name) for name in names]
+
+
+def _pseudonymous(study: Path, log: "Judgments") -> "Judgments":
+    """Return the judgments with pseudonyms for people, which only the study's secret links to their ids."""
+    from prefjudge.study.study import Study
+
+    opened = Study(study)
+    names = (name if name.startswith("model:") else opened.opaque("worker", name) for name in log.workers)
+    return replace(log, workers=tuple(names))
 
 
 def _leave_out(log: "Judgments", without: Sequence[str]) -> "Judgments":

@@ -17,6 +17,7 @@ from prefjudge.render.resolution_tables import per_query_table
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve import Form, resolve
 from prefjudge.steps.run import run
+from prefjudge.study.study import Study
 from tests.steps.test_road import TRUTH, judge_all
 
 LINES = """\
@@ -142,6 +143,11 @@ def test_a_study_names_every_change_of_its_runs_and_workers(served: Path) -> Non
     }
     assert len(kinds["run"]) >= 6
     assert len(kinds["worker"]) >= 2
+    with Study(served).transaction(write=False) as db:
+        ids = {worker for (worker,) in db.execute("SELECT DISTINCT worker_id FROM judgments")}
+    assert not ids & {one.name for one in kinds["worker"]}, "worker ids are private"
+    for name in (min(ids), kinds["worker"][0].name):  # a worker is left out by id or by pseudonym
+        assert resolve(served, without=[name], out=served / "without.qrels").judgments < result.judgments
     assert len(kinds["rule"]) == len(RULES) - 1
     # Each pair has one vote, so that without a worker some queries are not fully judged.
     assert any(one.lost for one in kinds["worker"])
