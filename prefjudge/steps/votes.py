@@ -105,13 +105,15 @@ def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
 
 def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pairs":
     """Return the pairs of pooled documents that have been asked for."""
+    from prefjudge.core.candidates import contains
     from prefjudge.core.pairs import Pairs
     from prefjudge.core.runs import encode
 
     wanted = [(query, a, b) for _, query, a, b, votes in pairs if votes]
     query = encode([row[0] for row in wanted], pools.queries)
     a, b = (encode([row[side] for row in wanted], pools.docs) for side in (1, 2))
-    known = (query >= 0) & (a >= 0) & (b >= 0)
+    # a newcomer that a challenge brought may be pooled for another query
+    known = contains(pools.query, pools.doc, query, a) & contains(pools.query, pools.doc, query, b)
     return Pairs(queries=pools.queries, docs=pools.docs, query=query[known], doc_a=a[known], doc_b=b[known])
 
 

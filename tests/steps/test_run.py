@@ -136,6 +136,7 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
     assert len(score(young).boards[0].leaderboard.ranked) == 6
     with pytest.raises(InputError, match=r"has a run .* already"):
         pool_runs(young, RUNS[3:], challenge=True)
+    assert resolve(young, out=young / "by-rule.qrels").confidence is not None
     files = {path.name: path.read_bytes() for path in young.glob("preference*.qrels")}
     for path in young.glob("preference*.qrels"):  # as after a kill before they were written
         path.unlink()
