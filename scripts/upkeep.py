@@ -1,6 +1,6 @@
 """Simulate a year of monthly new runs: challenges against judging every month's pools afresh.
 
-    python scripts/upkeep.py '../shared/data/dl21/runs/*.gz' --start 12
+    python scripts/upkeep.py 'runs/*.gz' --start 12
 
 The runs after the first ``--start`` come in one by one. Prints one JSON object: what the months cost, and how
 often the answers kept agree with a full judging of everything at the end, next to how often two such judgings
