@@ -35,6 +35,7 @@ class MTurkCrowd:
     def __init__(self, endpoint: str, *, signed: bool = False) -> None:
         self._endpoint = endpoint
         self._client = _client(endpoint, signed)
+        self._qualifications: dict[str, str] | None = None
 
     @property
     def endpoint(self) -> str:
@@ -160,21 +161,23 @@ class MTurkCrowd:
 
     def qualification(self, name: str, description: str) -> str:
         """Return the id of the requester's qualification of this name, made where there is none."""
-        for found in self._pages(
-            "list_qualification_types",
-            "QualificationTypes",
-            MustBeRequestable=False,
-            MustBeOwnedByCaller=True,
-        ):
-            if found["Name"] == name:
-                return str(found["QualificationTypeId"])
-        made = self._call(
-            "create_qualification_type",
-            Name=name,
-            Description=description,
-            QualificationTypeStatus="Active",
-        )
-        return str(made["QualificationType"]["QualificationTypeId"])
+        if self._qualifications is None:
+            kinds = self._pages(
+                "list_qualification_types",
+                "QualificationTypes",
+                MustBeRequestable=False,
+                MustBeOwnedByCaller=True,
+            )
+            self._qualifications = {kind["Name"]: str(kind["QualificationTypeId"]) for kind in kinds}
+        if name not in self._qualifications:
+            made = self._call(
+                "create_qualification_type",
+                Name=name,
+                Description=description,
+                QualificationTypeStatus="Active",
+            )
+            self._qualifications[name] = str(made["QualificationType"]["QualificationTypeId"])
+        return self._qualifications[name]
 
     def exclude(self, worker_id: str, qualification_type_id: str) -> None:
         """Mark a worker, without a message, so that the HITs that forbid the mark are not offered."""

@@ -95,6 +95,7 @@ class SimulatedWorker:
         self._temper = temper
         self._error = error
         self._rng = rng
+        self._begun: set[str] = set()
         self._http = urllib3.PoolManager(
             retries=urllib3.Retry(3, backoff_factor=0.1), timeout=30.0, maxsize=2
         )
@@ -107,8 +108,16 @@ class SimulatedWorker:
         return self._error if self._temper in _LOOKS else 0.5
 
     def take_hit(self) -> bool:
-        """Take the first HIT on offer, judge it and submit it; return whether there was one."""
-        for group in self._get("/hits")["groups"]:
+        """Judge a HIT and submit it: one that was left when its worker was stopped, or the first on offer.
+
+        Returns whether there was one.
+        """
+        offered = self._get("/hits")
+        for held in offered["open"]:
+            if held["assignment_id"] not in self._begun:
+                self._judge(self._get(f"/assignments/{held['assignment_id']}")["assignment"])
+                return True
+        for group in offered["groups"]:
             if group["qualified"] and group["available"]:
                 status, accepted = self._post(f"/groups/{group['group_id']}/accept")
                 if status < 300:
@@ -118,6 +127,7 @@ class SimulatedWorker:
 
     def _judge(self, accepted: Mapping[str, Any]) -> None:
         assignment_id = str(accepted["assignment_id"])
+        self._begun.add(assignment_id)
         frame = urljoin(f"{self._site}/", str(accepted["frame_url"]))
         page = read_page(self._http.request("GET", frame, headers=self._headers).data.decode())
         site = parse_qs(urlsplit(frame).query)["turkSubmitTo"][0]

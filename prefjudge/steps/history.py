@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.history import Change, find_changes
+from prefjudge.steps.moves import find_moves
 from prefjudge.study.answers import load_answers
 from prefjudge.study.history import (
     ChallengeRecord,
@@ -18,7 +19,6 @@ from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
     from prefjudge.core.challenge import Duel
-    from prefjudge.core.qrels import Qrels
     from prefjudge.evaluation.correlation import RankShift
 
 
@@ -87,7 +87,9 @@ def history(study: str | Path, *, moves: bool = True) -> HistoryResult:
         # a conclusion makes the next version, and challenges follow one another
         makers = dict(enumerate((one for one in challenges if one.concluded is not None), start=2))
         duels = {version: load_duels(db, maker.challenge) for version, maker in makers.items()}
-    moved = _moves(opened, list(answers.values()), notices) if moves else [() for _ in answers]
+    moved: Sequence[tuple[RankShift, ...]] = [() for _ in answers]
+    if moves:
+        moved = find_moves(opened, list(answers.values()), notices)
     versions = []
     for version, (queries, count) in counts.items():
         maker = makers.get(version)
@@ -110,44 +112,3 @@ def history(study: str | Path, *, moves: bool = True) -> HistoryResult:
         under_way=next((one for one in challenges if one.concluded is None), None),
         notices=tuple(notices),
     )
-
-
-def _moves(study: Study, versions: Sequence["Qrels"], notices: list[str]) -> list[tuple["RankShift", ...]]:
-    """Return, for each version, the runs whose rank differs from that under the version before."""
-    from prefjudge.engines.files import judged
-    from prefjudge.evaluation.compared import relabel, union_documents
-    from prefjudge.evaluation.correlation import correlate
-    from prefjudge.evaluation.leaderboard import leaderboard
-    from prefjudge.evaluation.measures import Measure, score_matrix
-
-    still: list[tuple[RankShift, ...]] = [() for _ in versions]
-    runs = _unchanged_runs(study, notices) if len(versions) > 1 else []
-    if not runs:
-        return still
-    measure, documents = Measure.parse(study.config.measures[0]), union_documents(versions)
-    ranks = judged(runs, documents, order=study.config.pool.order)
-    boards = [
-        leaderboard(score_matrix(relabel(ranks, documents, qrels), qrels, measure)) for qrels in versions
-    ]
-    for place in range(1, len(boards)):
-        shifts = correlate(boards[place - 1], boards[place]).shifts
-        still[place] = tuple(shift for shift in shifts if shift.shift)
-    return still
-
-
-def _unchanged_runs(study: Study, notices: list[str]) -> list[str]:
-    """Return the study's run files; one that is gone or was changed is left out with a notice."""
-    from prefjudge.formats.digests import digest
-    from prefjudge.study.pooling import load_inputs
-
-    with study.transaction(write=False) as db:
-        runs = [found for found in load_inputs(db) if found.kind == "run"]
-    kept = []
-    for found in runs:
-        path = Path(found.path)
-        if path.is_file() and digest(path) == found.digest:
-            kept.append(found.path)
-        else:
-            what = "has changed since it was pooled" if path.is_file() else "is gone"
-            notices.append(f"{path} {what}: the leaderboards are without run {found.name}")
-    return kept

@@ -1,14 +1,14 @@
 """The answers that `run` keeps: recorded version after version, and written as preference qrels."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.challenge import Duel, merge_answers
-from prefjudge.core.qrels import Qrels
 from prefjudge.steps.drives import Drive
+from prefjudge.steps.moves import find_moves
 from prefjudge.study.answers import last_version, load_answers, save_answers, save_conclusion
 from prefjudge.study.study import Study
 
@@ -28,7 +28,9 @@ class KeptAnswers:
     out: Path
 
 
-def keep_answers(study: Study, drive: Drive, log: "Judgments", *, through: bool) -> KeptAnswers:
+def keep_answers(
+    study: Study, drive: Drive, log: "Judgments", *, through: bool, tell: Callable[[str], None]
+) -> KeptAnswers:
     """Record the best answers by the judgments so far, and write them; a repeat changes nothing.
 
     A challenge makes a new version once all its duels are ``through``: until then the answers stay as they
@@ -45,7 +47,10 @@ def keep_answers(study: Study, drive: Drive, log: "Judgments", *, through: bool)
         after = after if version == 1 else merge_answers(before, after)
     elif through:
         version, duels = version + 1, found
-        moved = _moved(study, before, after)
+        notices: list[str] = []
+        _, moved = find_moves(study, (before, after), notices)
+        for notice in notices:
+            tell(notice)
     else:
         after = before
     with study.transaction() as db:
@@ -73,25 +78,3 @@ def _write_versions(study: Study, version: int) -> Path:
             with study.transaction(write=False) as db:
                 write_qrels(path, load_answers(db, number, "preference"))
     return out
-
-
-def _moved(study: Study, before: Qrels, after: Qrels) -> tuple["RankShift", ...]:
-    """Return the runs whose place on the leaderboard changes with the answers."""
-    from prefjudge.engines.files import judged
-    from prefjudge.evaluation.correlation import correlate
-    from prefjudge.evaluation.leaderboard import Leaderboard, leaderboard
-    from prefjudge.evaluation.measures import Measure, score_matrix
-    from prefjudge.study.pooling import load_inputs
-
-    with study.transaction(write=False) as db:
-        runs = [found.path for found in load_inputs(db) if found.kind == "run"]
-    measure = Measure.parse(study.config.measures[0])
-
-    def board(labels: Qrels) -> Leaderboard:
-        ranks = judged(runs, labels, order=study.config.pool.order)
-        return leaderboard(score_matrix(ranks, labels, measure))
-
-    boards: Sequence[Leaderboard] = [
-        board(replace(labels, name=name)) for labels, name in ((before, "before"), (after, "after"))
-    ]
-    return tuple(shift for shift in correlate(*boards).shifts if shift.shift)

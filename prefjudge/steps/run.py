@@ -147,7 +147,7 @@ def run(
     log = _log(opened)
     last = drive.next(log)
     unfinished = int(last.open.sum())
-    kept = keep_answers(opened, drive, log, through=not unfinished)
+    kept = keep_answers(opened, drive, log, through=not unfinished, tell=tell)
     with opened.transaction(write=False) as db:
         committed = Decimal(committed_cents(db)) / 100
     return RunResult(

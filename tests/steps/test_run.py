@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.errors import InputError, StudyError
+from prefjudge.crowd.simulated import SimulatedWorker
+from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.exclusion import choose_excluded
@@ -144,10 +145,13 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
     assert {path.name: path.read_bytes() for path in young.glob("preference*.qrels")} == files
 
 
-def test_a_challenge_that_the_budget_ends_stays_open(young: Path) -> None:
+def test_a_challenge_that_the_budget_ends_stays_open(young: Path, tmp_path: Path) -> None:
     run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     before = answers(young)
-    pool_runs(young, RUNS[3:], challenge=True)
+    newcomers = [tmp_path / path.name for path in RUNS[3:]]
+    for copy, path in zip(newcomers, RUNS[3:], strict=True):
+        copy.write_bytes(path.read_bytes())
+    pool_runs(young, newcomers, challenge=True)
     config = young / "study.toml"
     text = config.read_text()
     config.write_text(text.replace("budget = 100.00", f"budget = {status(young).committed}"))
@@ -156,9 +160,12 @@ def test_a_challenge_that_the_budget_ends_stays_open(young: Path) -> None:
     assert (result.version, result.duels, result.unfinished) == (1, (), result.queries)
     assert answers(young) == before
     config.write_text(text.replace("budget = 100.00", "budget = 500.00"))
-    result = run(young, **HONEST)  # type: ignore[arg-type]
+    newcomers[0].unlink()
+    told: list[str] = []
+    result = run(young, **HONEST, tell=told.append)  # type: ignore[arg-type]
     assert (result.version, result.unfinished) == (2, 0)
     assert result.duels
+    assert f"{newcomers[0]} is gone" in told[-1], "what was judged is kept without the run's file"
 
 
 def test_nobody_is_paid_for_the_same_pairs_again_and_again(young: Path) -> None:
@@ -167,6 +174,20 @@ def test_nobody_is_paid_for_the_same_pairs_again_and_again(young: Path) -> None:
     with Study(young).transaction(write=False) as db:
         repeated = db.execute("SELECT count(*) FROM drops WHERE reason LIKE '%before%'")[0][0]
     assert repeated <= 0.1 * result.judgments
+
+
+def test_what_a_killed_worker_held_is_finished_at_the_next_run(
+    young: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise CrowdError("killed with a HIT in hand")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SimulatedWorker, "_judge", killed)
+        with pytest.raises(CrowdError, match="in hand"):
+            run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    result = run(young, **HONEST)  # type: ignore[arg-type]
+    assert (result.unfinished, result.stopped_by) == (0, "nothing left to ask")
 
 
 def test_a_run_ends_where_nobody_may_take_what_is_left(young: Path) -> None:
