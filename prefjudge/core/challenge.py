@@ -1,6 +1,6 @@
 """Challenge: newcomers meet the best-known answers, and the history of who dethroned whom."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -169,7 +169,7 @@ def merge_answers(kept: Qrels, found: Qrels) -> Qrels:
 
 
 def _by_query(
-    queries: tuple[str, ...], docs: tuple[str, ...], query: "np.ndarray", doc: "np.ndarray"
+    queries: tuple[str, ...], docs: Sequence[str], query: "np.ndarray", doc: "np.ndarray"
 ) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for q, d in zip(query.tolist(), doc.tolist(), strict=True):

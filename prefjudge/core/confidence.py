@@ -1,6 +1,6 @@
 """Confidence: how probable it is that a candidate is the best answer, given the votes so far."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,8 @@ class Confidence:
         The standard deviation of the candidates' strengths, given or estimated, in logits.
     draws : int
         Posterior samples per query.
-    queries, docs : tuple of str
+    queries : tuple of str
+    docs : sequence of str
         The vocabularies.
     start : ndarray of int64, shape (n_queries + 1,)
         The candidates of query ``q`` are the rows ``start[q]:start[q + 1]``.
@@ -47,7 +48,7 @@ class Confidence:
     scale: float
     draws: int
     queries: tuple[str, ...]
-    docs: tuple[str, ...]
+    docs: Sequence[str]
     start: Index
     doc: Codes
     chance: Floats

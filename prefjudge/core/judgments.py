@@ -1,6 +1,6 @@
 """Judgments: the append-only log of which of two passages a judge preferred."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,8 @@ class Judgments:
 
     Attributes
     ----------
-    queries, docs, workers : tuple of str
+    queries, workers : tuple of str
+    docs : sequence of str
         The vocabularies. A worker is a person or a model.
     query, left, right : ndarray of int32, shape (n,)
         Codes: the query and the documents shown on the left and the right (in a file: columns 2 and 3).
@@ -28,7 +29,7 @@ class Judgments:
     """
 
     queries: tuple[str, ...]
-    docs: tuple[str, ...]
+    docs: Sequence[str]
     workers: tuple[str, ...]
     query: Codes
     left: Codes

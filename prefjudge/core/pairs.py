@@ -1,5 +1,6 @@
 """Pairs: the unordered comparisons to be judged, ``doc_a < doc_b``."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +16,15 @@ class Pairs:
 
     Attributes
     ----------
-    queries, docs : tuple of str
+    queries : tuple of str
+    docs : sequence of str
         The vocabularies, shared with the pools.
     query, doc_a, doc_b : ndarray of int32, shape (n,)
         Codes. ``docs[doc_a[i]] < docs[doc_b[i]]``; rows are grouped by query.
     """
 
     queries: tuple[str, ...]
-    docs: tuple[str, ...]
+    docs: Sequence[str]
     query: Codes
     doc_a: Codes
     doc_b: Codes

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Codes, Heads, encode
+from prefjudge.core.vocabulary import merged
 
 
 class QrelsPerQuery(StrEnum):
@@ -35,8 +36,10 @@ class Pools:
 
     Attributes
     ----------
-    queries, docs : tuple of str
-        The vocabularies. Rows are sorted by query code, then by doc_id.
+    queries : tuple of str
+        The vocabulary of query ids.
+    docs : sequence of str
+        The vocabulary of doc ids, sorted. Rows are sorted by query code, then by doc_id.
     query, doc : ndarray of int32, shape (n,)
         Codes into ``queries`` and ``docs``.
     sources : tuple of str
@@ -46,7 +49,7 @@ class Pools:
     """
 
     queries: tuple[str, ...]
-    docs: tuple[str, ...]
+    docs: Sequence[str]
     query: Codes
     doc: Codes
     sources: tuple[str, ...]
@@ -97,25 +100,15 @@ def build_pools(
     ----------
     Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
     """
-    top = heads.position <= depth
-    queries = heads.queries
-    docs = list(heads.docs)
-    query, doc, source = heads.query[top], heads.doc[top], heads.run[top]
-    sources = heads.runs
-    if qrels is not None and per_query is not QrelsPerQuery.NONE:
-        rows = _chosen_qrels(qrels, per_query, min_grade)
-        q = encode(qrels.queries, queries)[qrels.query[rows]]
-        rows, q = rows[q >= 0], q[q >= 0]
-        known = encode(qrels.docs, docs)
-        for code in np.unique(qrels.doc[rows]):
-            if known[code] < 0:
-                known[code] = len(docs)
-                docs.append(qrels.docs[code])
-        query = np.concatenate([query, q])
-        doc = np.concatenate([doc, known[qrels.doc[rows]]])
-        source = np.concatenate([source, np.full(rows.size, len(sources), dtype=np.int32)])
-        sources = (*sources, qrels.name)
-    return _grouped(queries, docs, query, doc, sources, source)
+    top = slice(None) if (heads.position <= depth).all() else heads.position <= depth
+    shown = _Added(heads.docs, heads.query[top], heads.doc[top], heads.run[top])
+    if qrels is None or per_query is QrelsPerQuery.NONE:
+        return _grouped(heads.queries, heads.runs, [shown])
+    rows = _chosen_qrels(qrels, per_query, min_grade)
+    query = encode(qrels.queries, heads.queries)[qrels.query[rows]]
+    rows, query = rows[query >= 0], query[query >= 0]
+    known = _Added(qrels.docs, query, qrels.doc[rows], np.full(rows.size, len(heads.runs), dtype=np.int32))
+    return _grouped(heads.queries, (*heads.runs, qrels.name), [shown, known])
 
 
 def build_duels(heads: Heads, qrels: Qrels, *, min_grade: float = 1.0) -> Pools:
@@ -151,24 +144,22 @@ def build_duels(heads: Heads, qrels: Qrels, *, min_grade: float = 1.0) -> Pools:
         )
     rows = _chosen_qrels(qrels, QrelsPerQuery.FIRST, min_grade)
     query = encode(qrels.queries, heads.queries)[qrels.query[rows]]
-    docs = tuple(dict.fromkeys([*heads.docs, *(qrels.docs[code] for code in qrels.doc[rows])]))
-    qrel = encode(qrels.docs, docs)[qrels.doc[rows]]
+    docs, (of_run, of_qrels) = merged(heads.docs, qrels.docs)
+    qrel = of_qrels[qrels.doc[rows]].astype(np.int32)
     query, qrel = query[query >= 0], qrel[query >= 0]
     tops = np.full((len(heads.queries), 3), -1, dtype=np.int32)
     near = heads.position <= 2
-    tops[heads.query[near], heads.position[near]] = heads.doc[near]
+    tops[heads.query[near], heads.position[near]] = of_run[heads.doc[near]]
     agreed = tops[query, 1] == qrel
     rival = np.where(agreed, tops[query, 2], tops[query, 1])
     real = rival >= 0
-    sources = (*heads.runs, qrels.name)
-    pools = _grouped(
-        heads.queries,
+    contributions = _Added(
         docs,
         np.concatenate([query, query[real], query[agreed]]),
         np.concatenate([qrel, rival[real], qrel[agreed]]),
-        sources,
         np.repeat([1, 0, 0], [query.size, int(real.sum()), int(agreed.sum())]).astype(np.int32),
     )
+    pools = _grouped(heads.queries, (*heads.runs, qrels.name), [contributions])
     labelled = np.unique(query)
     return select_queries(pools, [heads.queries[code] for code in labelled])
 
@@ -183,30 +174,38 @@ def _chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery, min_grade: float) -> N
     return chosen
 
 
-def _grouped(
-    queries: tuple[str, ...],
-    docs: Sequence[str],
-    query: Codes,
-    doc: Codes,
-    sources: tuple[str, ...],
-    source: Codes,
-) -> Pools:
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """What sources put into the pools: a row for each query, document (a code into ``docs``) and source."""
+
+    docs: Sequence[str]
+    query: Codes
+    doc: Codes
+    source: Codes
+
+
+def _grouped(queries: tuple[str, ...], sources: tuple[str, ...], added: Sequence[_Added]) -> Pools:
     """Sort the contributions by (query, doc_id) and merge those of one document."""
-    used, place_in_used = np.unique(doc, return_inverse=True)
-    names = [docs[code] for code in used]
-    by_name = sorted(range(len(names)), key=names.__getitem__)
-    place = np.empty(len(names), dtype=np.int64)
-    place[by_name] = np.arange(len(names))
-    key = query.astype(np.int64) * max(len(names), 1) + place[place_in_used]
+    docs, codes = merged(*(part.docs for part in added))
+    width = max(len(docs), 1)
+    key = np.concatenate(
+        [
+            part.query.astype(np.int64) * width + code[part.doc]
+            for part, code in zip(added, codes, strict=True)
+        ]
+    )
     keys, row = np.unique(key, return_inverse=True)
+    query, doc = np.divmod(keys, width)
+    used = np.zeros(len(docs), bool)
+    used[doc] = True
     return Pools(
         queries=queries,
-        docs=tuple(names[i] for i in by_name),
-        query=(keys // max(len(names), 1)).astype(np.int32),
-        doc=(keys % max(len(names), 1)).astype(np.int32),
+        docs=docs if used.all() else docs.take(np.flatnonzero(used)),
+        query=query.astype(np.int32),
+        doc=(np.cumsum(used, dtype=np.int32) - 1)[doc],
         sources=sources,
         source_row=row.astype(np.int32),
-        source=source.astype(np.int32),
+        source=np.concatenate([part.source for part in added]).astype(np.int32),
     )
 
 

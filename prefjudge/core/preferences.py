@@ -193,7 +193,7 @@ def _in_circle(block: Tournaments, flagged: Flags) -> Flags:
     return circle
 
 
-def _joined(rule: str, queries: tuple[str, ...], docs: tuple[str, ...], parts: list[_Part]) -> Resolutions:
+def _joined(rule: str, queries: tuple[str, ...], docs: Sequence[str], parts: list[_Part]) -> Resolutions:
     def column(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 

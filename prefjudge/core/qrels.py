@@ -1,6 +1,6 @@
 """Qrels: the judged documents of each query, and where a run placed them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,8 @@ class Qrels:
     ----------
     name : str
         What the leaderboard calls this set: ``nist``, ``preference``.
-    queries, docs : tuple of str
+    queries : tuple of str
+    docs : sequence of str
         The vocabularies. Every query here is judged: it counts in the denominator of a mean.
     query, doc : ndarray of int32, shape (n,)
         Codes into ``queries`` and ``docs``.
@@ -27,7 +28,7 @@ class Qrels:
 
     name: str
     queries: tuple[str, ...]
-    docs: tuple[str, ...]
+    docs: Sequence[str]
     query: Codes
     doc: Codes
     grade: NDArray[np.float64]

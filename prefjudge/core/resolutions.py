@@ -1,6 +1,6 @@
 """Resolutions: the best answers of each query, and how far the judgments decide them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -67,7 +67,8 @@ class Resolutions:
     ----------
     rule : str
         The rule.
-    queries, docs : tuple of str
+    queries : tuple of str
+    docs : sequence of str
         The vocabularies.
     status : ndarray of int8, shape (n_queries,)
         Codes into :data:`STATUSES`.
@@ -89,7 +90,7 @@ class Resolutions:
 
     rule: str
     queries: tuple[str, ...]
-    docs: tuple[str, ...]
+    docs: Sequence[str]
     status: NDArray[np.int8]
     margin: Floats
     votes: Codes

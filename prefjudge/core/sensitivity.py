@@ -178,7 +178,7 @@ def _without_ties(resolutions: Resolutions) -> Iterator[tuple[str, Resolutions]]
     if (counts < 2).all():
         return
     tied = rows[counts[query[rows]] > 1]
-    by_name = sorted(tied.tolist(), key=lambda row: resolutions.docs[resolutions.doc[row]])
+    by_name = sorted(tied.tolist(), key=lambda row: resolutions.docs[int(resolutions.doc[row])])
     for name, order in (("first doc_id", by_name[::-1]), ("last doc_id", by_name)):
         winner = resolutions.winner.copy()
         winner[tied] = False

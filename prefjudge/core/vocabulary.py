@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.tokens import BACK, Tokens
+
 AnyText = TypeVar("AnyText", str, bytes)
+_WIDE = 6
+"""Words of eight bytes up to which ids are sorted as numbers; longer ones are sorted as strings."""
 
 
 class Vocabulary(Sequence[str]):
@@ -59,12 +64,66 @@ class Vocabulary(Sequence[str]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def take(self, codes: NDArray[np.integer[Any]]) -> Vocabulary:
+        """Return some of the ids."""
+        kept = self.tokens().take(codes.astype(np.int64))
+        return _joined([kept.symbols().data], kept.ends - kept.starts)
+
+    def tokens(self) -> Tokens:
+        """Return the ids as pieces of a text of their own."""
+        ends = self._ends.astype(np.int64)
+        starts = np.zeros_like(ends)
+        starts[1:] = ends[:-1]
+        return Tokens(b"".join([self._bytes(), bytes(BACK)]), starts, ends)
+
     def _bytes(self) -> memoryview:
         """Return the text up to the end of the last id; what follows does not count."""
         return memoryview(self._text)[: int(self._ends[-1]) if self._ends.size else 0]
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self)} ids)"
+
+
+def vocabulary_of(ids: Sequence[str]) -> Vocabulary:
+    """Return ids as a vocabulary."""
+    if isinstance(ids, Vocabulary):
+        return ids
+    raw = [name.encode("utf-8", "surrogateescape") for name in ids]
+    return _joined(raw, np.fromiter(map(len, raw), np.int64, len(raw)))
+
+
+def _joined(texts: Iterable[bytes | memoryview], lengths: NDArray[np.int64]) -> Vocabulary:
+    return Vocabulary(b"".join(texts), np.cumsum(lengths).astype(np.uint64))
+
+
+def merged(*lists: Sequence[str]) -> tuple[Vocabulary, list[NDArray[np.int64]]]:
+    """Return the ids of all lists, each once and sorted as strings, and the codes of each list's ids."""
+    parts = [vocabulary_of(ids) for ids in lists]
+    lengths = [np.diff(part._ends.astype(np.int64), prepend=0) for part in parts]
+    whole = _joined([part._bytes() for part in parts], np.concatenate(lengths))
+    order, new = _sorted(whole)
+    codes = np.empty(order.size, np.int64)
+    codes[order] = np.cumsum(new) - 1
+    return whole.take(order[new]), np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
+
+
+def _sorted(ids: Vocabulary) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the rows in the order of their ids as strings, and which of them differ from the one before."""
+    tokens = ids.tokens()
+    new = np.ones(len(ids), bool)
+    text = ids._bytes().tobytes()
+    if text.isascii() and b"\0" not in text and 0 < tokens.width() <= _WIDE:
+        words = [
+            tokens.words(index).byteswap() for index in range(tokens.width())
+        ]  # the first byte weighs most
+        order = words[0].argsort() if len(words) == 1 else np.lexsort(words[::-1])
+        new[1:] = np.any([word[order[1:]] != word[order[:-1]] for word in words], axis=0)
+        return order, new
+    names = list(ids)
+    order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+    in_order = [names[row] for row in order.tolist()]
+    new[1:] = [a != b for a, b in pairwise(in_order)]
+    return order, new
 
 
 def _pieces(text: AnyText, ends: NDArray[np.unsignedinteger[Any]]) -> Iterator[AnyText]:

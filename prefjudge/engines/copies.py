@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Order
+from prefjudge.core.tokens import FRONT, Places, Tokens, Words
 from prefjudge.engines.ranking import ranking_key
-from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words
+from prefjudge.formats.fields import Fields
 from prefjudge.formats.layouts import MSMARCO, TREC, TREC_UNTAGGED
 from prefjudge.formats.problems import Notice, decode
 from prefjudge.formats.runs import RunChunk

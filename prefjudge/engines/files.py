@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Codes, Heads, Order
+from prefjudge.core.tokens import line_tokens
 from prefjudge.engines.anchored import anchored, is_sparse
 from prefjudge.engines.gallop import NotGalloping
 from prefjudge.engines.heads import RunHead, head_of
@@ -20,7 +21,6 @@ from prefjudge.engines.judged import Judged, JudgedRows, found
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError
-from prefjudge.formats.fields import line_tokens
 from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import Notice, Stop, decode, encode, paths_of
 from prefjudge.formats.runs import OnDuplicate, Scattered, stem

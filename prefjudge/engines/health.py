@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
+from prefjudge.core.tokens import Words, codes_of
 from prefjudge.engines.judged import Judged
 from prefjudge.engines.ranking import ranked
 from prefjudge.engines.reading import per_chunk
 from prefjudge.formats.digests import digest
-from prefjudge.formats.fields import Words, codes_of
 from prefjudge.formats.numerals import integers
 from prefjudge.formats.problems import Notice, decode
 from prefjudge.formats.runs import OnDuplicate, RunChunk, stem

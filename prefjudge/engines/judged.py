@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Order
+from prefjudge.core.tokens import Places, Tokens, Words, line_tokens, same_token, tokens_of
 from prefjudge.engines.ranking import ranked
-from prefjudge.formats.fields import Places, Tokens, Words, line_tokens, same_token, tokens_of
 from prefjudge.formats.problems import Notice, decode, encode
 from prefjudge.formats.runs import RunChunk
 

@@ -1,6 +1,7 @@
 """Overlap: whether a run and qrels speak of the same queries and documents at all."""
 
 import re
+from collections.abc import Sequence
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.errors import InputError
@@ -41,7 +42,7 @@ def _shape(name: str) -> str:
     return re.sub(r"\d+", "9", name)
 
 
-def _hint(kind: str, name: str, others: tuple[str, ...]) -> str:
+def _hint(kind: str, name: str, others: Sequence[str]) -> str:
     if name.isdigit() and any(other.isdigit() and int(other) == int(name) for other in others):
         return f"the {kind}s differ in leading zeros: write them alike"
     return f"run and qrels must come from the same collection and write the {kind} alike"

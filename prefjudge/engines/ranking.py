@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Order
-from prefjudge.formats.fields import Places, Tokens
+from prefjudge.core.tokens import Places, Tokens
 from prefjudge.formats.runs import RunChunk
 
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.runs import Codes
+from prefjudge.core.tokens import Tokens, same_token
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.fields import Fields, Tokens, fields, same_token
+from prefjudge.formats.fields import Fields, fields
 from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.sources import blocks

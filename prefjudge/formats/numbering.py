@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Codes
+from prefjudge.core.tokens import Places, Tokens, Words, same_token
 from prefjudge.core.vocabulary import Vocabulary
 from prefjudge.errors import InputError
-from prefjudge.formats.fields import Places, Tokens, Words, same_token
 
 LIMIT = 1 << 32
 """Bytes of ids that can be numbered."""

@@ -11,7 +11,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.formats.fields import FRONT, Places, Text, Tokens, Words, loadable
+from prefjudge.core.tokens import FRONT, Places, Text, Tokens, Words, loadable
 
 _FLOAT = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _INTEGER = re.compile(rb"[+-]?\d+")

@@ -3,18 +3,65 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
+from prefjudge.core.runs import encode
+from prefjudge.core.tokens import BACK, Tokens
+from prefjudge.core.vocabulary import vocabulary_of
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.problems import column, encode
+from prefjudge.formats.problems import column
+
+_ROWS = 1 << 16
+"""Rows of a pool that are written at once."""
 
 
-def write_pool(path: str | Path, rows: Iterable[tuple[str, str, Sequence[str]]]) -> None:
+def write_pool(path: str | Path, pools: Pools) -> None:
     """Write a pool atomically: ``query<tab>doc<tab>contributors`` joined by commas, under a heading line."""
+    names = sorted(pools.sources)
+    place = encode(pools.sources, names)
+    ids = (_words(pools.queries), b"\t"), (_words(pools.docs), b"\t")
+    tags = vocabulary_of(names).tokens()  # a run that is called by its file may have blanks
+    cells, starts = _cells((*ids, (tags, b","), (tags, b"\n")))
+    order = np.lexsort((place[pools.source], pools.source_row))
+    bounds = np.searchsorted(pools.source_row[order], np.arange(pools.query.size + 1))
     with atomic_write(path) as file:
         file.write(b"# query\tdoc\tcontributors\n")
-        for query, doc, contributors in rows:
-            file.write(b"\t".join([column(query), column(doc), encode(",".join(contributors))]) + b"\n")
+        for first in range(0, pools.query.size, _ROWS):
+            rows = slice(first, first + _ROWS)
+            ends = bounds[first : first + _ROWS + 1]
+            own = np.diff(ends) + 2  # the cells of a row: query, document, contributors
+            after = np.cumsum(own)
+            row = np.full(after[-1], -1)
+            row[after - own] = pools.query[rows] + starts[0]
+            row[after - own + 1] = pools.doc[rows] + starts[1]
+            row[row < 0] = place[pools.source[order[ends[0] : ends[-1]]]] + starts[2]
+            row[after - 1] += starts[3] - starts[2]
+            file.write(cells.take(row).symbols().data)
+
+
+def _cells(columns: Iterable[tuple[Tokens, bytes]]) -> tuple[Tokens, list[int]]:
+    """Return the cells of some columns, each with its end, and the number of each column's first."""
+    texts, sizes, starts = [], [], [0]
+    for words, end in columns:
+        texts.append(words.to_lines().replace(b"\n", end))
+        sizes.append(words.ends - words.starts + 1)
+        starts.append(starts[-1] + len(words))
+    lengths = np.concatenate(sizes)
+    ends = np.cumsum(lengths)
+    return Tokens(b"".join([*texts, bytes(BACK)]), ends - lengths, ends), starts
+
+
+def _words(ids: Sequence[str]) -> Tokens:
+    """Return ids as tokens, which hold no blank."""
+    tokens = vocabulary_of(ids).tokens()
+    text = tokens.text[: tokens.ends[-1]] if len(tokens) else b""
+    if (tokens.starts == tokens.ends).any() or (text and text.split(None, 1) != [text]):
+        for name in ids:
+            column(name)  # says which it is
+    return tokens
 
 
 def write_prefs(path: str | Path, judgments: Judgments) -> None:

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Heads, Order
+from prefjudge.core.tokens import FRONT, Places, Tokens, Words, same_token
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.fields import FRONT, Fields, Places, Tokens, Words, fields, joined, same_token
+from prefjudge.formats.fields import Fields, fields, joined
 from prefjudge.formats.layouts import COLUMNS_HINT, Layout, layout_of
 from prefjudge.formats.numerals import floats, integers
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode, encode

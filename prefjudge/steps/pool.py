@@ -320,17 +320,18 @@ def _write(path: str | Path, pools: Pools, engine: str) -> None:
     from prefjudge.render.tables import Column, Table
     from prefjudge.steps.tables import write_table
 
+    if not is_parquet(path):
+        write_pool(path, pools)
+        return
     sources: list[list[str]] = [[] for _ in range(pools.query.size)]
     for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
         sources[row].append(pools.sources[source])
     members = zip(pools.query.tolist(), pools.doc.tolist(), sources, strict=True)
-    rows = ((pools.queries[query], pools.docs[doc], sorted(names)) for query, doc, names in members)
-    if not is_parquet(path):
-        write_pool(path, rows)
-        return
     columns = tuple(Column(name=name) for name in ("query", "doc", "contributors"))
-    cells = tuple((query, doc, ",".join(names)) for query, doc, names in rows)
-    write_table(path, Table(title="Pool", columns=columns, rows=cells), engine)
+    rows = tuple(
+        (pools.queries[query], pools.docs[doc], ",".join(sorted(names))) for query, doc, names in members
+    )
+    write_table(path, Table(title="Pool", columns=columns, rows=rows), engine)
 
 
 def _draw(path: Path, sizes: dict[int, int]) -> None:

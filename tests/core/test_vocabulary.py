@@ -4,9 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prefjudge.core.runs import encode
-from prefjudge.core.vocabulary import Vocabulary
+from prefjudge.core.vocabulary import Vocabulary, merged, vocabulary_of
 
 NAMES = ("a", "café", "", "\udce9", "d10")
 
@@ -44,3 +46,24 @@ def test_it_equals_a_tuple_and_its_like(vocabulary):
 
 def test_codes_are_places_in_it(vocabulary):
     assert encode(["d10", "x", "a"], vocabulary).tolist() == [4, -1, 0]
+
+
+PLAIN = st.text("ab019-", max_size=20)
+ODD = st.text(st.sampled_from("a\0é\udce9\uffff\U0001f600"), max_size=4)
+LONG = st.integers(0, 60).map(lambda size: "x" * size + "y")
+
+
+@given(
+    st.sampled_from([PLAIN, ODD, LONG]).flatmap(lambda ids: st.lists(st.lists(ids), min_size=1, max_size=3))
+)
+def test_lists_are_merged_into_the_sorted_set_of_their_ids(lists):
+    ids, codes = merged(*map(tuple, lists))
+    assert list(ids) == sorted({name for names in lists for name in names})
+    assert [[ids[code] for code in own] for own in codes] == lists
+
+
+def test_some_of_the_ids(vocabulary):
+    assert vocabulary.take(np.array([4, 1, 1])) == ("d10", "café", "café")
+    assert vocabulary.take(np.array([], np.int32)) == ()
+    assert vocabulary_of(vocabulary) is vocabulary
+    assert vocabulary_of(NAMES) == NAMES

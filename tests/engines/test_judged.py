@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.core.qrels import Qrels
+from prefjudge.core.tokens import tokens_of
 from prefjudge.engines.judged import Judged
-from prefjudge.formats.fields import tokens_of
 from prefjudge.formats.problems import encode
 
 from .test_files import quick

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefjudge.core.tokens import Tokens, line_tokens
 from prefjudge.errors import InputError
 from prefjudge.formats import numbering
-from prefjudge.formats.fields import Tokens, line_tokens
 from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import decode
 

@@ -3,11 +3,13 @@
 import gzip
 import os
 import stat
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
 from prefjudge.core.qrels import Qrels
 from prefjudge.engines.files import top
 from prefjudge.errors import InputError
@@ -91,8 +93,30 @@ def test_prefs_of_trec_eval(tmp_path):
 
 
 def test_pool_and_pref_qrels(tmp_path):
-    write_pool(tmp_path / "pool", [("q1", "d1", ["run1", "qrels"])])
-    assert (tmp_path / "pool").read_text() == "# query\tdoc\tcontributors\nq1\td1\trun1,qrels\n"
+    pools = Pools(
+        queries=("q1", "q2", "q"),
+        docs=("d1", "d10", "é", "a-document-of-" + "a-very-long-name-" * 9),
+        query=np.array([0, 0, 2, 2], np.int32),
+        doc=np.array([0, 2, 1, 3], np.int32),
+        sources=("run2", "a run, by its file", "qrels"),
+        source_row=np.array([0, 3, 1, 0, 2, 0], np.int32),
+        source=np.array([0, 1, 2, 2, 0, 1], np.int32),
+    )
+    write_pool(tmp_path / "pool", pools)
+    assert (tmp_path / "pool").read_text() == (
+        "# query\tdoc\tcontributors\n"
+        "q1\td1\ta run, by its file,qrels,run2\n"
+        "q1\té\tqrels\n"
+        "q\td10\trun2\n"
+        f"q\t{pools.docs[3]}\ta run, by its file\n"
+    )
+    for empty in ("", "a\tb", "a ", "\n"):
+        with pytest.raises(InputError, match="holds a blank"):
+            write_pool(tmp_path / "none", replace(pools, docs=("d1", "d10", "é", empty)))
+    nothing = np.zeros(0, np.int32)
+    nobody = replace(pools, query=nothing, doc=nothing, source_row=nothing, source=nothing, docs=())
+    write_pool(tmp_path / "empty", nobody)
+    assert (tmp_path / "empty").read_text() == "# query\tdoc\tcontributors\n"
     write_pref_qrels(tmp_path / "pref", [("q1", "d1", 2.5)])
     assert (tmp_path / "pref").read_text() == "q1 Q0 d1 2.5\n"
 
