@@ -74,12 +74,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        scheme = url.partition(":")[0]
-        self.dialect = "postgresql" if scheme == "postgres" else scheme
-        if self.dialect not in _SERIAL:
-            raise StudyError(
-                f"cannot store at {redacted(url)}", "Give sqlite:///PATH or postgresql://HOST/NAME."
-            )
+        self.dialect = _dialect(url)
         self._local = threading.local()
         self._lock = threading.Lock()
         self._open: list[Any] = []
@@ -161,13 +156,27 @@ class Database:
             return _connect_postgresql(self.url)
         path = Path(self.url.removeprefix("sqlite:///"))
         try:
+            path.touch(mode=0o600)  # it holds secrets; SQLite makes its -wal and -shm as private as the file
             raw = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
             raw.execute("PRAGMA journal_mode=WAL")
             raw.execute("PRAGMA synchronous=FULL")
             raw.execute("PRAGMA foreign_keys=ON")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StudyError(f"cannot open {path}: {error}", "Is the folder there and writable?") from error
         return raw
+
+
+def _dialect(url: str) -> str:
+    """Return which kind of database a URL names."""
+    scheme, separator, rest = url.partition("://")
+    dialect = "postgresql" if scheme == "postgres" else scheme
+    path = rest.removeprefix("/")
+    is_file = dialect == "sqlite" and rest.startswith("/") and path not in ("", ":memory:")
+    if not separator or not (is_file or dialect == "postgresql"):
+        raise StudyError(f"cannot store at {redacted(url)}", "Give sqlite:///PATH or postgresql://HOST/NAME.")
+    if not is_file and rest.partition("?")[0].count("@") > 1:  # libpq would show half of the password
+        raise StudyError(f"{redacted(url)} has more than one @", "Write an @ of the password as %40.")
+    return dialect
 
 
 def _close_all(connections: list[Any]) -> None:
@@ -191,5 +200,6 @@ def _connect_postgresql(url: str) -> Any:
 
 
 def redacted(url: str) -> str:
-    """Return the URL without its password, fit for a message or a log."""
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", url)
+    """Return the URL without its passwords, fit for a message or a log."""
+    url = re.sub(r"^((?:[a-z]+:/+)?[^:/@]*):(?!//).*@", r"\1:…@", url)
+    return re.sub(r"([?&][^=&]*password)=[^&]*", r"\1=…", url, flags=re.IGNORECASE)

@@ -2,11 +2,13 @@
 
 import gc
 import sqlite3
+import stat
 from pathlib import Path
 
 import pytest
 
 from prefjudge.database import Database, redacted
+from prefjudge.errors import StudyError
 
 
 def test_a_door_that_is_dropped_leaves_nothing_open(tmp_path: Path) -> None:
@@ -36,5 +38,43 @@ def test_a_transaction_that_raises_leaves_no_trace(tmp_path: Path) -> None:
     database.close()
 
 
-def test_a_password_is_not_shown() -> None:
-    assert redacted("postgresql://me:secret@host/name") == "postgresql://me:…@host/name"
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@host/name", "postgresql://me:…@host/name"),
+        ("postgresql://me:sec@ret@host/name", "postgresql://me:…@host/name"),
+        ("postgresql://me:sec?ret@host/name", "postgresql://me:…@host/name"),
+        (
+            "postgresql://h/db?user=me&password=secret&sslpassword=secret&a=b",
+            "postgresql://h/db?user=me&password=…&sslpassword=…&a=b",
+        ),
+        ("me:secret@host/name", "me:…@host/name"),
+        ("postgresql://me@host:5432/name", "postgresql://me@host:5432/name"),
+    ],
+)
+def test_a_password_is_not_shown(url: str, shown: str) -> None:
+    assert redacted(url) == shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["sqlite:///", "sqlite:///:memory:", "sqlite:x.db", "sqlite://x.db", "x.db", "postgresql:h", "mysql://h"],
+)
+def test_what_is_no_store_is_refused(url: str) -> None:
+    with pytest.raises(StudyError, match="cannot store at") as caught:
+        Database(url)
+    assert caught.value.hint == "Give sqlite:///PATH or postgresql://HOST/NAME."
+
+
+def test_a_password_with_an_at_is_refused_before_the_driver_shows_it() -> None:
+    with pytest.raises(StudyError, match="more than one @") as caught:
+        Database("postgresql://me:sec@ret@host/name")
+    assert "ret" not in str(caught.value)
+
+
+def test_a_new_file_is_its_owners_from_the_first_byte(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    database.migrate(["CREATE TABLE words (word TEXT)"])
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {"a.db": 0o600, "a.db-wal": 0o600, "a.db-shm": 0o600}
+    database.close()

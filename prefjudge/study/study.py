@@ -55,10 +55,7 @@ class Study:
     @cached_property
     def database(self) -> Database:
         """The store, brought up to date."""
-        url = self._store_url()
-        if url.startswith("sqlite:///"):
-            Path(url.removeprefix("sqlite:///")).touch(mode=0o600)  # it holds worker ids and the study's key
-        database = Database(url)
+        database = Database(self._store_url())
         database.migrate(STEPS)
         return database
 
