@@ -70,7 +70,7 @@ def spend(turn: Turn, requester_id: str, target: str, cents: int, kind: str, ref
     rows = turn.rows(f"SELECT cents FROM accounts WHERE account = :account{turn.locked}", account=account)
     available = int(rows[0][0]) if rows else 0
     if available < cents:
-        if not turn.market.rules.sandbox:
+        if not turn.market.sandbox:
             raise refused(
                 "InsufficientFunds", f"{kind} needs {cents} cents; {available} cents are available."
             )

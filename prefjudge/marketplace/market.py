@@ -1,19 +1,22 @@
 """The marketplace as one value: its store, its clock, its rules; and the turns in which its state changes."""
 
+import contextlib
 import hashlib
 import hmac
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from prefjudge.database import Connection, Database, Row, Value
+from prefjudge.database import Connection, Database, Row, Value, redacted
+from prefjudge.errors import ConfigError
 from prefjudge.marketplace.ids import new_id, new_secret
 from prefjudge.marketplace.money import Fees
 from prefjudge.marketplace.schema import STEPS
 
+_PLAY, _REAL = "play", "real"
 Clock = Callable[[], float]
 Record = dict[str, Any]
 """One row, by the names of its columns."""
@@ -21,12 +24,8 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the marketplace promises its requesters and workers.
+    """What the marketplace promises its requesters and workers."""
 
-    A sandbox pays in play money and never runs out of it.
-    """
-
-    sandbox: bool = True
     fees: Fees = field(default_factory=Fees)
     dispose_after: float = 120 * 86400
     token_life: float = 86400
@@ -91,13 +90,29 @@ class Market:
 
     Nothing runs in the background: what the passing of time brings about (deadlines, expiry, automatic
     approval) is carried out by ``sweep`` at the start of the next turn.
+
+    A sandbox pays in play money and never runs out of it. Which of the two a marketplace is stands in its
+    store from the first day, so that play money never becomes real: ``sandbox`` says which one is meant, None
+    takes it as it is.
+
+    Raises
+    ------
+    ConfigError
+        The store is a marketplace of the other kind.
     """
 
     sweep_every = 0.25  # seconds between sweeps; every state change checks its own deadline besides
 
     def __init__(
-        self, store_url: str, *, sweep: Sweep, clock: Clock = time.time, rules: Rules | None = None
+        self,
+        store_url: str,
+        *,
+        sweep: Sweep,
+        sandbox: bool | None = None,
+        clock: Clock = time.time,
+        rules: Rules | None = None,
     ) -> None:
+        _keep_private(store_url)
         self.database = Database(store_url)
         self.database.migrate(STEPS)
         self.clock = clock
@@ -108,8 +123,12 @@ class Market:
         with self.database.transaction() as db:
             self.ident = _setting(db, "marketplace", new_id)
             self._secret = _setting(db, "secret", new_secret).encode()
+            self.sandbox = _setting(db, "money", lambda: _REAL if sandbox is False else _PLAY) == _PLAY
+        if sandbox not in (None, self.sandbox):
+            self.close()
+            raise _other_kind(store_url, self.sandbox)
 
-    @contextmanager
+    @contextlib.contextmanager
     def turn(self, *, write: bool = True) -> Iterator[Turn]:
         """Open a transaction at the present moment, with everything due by now done."""
         now = self.clock()
@@ -142,6 +161,27 @@ class Market:
                 return False
             self._swept = now
             return True
+
+
+def _other_kind(store_url: str, sandbox: bool) -> ConfigError:
+    if sandbox:
+        return ConfigError(
+            f"{redacted(store_url)} is a sandbox: what it holds is play money",
+            "Give the live marketplace a store of its own.",
+        )
+    return ConfigError(
+        f"{redacted(store_url)} is a live marketplace: what it holds is real money",
+        "Serve it with --live; give a sandbox a store of its own.",
+    )
+
+
+def _keep_private(store_url: str) -> None:
+    """Let nobody else read a file that exists: it holds keys."""
+    if store_url.startswith("sqlite:///"):
+        path = store_url.removeprefix("sqlite:///")
+        for name in (path, f"{path}-wal", f"{path}-shm"):
+            with contextlib.suppress(OSError):
+                Path(name).chmod(0o600)
 
 
 def _setting(db: Connection, name: str, default: Callable[[], str]) -> str:

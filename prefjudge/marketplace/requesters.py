@@ -30,7 +30,7 @@ def ensure(turn: Turn, name: str) -> str:
         "ON CONFLICT (name) DO NOTHING RETURNING requester_id",
     )
     if new:
-        if turn.market.rules.sandbox:
+        if turn.market.sandbox:
             pay_in(turn, requester_id, ledger.PLAY_MONEY)
         return requester_id
     return str(turn.rows("SELECT requester_id FROM requesters WHERE name = :name", name=name)[0][0])

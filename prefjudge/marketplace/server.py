@@ -1,6 +1,5 @@
 """Starts the marketplace: in a thread of a program, or as a program of its own."""
 
-import contextlib
 import os
 import secrets
 import signal
@@ -37,9 +36,17 @@ class Server:
         What the admin signs in with.
     """
 
-    def __init__(self, store_url: str, settings: Settings, rules: Rules, clock: Clock) -> None:
+    def __init__(
+        self,
+        store_url: str,
+        settings: Settings,
+        *,
+        sandbox: bool,
+        clock: Clock = time.time,
+        rules: Rules | None = None,
+    ) -> None:
         settings.check()
-        self.market = Market(store_url, sweep=sweep, clock=clock, rules=rules)
+        self.market = Market(store_url, sweep=sweep, sandbox=sandbox, clock=clock, rules=rules)
         try:
             self._socket = _listen(settings)
         except PrefjudgeError:
@@ -142,11 +149,13 @@ def start(
         Pay in play money that never runs out.
     clock : callable
         Tells the time in epoch seconds.
-    rules, settings
-        Instead of ``sandbox``, and of ``host`` and ``port``.
+    rules
+        What it promises, where that differs from Mechanical Turk.
+    settings
+        Instead of ``host`` and ``port``.
     """
     server = Server(
-        store_url, settings or Settings(host=host, port=port), rules or Rules(sandbox=sandbox), clock
+        store_url, settings or Settings(host=host, port=port), sandbox=sandbox, clock=clock, rules=rules
     )
     server.run_in_thread()
     return server
@@ -175,7 +184,7 @@ def serve(
         public_url=public_url or os.environ.get("PREFJUDGE_PUBLIC_URL") or None,
         plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
     )
-    server = Server(store_url, settings, Rules(sandbox=sandbox), time.time)
+    server = Server(store_url, settings, sandbox=sandbox)
     log_to_stderr()
     server.run(ready)
 
@@ -210,6 +219,4 @@ def _admin_token(store_url: str, market: Market) -> str:
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(token)
             temporary.replace(path)
-        with contextlib.suppress(OSError):  # the store holds keys: nobody else needs to read it
-            Path(store_url.removeprefix("sqlite:///")).chmod(0o600)
     return token

@@ -75,7 +75,7 @@ def serve(
     folder = Study(study).folder if study else Path()
     url = store or _store_url(folder)
     if new_key is not None:
-        key = issue_key(url, new_key, sandbox=not live)
+        key = issue_key(url, new_key, sandbox=False if live else None)
         return IssuedKey(requester=new_key, access_key=key.access_key, secret_key=key.secret_key)
 
     def announce(market: Any) -> None:

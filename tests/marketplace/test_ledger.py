@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefjudge.database import Database
+from prefjudge.errors import ConfigError
 from prefjudge.marketplace import ledger
+from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.money import Fees, from_cents, to_cents
+from prefjudge.marketplace.schema import STEPS
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.turk_errors import RequestError
+from prefjudge.steps.serve import serve
 from tests.marketplace.people import Admin, new_requester, offer, turk_error
 
 
@@ -122,6 +127,37 @@ def test_a_live_marketplace_spends_what_was_paid_in(tmp_path):
         )
         assert balances(requester) == ("0.20", "4.80")
         assert_balanced(server)
+
+
+def test_a_key_issued_beside_a_live_marketplace_is_worth_nothing(tmp_path):
+    store = f"sqlite:///{tmp_path}/m.db"
+    with start(store, sandbox=False) as server:
+        key = serve(store=store, new_key="alice")
+        assert balances(new_requester(server.endpoint, (key.access_key, key.secret_key)))[0] == "0.00"
+
+
+@pytest.mark.parametrize(("first", "then"), [(True, False), (False, True)])
+def test_play_money_never_becomes_real(tmp_path, first, then):
+    store = f"sqlite:///{tmp_path}/m.db"
+    issue_key(store, "alice", sandbox=first)
+    with pytest.raises(ConfigError, match=r"what it holds is (play|real) money"):
+        start(store, sandbox=then)
+    with start(store, sandbox=first) as server:
+        assert server.market.sandbox is first
+
+
+def test_a_sandbox_from_before_its_store_said_so_stays_one(tmp_path):
+    store = f"sqlite:///{tmp_path}/m.db"
+    database = Database(store)
+    database.migrate(STEPS[:1])
+    with database.transaction() as db:
+        db.execute(
+            "INSERT INTO transfers (time, source, target, cents, kind, reference)"
+            " VALUES (0, 'outside', 'requester:A', 1000000, 'payment', 'A')"
+        )
+    database.close()
+    with pytest.raises(ConfigError, match="play money"):
+        start(store, sandbox=False)
 
 
 def test_play_money_never_runs_out(market, requester):

@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import sqlite3
 import stat
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import urllib3
 
 from prefjudge.errors import ConfigError, PrefjudgeError
+from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.logs import JsonLines
 from prefjudge.marketplace.server import Server, serve, start
 from prefjudge.marketplace.settings import Settings
@@ -79,9 +81,21 @@ def test_behind_a_web_server(tmp_path):
 
 
 def test_the_store_and_the_token_are_their_owners(market, tmp_path):
-    for name in ("market.db", "market.db.admin-token"):
-        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    names = ["market.db", "market.db-shm", "market.db-wal", "market.db.admin-token"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
     assert (tmp_path / "market.db.admin-token").read_text() == market.admin_token
+
+
+def test_a_store_that_all_could_read_is_its_owners_again(tmp_path):
+    old = sqlite3.connect(tmp_path / "m.db")
+    old.execute("PRAGMA journal_mode=WAL")
+    old.execute("CREATE TABLE t (x)")
+    for path in tmp_path.iterdir():
+        path.chmod(0o644)
+    issue_key(f"sqlite:///{tmp_path}/m.db", "alice")
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+    old.close()
 
 
 @pytest.mark.parametrize("path", ["/admin", "/admin/overview", "/admin/workers", "/admin/events", "/metrics"])

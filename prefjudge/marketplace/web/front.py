@@ -33,7 +33,7 @@ class Front:
         """Say which marketplace this is."""
         return {
             "name": "prefjudge marketplace",
-            "sandbox": self.market.rules.sandbox,
+            "sandbox": self.market.sandbox,
             "version": __version__,
         }
 
