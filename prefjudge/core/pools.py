@@ -100,7 +100,7 @@ def build_pools(
     ----------
     Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
     """
-    top = slice(None) if (heads.position <= depth).all() else heads.position <= depth
+    top = heads.position <= depth
     shown = _Added(heads.docs, heads.query[top], heads.doc[top], heads.run[top])
     if qrels is None or per_query is QrelsPerQuery.NONE:
         return _grouped(heads.queries, heads.runs, [shown])

@@ -29,10 +29,9 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heads:
-    """The top documents of several runs: one row per (run, query, position).
+    """The top documents of several runs: a list for each query that a run answers, best first.
 
-    Rows are grouped by run, then by query, then in ranking order. ``run``, ``query`` and ``doc`` are codes
-    into ``runs``, ``queries`` and ``docs``.
+    Lists are grouped by run. All columns hold codes, into ``runs``, ``queries`` and ``docs``.
 
     Attributes
     ----------
@@ -40,25 +39,65 @@ class Heads:
         The vocabularies of run tags and query ids, each without repeats.
     docs : sequence of str
         The vocabulary of doc ids: a tuple, or a `Vocabulary` where there may be millions.
-    run, query, doc : ndarray of int32, shape (n,)
-        The row's run, query and document.
-    position : ndarray of int32, shape (n,)
-        The place in the ranking, from 1.
-    score : ndarray of float64, shape (n,)
-        The score in the run file.
+    list_run, list_query : ndarray of int32, shape (n_lists,)
+        The run and the query of each list.
+    start : ndarray of int64, shape (n_lists + 1,)
+        The documents of list ``i`` are the rows ``start[i]:start[i + 1]``.
+    doc : ndarray of int32, shape (n,)
+        The documents.
     order : Order
-        The ordering that produced ``position``.
+        The ordering that ranked them.
     """
 
     runs: tuple[str, ...]
     queries: tuple[str, ...]
     docs: Sequence[str]
-    run: Codes
-    query: Codes
+    list_run: Codes
+    list_query: Codes
+    start: NDArray[np.int64]
     doc: Codes
-    position: Codes
-    score: NDArray[np.float64]
     order: Order
+
+    @property
+    def run(self) -> Codes:
+        """The run of each row, shape (n,)."""
+        return np.repeat(self.list_run, np.diff(self.start))
+
+    @property
+    def query(self) -> Codes:
+        """The query of each row, shape (n,)."""
+        return np.repeat(self.list_query, np.diff(self.start))
+
+    @property
+    def position(self) -> Codes:
+        """The place of each row in its list, from 1, shape (n,)."""
+        firsts = np.repeat(self.start[:-1].astype(np.int32), np.diff(self.start))
+        return np.arange(1, firsts.size + 1, dtype=np.int32) - firsts
+
+
+def heads_of(
+    runs: tuple[str, ...],
+    queries: tuple[str, ...],
+    docs: Sequence[str],
+    *,
+    run: Codes,
+    query: Codes,
+    doc: Codes,
+    order: Order = Order.SCORE,
+) -> Heads:
+    """Make heads of rows that are grouped by run and query, best first."""
+    new = (np.diff(run, prepend=-1) != 0) | (np.diff(query, prepend=-1) != 0)
+    firsts = np.flatnonzero(new)
+    return Heads(
+        runs=runs,
+        queries=queries,
+        docs=docs,
+        list_run=run[firsts],
+        list_query=query[firsts],
+        start=np.append(firsts, run.size),
+        doc=doc,
+        order=order,
+    )
 
 
 def encode(ids: Sequence[str], vocabulary: Sequence[str]) -> Codes:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
-from prefjudge.core.runs import Codes, Heads, Order
+from prefjudge.core.runs import Heads, Order
 from prefjudge.core.tokens import line_tokens
 from prefjudge.engines.anchored import anchored, is_sparse
 from prefjudge.engines.gallop import NotGalloping
@@ -209,46 +209,34 @@ def run_tags(paths: Sequence[str], tags: Sequence[str], notices: list[Notice] | 
 
 
 def _heads(results: Iterable[RunHead], order: Order, notices: list[Notice] | None) -> Heads:
-    """Join the heads of the runs as they come; queries and documents are numbered as they first come.
-
-    What follows from the sizes of the lists is spelled out last, when the look-up of documents is gone.
-    """
+    """Join the heads of the runs as they come; queries and documents are numbered as they first come."""
     paths: list[str] = []
     tags: list[str] = []
     remarks: list[Notice] = []
     queries: dict[bytes, int] = {}
     docs = Numbering()
-    lists: list[tuple[Codes, NDArray[np.int64]]] = []
-    doc, score = bytearray(), bytearray()
+    list_query: list[int] = []
+    sizes: list[NDArray[np.int64]] = []
+    counts: list[int] = []
+    doc = bytearray()
     for result in results:
         paths.append(result.path)
         tags.append(result.tag)
         remarks += result.notices
-        query = np.array([queries.setdefault(name, len(queries)) for name in result.queries], dtype=np.int32)
-        lists.append((query, result.sizes))
+        list_query += [queries.setdefault(name, len(queries)) for name in result.queries]
+        sizes.append(result.sizes)
+        counts.append(len(result.queries))
         doc.extend(docs.add(line_tokens(result.docs)).data)
-        score.extend(result.score.data)
     names = run_tags(paths, tags, notices)
     if notices is not None:
         notices.extend(remarks)
-    vocabulary = docs.vocabulary()
-    del docs
-    run, query, position = (np.empty(len(doc) // 4, np.int32) for _ in range(3))
-    start = 0
-    for number, (listed, sizes) in enumerate(lists):
-        rows = slice(start, start := start + int(sizes.sum()))
-        run[rows] = number
-        query[rows] = np.repeat(listed, sizes)
-        firsts = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        position[rows] = np.arange(firsts.size) - firsts + 1
     return Heads(
         runs=names,
         queries=tuple(map(decode, queries)),
-        docs=vocabulary,
-        run=run,
-        query=query,
+        docs=docs.vocabulary(),
+        list_run=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
+        list_query=np.array(list_query, dtype=np.int32),
+        start=np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes])),
         doc=np.frombuffer(doc, np.int32),
-        position=position,
-        score=np.frombuffer(score, np.float64),
         order=order,
     )

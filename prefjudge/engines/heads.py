@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class RunHead:
     """The top documents of one run, as one worker hands them back.
 
-    ``docs``, a line for each, and ``score`` hold the first ``sizes[0]`` rows for ``queries[0]``, and so on.
+    ``docs`` holds a line for each: the first ``sizes[0]`` for ``queries[0]``, and so on.
     """
 
     path: str
@@ -35,7 +35,6 @@ class RunHead:
     queries: list[bytes]
     sizes: NDArray[np.int64]
     docs: bytes
-    score: NDArray[np.float64]
     notices: tuple[Notice, ...]
 
 
@@ -71,7 +70,6 @@ def head_of(
         queries=[name for head in heads for name in head.queries],
         sizes=np.concatenate([head.sizes for head in heads]),
         docs=b"".join([head.docs for head in heads]),
-        score=np.concatenate([head.score for head in heads]),
         notices=tuple(notices),
     )
 
@@ -92,7 +90,6 @@ def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] 
         queries=names,
         sizes=sizes,
         docs=chunk.docs.take(rows).to_lines(),
-        score=chunk.score[rows],
         notices=(),
     )
 

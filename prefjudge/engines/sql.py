@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
-from prefjudge.core.runs import Heads, Order, encode
+from prefjudge.core.runs import Heads, Order, encode, heads_of
 from prefjudge.engines.files import run_tags
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.errors import InputError
@@ -113,9 +113,9 @@ def top_text(k: int, order: Order, *, some: bool = False) -> str:
         raise InputError(f"the depth is {k}", "a depth is 1 or more")
     wanted = f"WHERE query IN (SELECT query FROM {QUERIES})" if some else ""
     return f"""
-        SELECT path, query, doc, score, position
+        SELECT path, query, doc, position
         FROM (
-            SELECT path, query, doc, score,
+            SELECT path, query, doc,
                 ROW_NUMBER() OVER (PARTITION BY path, query ORDER BY {key_of(order)} DESC, doc DESC)
                     AS position
             FROM {RUNS}
@@ -257,17 +257,15 @@ class SqlRuns:
             load_queries(self.engine, queries)
         rows = self.engine.rows(top_text(k, self.order, some=queries is not None))
         place = {name: number for number, name in enumerate(self.paths)}
-        rows.sort(key=lambda row: (place[row[0]], row[1], row[4]))
+        rows.sort(key=lambda row: (place[row[0]], row[1], row[3]))
         query_ids, docs = (tuple(sorted({row[column] for row in rows})) for column in (1, 2))
-        return Heads(
-            runs=self.tags,
-            queries=query_ids,
-            docs=docs,
+        return heads_of(
+            self.tags,
+            query_ids,
+            docs,
             run=np.array([place[row[0]] for row in rows], dtype=np.int32),
             query=encode([row[1] for row in rows], query_ids),
             doc=encode([row[2] for row in rows], docs),
-            position=np.array([row[4] for row in rows], dtype=np.int32),
-            score=np.array([row[3] for row in rows], dtype=np.float64),
             order=self.order,
         )
 

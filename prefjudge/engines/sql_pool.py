@@ -8,7 +8,7 @@ import numpy as np
 
 from prefjudge.core.pools import QrelsPerQuery, build_pools
 from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Heads, Order
+from prefjudge.core.runs import Order, heads_of
 from prefjudge.engines.sql import NAMES, QUERIES, RUNS, SqlRuns, is_text, load_queries, top_text
 from prefjudge.errors import InputError
 
@@ -98,18 +98,8 @@ def save_pool(
 
 def _contributions(qrels: Qrels, per_query: QrelsPerQuery) -> list[tuple[str, str, str]]:
     """Return what the qrels put into the pools: those of no run, where every query is answered."""
-    none, no_score = np.zeros(0, np.int32), np.zeros(0)
-    nothing = Heads(
-        runs=(),
-        queries=qrels.queries,
-        docs=(),
-        run=none,
-        query=none,
-        doc=none,
-        position=none,
-        score=no_score,
-        order=Order.SCORE,
-    )
+    none = np.zeros(0, np.int32)
+    nothing = heads_of((), qrels.queries, (), run=none, query=none, doc=none)
     pools = build_pools(nothing, qrels, per_query=per_query)
     pairs = zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
     rows = [(pools.queries[query], pools.docs[doc], qrels.name) for query, doc in pairs]

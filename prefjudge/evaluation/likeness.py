@@ -75,7 +75,7 @@ def _shared(heads: Heads, depth: NDArray[np.float64], *, places: bool) -> NDArra
     rows = np.flatnonzero(heads.position == 1) if places else np.arange(heads.run.size)
     key = heads.query[rows].astype(np.int64) * (len(heads.docs) + 1) + heads.doc[rows]
     order = np.argsort(key, kind="stable")
-    run, query, key = heads.run[rows][order], heads.query[rows][order], key[order]
+    run, query, key = heads.run[rows[order]], heads.query[rows[order]], key[order]
     total = np.zeros((len(heads.runs), len(heads.runs)))
     start = np.flatnonzero(np.diff(key, prepend=-1))
     for first, last in zip(start, np.append(start[1:], key.size), strict=True):
@@ -87,8 +87,10 @@ def _shared(heads: Heads, depth: NDArray[np.float64], *, places: bool) -> NDArra
 
 
 def _columns(heads: Heads, run: int) -> tuple[bytes, bytes, bytes]:
-    rows = heads.run == run
-    return heads.query[rows].tobytes(), heads.position[rows].tobytes(), heads.doc[rows].tobytes()
+    lists = np.flatnonzero(heads.list_run == run)
+    first, last = (int(heads.start[place]) for place in (lists[0], lists[-1] + 1)) if lists.size else (0, 0)
+    sizes = np.diff(heads.start)[lists]
+    return heads.list_query[lists].tobytes(), sizes.tobytes(), heads.doc[first:last].tobytes()
 
 
 def description_likeness(one: str, other: str) -> float:

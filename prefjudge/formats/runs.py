@@ -15,14 +15,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Heads, Order
+from prefjudge.core.runs import Order
 from prefjudge.core.tokens import FRONT, Places, Tokens, Words, same_token
 from prefjudge.errors import InputError
-from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.fields import Fields, fields, joined
 from prefjudge.formats.layouts import COLUMNS_HINT, Layout, layout_of
 from prefjudge.formats.numerals import floats, integers
-from prefjudge.formats.problems import Notice, Problems, Stop, column, decode, encode
+from prefjudge.formats.problems import Notice, Problems, Stop, decode
 from prefjudge.formats.repeats import repeated_rows
 from prefjudge.formats.sources import BLOCK, blocks, whole_lines
 
@@ -336,16 +335,3 @@ def _bad_score(raw: bytes) -> tuple[str, str]:
     if raw.count(b",") == 1 and raw.replace(b",", b"").lstrip(b"+-").isdigit():
         return "the score has a decimal comma", "write a decimal point: " + decode(raw).replace(",", ".")
     return "the score is not a number", "a score is a number with a decimal point, such as 12.5 or 1e-3"
-
-
-def write_run(path: str | Path, heads: Heads, run: str | None = None) -> None:
-    """Write one run of ``heads`` as a TREC run, atomically; ``run`` may be left out where there is one."""
-    if run is None and len(heads.runs) != 1:
-        raise InputError(f"{path}: there are {len(heads.runs)} runs to write", "name one of them")
-    tag = heads.runs[0] if run is None else run
-    rows = np.flatnonzero(heads.run == heads.runs.index(tag))
-    columns = (heads.query[rows], heads.doc[rows], heads.position[rows], heads.score[rows])
-    with atomic_write(path) as file:
-        for query, doc, position, score in zip(*(column.tolist() for column in columns), strict=True):
-            ids = (column(heads.queries[query]), column(heads.docs[doc]))
-            file.write(b"%b Q0 %b %d %r %b\n" % (*ids, position, score, encode(tag)))

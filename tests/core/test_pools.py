@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from prefjudge.core.pairs import all_pairs, count_pairs
 from prefjudge.core.pools import Pools, QrelsPerQuery, build_pools, sample_queries, select_queries
 from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Heads, Order
+from prefjudge.core.runs import Heads, heads_of
 
 Ranking = dict[str, dict[str, list[str]]]
 
@@ -16,16 +16,13 @@ def heads(rankings: Ranking) -> Heads:
     queries = sorted({q for by_query in rankings.values() for q in by_query})
     docs = sorted({d for by_query in rankings.values() for top in by_query.values() for d in top})
     rows = [
-        (r, queries.index(q), docs.index(d), position)
+        (r, queries.index(q), docs.index(d))
         for r, by_query in enumerate(rankings.values())
         for q, top in sorted(by_query.items())
-        for position, d in enumerate(top, start=1)
+        for d in top
     ]
-    run, query, doc, position = (np.array(c, dtype=np.int32) for c in zip(*rows, strict=True))
-    return Heads(
-        runs=tuple(rankings), queries=tuple(queries), docs=tuple(docs), run=run, query=query, doc=doc,
-        position=position, score=-position.astype(float), order=Order.SCORE,
-    )  # fmt: skip
+    run, query, doc = (np.array(c, dtype=np.int32) for c in zip(*rows, strict=True))
+    return heads_of(tuple(rankings), tuple(queries), tuple(docs), run=run, query=query, doc=doc)
 
 
 def qrels(lines: list[tuple[str, str, float]]) -> Qrels:

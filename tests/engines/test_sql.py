@@ -73,10 +73,9 @@ def runs(tmp_path_factory):
 
 
 def as_rows(heads):
-    columns = (heads.run, heads.query, heads.doc, heads.position, heads.score)
+    columns = (heads.run, heads.query, heads.doc, heads.position)
     return {
-        (heads.runs[r], heads.queries[q], heads.docs[d], int(p), float(s))
-        for r, q, d, p, s in zip(*columns, strict=True)
+        (heads.runs[r], heads.queries[q], heads.docs[d], int(p)) for r, q, d, p in zip(*columns, strict=True)
     }
 
 

@@ -30,7 +30,7 @@ def text(rng, *, queries=60, depth=(1, 300), decimals=2, sep=" "):
 
 def equal_heads(a, b):
     assert (a.runs, a.queries, a.docs) == (b.runs, b.queries, b.docs)
-    for column in ("run", "query", "doc", "position", "score"):
+    for column in ("list_run", "list_query", "start", "doc"):
         assert np.array_equal(getattr(a, column), getattr(b, column))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.runs import Heads, Order
+from prefjudge.core.runs import Heads, heads_of
 
 Vote = tuple[str, str, str, int]
 """Query, left, right, and 1 (left), -1 (right) or 0 (tie)."""
@@ -32,20 +32,10 @@ def make_heads(rankings: Mapping[str, Mapping[str, Sequence[str]]]) -> Heads:
     queries = tuple(dict.fromkeys(query for run in rankings.values() for query in run))
     docs = tuple(dict.fromkeys(doc for run in rankings.values() for top in run.values() for doc in top))
     rows = [
-        (number, queries.index(query), docs.index(doc), position)
+        (number, queries.index(query), docs.index(doc))
         for number, run in enumerate(rankings.values())
         for query, top in run.items()
-        for position, doc in enumerate(top, 1)
+        for doc in top
     ]
-    table = np.array(rows, dtype=np.int32).reshape(-1, 4)
-    return Heads(
-        runs=tuple(rankings),
-        queries=queries,
-        docs=docs,
-        run=table[:, 0],
-        query=table[:, 1],
-        doc=table[:, 2],
-        position=table[:, 3],
-        score=np.zeros(len(table)),
-        order=Order.SCORE,
-    )
+    table = np.array(rows, dtype=np.int32).reshape(-1, 3)
+    return heads_of(tuple(rankings), queries, docs, run=table[:, 0], query=table[:, 1], doc=table[:, 2])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.runs import Heads, Order
+from prefjudge.core.runs import Heads, heads_of
 from prefjudge.evaluation.audit import Audit, audit
 from prefjudge.evaluation.findings import Finding, Rule, Rules, add_months
 from prefjudge.evaluation.likeness import description_likeness, run_likeness
@@ -232,23 +232,13 @@ def heads(tops: dict[str, dict[str, list[str]]]) -> Heads:
     queries = tuple(dict.fromkeys(query for run in tops.values() for query in run))
     docs = tuple(dict.fromkeys(doc for run in tops.values() for ranked in run.values() for doc in ranked))
     rows = [
-        (runs.index(run), queries.index(query), docs.index(doc), place)
+        (runs.index(run), queries.index(query), docs.index(doc))
         for run in runs
         for query in queries
-        for place, doc in enumerate(tops[run].get(query, []), 1)
+        for doc in tops[run].get(query, [])
     ]
-    run, query, doc, position = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
-    return Heads(
-        runs=runs,
-        queries=queries,
-        docs=docs,
-        run=run,
-        query=query,
-        doc=doc,
-        position=position,
-        score=-position.astype(np.float64),
-        order=Order.SCORE,
-    )
+    run, query, doc = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
+    return heads_of(runs, queries, docs, run=run, query=query, doc=doc)
 
 
 def test_runs_are_compared_by_their_top_documents() -> None:

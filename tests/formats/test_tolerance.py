@@ -16,6 +16,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.queries import read_queries
+from prefjudge.formats.runs import read_chunks
 from prefjudge.formats.texts import read_texts
 
 RUN = "q1 Q0 d1 1 9.5 tag\nq1 Q0 d2 2 8.5 tag\n007 Q0 NA 1 1e3 tag\n"
@@ -24,12 +25,16 @@ RUN = "q1 Q0 d1 1 9.5 tag\nq1 Q0 d2 2 8.5 tag\n007 Q0 NA 1 1e3 tag\n"
 def rows(path, **options):
     heads = top(path, k=9, **options)
     return [
-        (heads.queries[q], heads.docs[d], int(p), float(s))
-        for q, d, p, s in zip(heads.query, heads.doc, heads.position, heads.score, strict=True)
+        (heads.queries[q], heads.docs[d], int(p))
+        for q, d, p in zip(heads.query, heads.doc, heads.position, strict=True)
     ]
 
 
-EXPECTED = [("q1", "d1", 1, 9.5), ("q1", "d2", 2, 8.5), ("007", "NA", 1, 1000.0)]
+def scores(path):
+    return [score for chunk in read_chunks(path) for score in chunk.score.tolist()]
+
+
+EXPECTED = [("q1", "d1", 1), ("q1", "d2", 2), ("007", "NA", 1)]
 
 
 @pytest.mark.parametrize("trust", [False, True])
@@ -71,6 +76,7 @@ EXPECTED = [("q1", "d1", 1, 9.5), ("q1", "d2", 2, 8.5), ("007", "NA", 1, 1000.0)
 def test_a_run_is_read_however_it_is_written(tmp_path, data, trust):
     (tmp_path / "run").write_bytes(data)
     assert rows(tmp_path / "run", trust=trust) == EXPECTED
+    assert scores(tmp_path / "run") == [9.5, 8.5, 1000.0]
 
 
 def test_a_mark_before_the_text_is_noticed(tmp_path):
@@ -104,12 +110,13 @@ def test_a_named_pipe(tmp_path, trust):
 
 def test_msmarco_columns(tmp_path):
     (tmp_path / "run").write_text("q1\td9\t2\nq1\td1\t1\n")
-    assert rows(tmp_path / "run") == [("q1", "d1", 1, -1.0), ("q1", "d9", 2, -2.0)]
+    assert rows(tmp_path / "run") == [("q1", "d1", 1), ("q1", "d9", 2)]
+    assert scores(tmp_path / "run") == [-2.0, -1.0]
 
 
 def test_ids_that_are_not_utf8_survive(tmp_path):
     (tmp_path / "run").write_bytes(b"q\xe9 Q0 d\xff 1 1 t\n")
-    ((query, doc, _, _),) = rows(tmp_path / "run")
+    ((query, doc, _),) = rows(tmp_path / "run")
     assert query.encode("utf-8", "surrogateescape") == b"q\xe9"
     assert doc.encode("utf-8", "surrogateescape") == b"d\xff"
 

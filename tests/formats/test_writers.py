@@ -11,13 +11,11 @@ import pytest
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
 from prefjudge.core.qrels import Qrels
-from prefjudge.engines.files import top
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write, write_text
 from prefjudge.formats.judgments import read_judgments, write_judgments
 from prefjudge.formats.pools import write_pool, write_pref_qrels, write_prefs
 from prefjudge.formats.qrels import read_qrels, write_qrels
-from prefjudge.formats.runs import write_run
 
 
 def qrels(grades):
@@ -45,16 +43,6 @@ def test_fractional_grades_are_not_written_by_chance(tmp_path):
     assert not list(tmp_path.iterdir())
     write_qrels(tmp_path / "x", qrels([1, 0.5]), fractions=True)
     assert read_qrels(tmp_path / "x", fractions=True).grade.tolist() == [1, 0.5]
-
-
-def test_runs_go_round(tmp_path):
-    (tmp_path / "a").write_text("q1 Q0 d1 1 0.1 t\nq1 Q0 d2 2 -1e-9 t\nq2 Q0 d1 1 3 t\n")
-    heads = top(tmp_path / "a", k=5)
-    write_run(tmp_path / "b.gz", heads)
-    again = top(tmp_path / "b.gz", k=5)
-    assert again.runs == ("t",)
-    assert np.array_equal(heads.score, again.score)
-    assert [again.docs[d] for d in again.doc] == ["d1", "d2", "d1"]
 
 
 def judgments(workers=()):
