@@ -1,0 +1,59 @@
+"""What forms send, and what only looks like a form."""
+
+import time
+
+import pytest
+import urllib3
+from hypothesis import given
+from hypothesis import strategies as st
+from urllib3.fields import RequestField
+from urllib3.filepost import encode_multipart_formdata
+
+from prefjudge.marketplace.web.forms import MAX_FIELDS, _multipart
+
+HTTP = urllib3.PoolManager(retries=False)
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)
+
+
+def read(fields):
+    body, media = encode_multipart_formdata([RequestField.from_tuples(*field) for field in fields])
+    return _multipart(media, body)
+
+
+@given(st.lists(st.tuples(TEXTS.filter(lambda name: "\\" not in name), TEXTS)))
+def test_the_fields_of_a_multipart_form_arrive_as_they_are(fields):
+    assert read(fields) == fields
+
+
+def test_files_stay_behind():
+    assert read([("a", "1"), ("f", ("x.txt", "content")), ("b", "2")]) == [("a", "1"), ("b", "2")]
+
+
+@pytest.mark.parametrize(
+    ("media", "body"),
+    [
+        ("multipart/form-data", b"--b--\r\n"),
+        ("multipart/form-data; boundary=b", b""),
+        ("multipart/form-data; boundary=b", b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1'),
+        ("multipart/form-data; boundary=b", b"--b\r\n" * (MAX_FIELDS + 2) + b"--b--\r\n"),
+    ],
+)
+def test_what_is_no_form_is_refused(media, body):
+    with pytest.raises(ValueError, match=r"boundary|cut short"):
+        _multipart(media, body)
+
+
+def test_forms_within_forms_hold_nobody_up(market):
+    nested = [
+        f"--b{i}\r\nContent-Type: multipart/mixed; boundary=b{i + 1}\r\n\r\n".encode() for i in range(300)
+    ]
+    body = b"".join(nested).ljust(990_000, b"\n")
+    began = time.monotonic()
+    answer = HTTP.request(
+        "POST",
+        f"{market.endpoint}/mturk/externalSubmit",
+        body=body,
+        headers={"Content-Type": "multipart/form-data; boundary=b0", "Accept": "application/json"},
+    )
+    assert (answer.status, answer.json()["code"]) == (400, "bad_form")
+    assert time.monotonic() - began < 5
