@@ -48,14 +48,12 @@ def number_candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, l
     return all_query[order], all_doc[order] + np.int32(lowest), numbers
 
 
-def number_in_order(
-    votes: Index, left: Codes, right: Codes
-) -> tuple[Codes, Codes, Index, Index, Index] | None:
+def number_in_order(votes: Index, left: Codes, right: Codes) -> tuple[Codes, Codes, list[Index]] | None:
     """Number the candidates of votes whose document codes rise with the queries, as in a log read by query.
 
     A candidate's row is its code less the lowest, and nothing has to be looked up. Takes how many votes each
-    query has, and the votes in that order. Returns each candidate's query, doc and comparisons, and the rows
-    of left and right; None where the codes are not so.
+    query has, and the votes in that order. Returns what `number_candidates` does; None where the codes are
+    not so. Codes between those of a query get a row too, voted on or not.
     """
     held = np.flatnonzero(votes)
     if not held.size:
@@ -67,10 +65,7 @@ def number_in_order(
         return None
     query = np.repeat(held.astype(np.int32), high - low + 1)
     doc = np.arange(low[0], high[-1] + 1, dtype=np.int32)
-    of_left = np.subtract(left, low[0], dtype=np.int64)
-    of_right = np.subtract(right, low[0], dtype=np.int64)
-    comparisons = count_comparisons(of_left, of_right, doc.size)
-    return (query, doc, comparisons, of_left, of_right) if comparisons.all() else None
+    return query, doc, [np.subtract(column, low[0], dtype=np.int64) for column in (left, right)]
 
 
 def count_comparisons(left: Index, right: Index, candidates: int) -> Index:

@@ -242,20 +242,26 @@ class _Block:
         return np.repeat(np.arange(self.n_queries, dtype=np.int32), self.votes)
 
     def build(self) -> Tournaments:
-        alone = self.pooled is None and self.asked is None
-        in_order = number_in_order(self.votes, self.left, self.right) if alone else None
-        asked: list[Index] = []
-        if in_order is not None:
-            query, doc, comparisons, left, right = in_order
-        else:
-            query, doc, (left, right, *asked) = self._looked_up()
-            comparisons = count_comparisons(left, right, doc.size)
-        start: Index = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=self.n_queries))])
+        if self.pooled is None and self.asked is None:
+            in_order = number_in_order(self.votes, self.left, self.right)
+            block = in_order and self._numbered(*in_order)
+            if block and block.comparisons.all():
+                return block
+        return self._numbered(*self._looked_up())
+
+    def _numbered(self, query: Codes, doc: Codes, rows: list[Index]) -> Tournaments:
+        left, right, *asked = rows
+        sizes = np.bincount(query, minlength=self.n_queries)
+        start: Index = np.concatenate([[0], np.cumsum(sizes)])
         if self.asked is None:
             missing = pairs_missing(start, left, right)
         else:
             missing = asked_missing(start, (asked[0], asked[1]), (left, right))
             missing = np.maximum(missing, count_parts(start, query, left, right) - 1)
+        if self.asked is None and not missing.any() and left.size == (sizes * (sizes - 1) // 2).sum():
+            comparisons = np.repeat(sizes - 1, sizes)  # every pair once
+        else:
+            comparisons = count_comparisons(left, right, doc.size)
         return Tournaments(
             first=self.first,
             start=start,
