@@ -38,7 +38,7 @@ def agreement(
     seed: Seed = None,
     trust: Trust = False,
     on_duplicate: OnDuplicate = "error",
-    workers: Workers = 1,
+    workers: Workers = None,
     cache: Cache = None,
     engine: Engine = "files",
     out: Out = None,

@@ -35,7 +35,7 @@ def audit(
     order: OrderBy = None,
     trust: Trust = False,
     on_duplicate: OnDuplicate = "error",
-    workers: Workers = 1,
+    workers: Workers = None,
     cache: Cache = None,
     engine: Engine = "files",
     plot: Plot = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, OrderBy
+from prefjudge.cli.options import Json, OrderBy, Workers
 from prefjudge.cli.output import one_of, print_json, to_plain
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def check(
     queries: Annotated[Path | None, typer.Option(help="The queries that a run should have.")] = None,
     cutoff: Annotated[int, typer.Option(min=1, help="The depth at which ties matter.")] = 10,
     order: OrderBy = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that check files side by side.")] = 1,
+    workers: Workers = None,
     manifest: Annotated[str | None, typer.Option(help="trec-dl-2020, or a TOML list of files.")] = None,
     format: Annotated[str, typer.Option(help="terminal, or github for annotations.")] = "terminal",
     json: Json = False,

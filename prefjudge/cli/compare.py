@@ -47,7 +47,7 @@ def compare(
     seed: Seed = None,
     trust: Trust = False,
     on_duplicate: OnDuplicate = "error",
-    workers: Workers = 1,
+    workers: Workers = None,
     cache: Cache = None,
     engine: Engine = "files",
     out: Out = None,

@@ -33,6 +33,9 @@ Runs = Annotated[
 OrderBy = Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")]
 OnDuplicate = Annotated[str, typer.Option(help="error, first or best: a document listed twice.")]
-Workers = Annotated[int, typer.Option(min=1, help="Processes that read runs side by side.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes that read side by side; by default one a core, for large files."),
+]
 Cache = Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")]
 Engine = Annotated[str, typer.Option(help="What reads the runs: files, duckdb or spark.")]

@@ -52,7 +52,7 @@ def score(
     seed: Seed = None,
     trust: Trust = False,
     on_duplicate: OnDuplicate = "error",
-    workers: Workers = 1,
+    workers: Workers = None,
     cache: Cache = None,
     engine: Engine = "files",
     in_sql: Annotated[

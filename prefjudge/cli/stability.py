@@ -46,7 +46,7 @@ def stability(
     seed: Seed = None,
     trust: Trust = False,
     on_duplicate: OnDuplicate = "error",
-    workers: Workers = 1,
+    workers: Workers = None,
     cache: Cache = None,
     engine: Engine = "files",
     plot: Plot = None,

@@ -40,7 +40,7 @@ def winratio(
     order: OrderBy = None,
     trust: Trust = False,
     on_duplicate: OnDuplicate = "error",
-    workers: Workers = 1,
+    workers: Workers = None,
     cache: Cache = None,
     engine: Engine = "files",
     out: Out = None,

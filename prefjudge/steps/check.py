@@ -60,7 +60,7 @@ def check(
     queries: str | Path | None = None,
     cutoff: int = 10,
     order: Order | None = None,
-    workers: int | Executor = 1,
+    workers: int | Executor | None = 1,
     manifest: str | None = None,
 ) -> CheckResult:
     """Check files line by line, and say what in them may surprise.
@@ -79,8 +79,9 @@ def check(
         The depth at which ties and judged documents matter.
     order : Order, optional
         What ranks a document higher.
-    workers : int or Executor
-        How many processes check files side by side, or an executor whose workers do.
+    workers : int or Executor, optional
+        How many processes check files side by side, or an executor whose workers do; None for as many as pay,
+        which a script must guard with ``if __name__ == "__main__"``.
     manifest : str, optional
         The list of files that the folder should hold: ``trec-dl-2020``, or a TOML file.
 
@@ -110,7 +111,7 @@ def check(
         cutoff=cutoff,
         order=order or Order.SCORE,
     )
-    with working(workers, len(paths)) as executor:
+    with working(workers, paths) as executor:
         checked = each(work, paths, executor)
     runs = [file.health for file in checked if file.health]
     return CheckResult(files=tuple(checked), identical=tuple(identical_runs(runs)), manifest=())

@@ -57,7 +57,7 @@ def compare(
     seed: int | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
-    workers: int | Executor = 1,
+    workers: int | Executor | None = 1,
     cache: str | Path | None = None,
     engine: str = "files",
     out: str | Path | None = None,
@@ -96,8 +96,9 @@ def compare(
         Read only what is needed: lines without a judged document are then not checked, nor runs digested.
     on_duplicate : {'error', 'first', 'best'}
         What to do with a document that a run lists twice for a query.
-    workers : int or Executor
-        How many processes read runs side by side, or an executor whose workers do; no result depends on it.
+    workers : int or Executor, optional
+        How many processes read runs side by side, or an executor whose workers do; None for as many as pay,
+        which a script must guard with ``if __name__ == "__main__"``. No result depends on it.
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     engine : {'files', 'duckdb', 'spark'}

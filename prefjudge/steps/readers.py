@@ -1,5 +1,6 @@
 """Reading runs: one way of doing it for all that a step wants to know of them."""
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from prefjudge.engines.choice import Runs
     from prefjudge.engines.health import RunHealth
     from prefjudge.formats.problems import Notice
+
+_PAYS = 128 << 20
+"""Bytes of files that are checked line by line in about a second, twice what starting processes takes."""
+_MOST = 8
+"""Processes that are started unasked: each takes up to 200 MB."""
+_SKIMMED = 16
+"""How much faster a trusted file is read."""
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -73,7 +81,7 @@ def reading(
     *,
     trust: bool = False,
     on_duplicate: str = "error",
-    workers: int | Executor = 1,
+    workers: int | Executor | None = 1,
     cache: Path | None = None,
     engine: str = "files",
     notices: "list[Notice]",
@@ -98,7 +106,7 @@ def reading(
         options = {
             "--trust": trust,
             "--on-duplicate": on_duplicate != "error",
-            "--workers": workers != 1,
+            "--workers": workers not in (None, 1),
             "--cache": cache is not None,
         }
         unfit = [name for name, given in options.items() if given]
@@ -113,7 +121,7 @@ def reading(
         with closing(engine_named(engine)) as tables:
             yield Reader(runs=SqlRuns(tables, runs, order=order, notices=notices))
         return
-    with working(workers, len(runs)) as executor:
+    with working(workers, runs, trust=trust) as executor:
         yield Reader(
             runs=RunFiles(
                 paths=tuple(runs),
@@ -128,21 +136,34 @@ def reading(
 
 
 @contextmanager
-def working(workers: int | Executor, most: int) -> Iterator[Executor | None]:
-    """Yield what works side by side on at most so many things: a pool of processes, or what is given."""
+def working(
+    workers: int | Executor | None, files: Sequence[str | Path], *, trust: bool = False
+) -> Iterator[Executor | None]:
+    """Yield what works side by side on some files: a pool of processes, or what is given."""
+    if workers is None:
+        workers = _as_many_as_pay(files, trust=trust)
     if not isinstance(workers, int):
         yield workers if hasattr(workers, "map") else _Submitting(workers)
         return
     if workers < 1:
         raise InputError(f"{workers} workers cannot read runs", "Give 1 or more.")
-    if min(workers, most) < 2:
+    if min(workers, len(files)) < 2:
         yield None
         return
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(workers, most), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(workers, len(files)), mp_context=get_context("spawn")) as pool:
         yield pool
+
+
+def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
+    """Return the number of processors that this process may use, where the files outweigh starting them."""
+    size = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
+    if size < _PAYS * (_SKIMMED if trust else 1):
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _MOST)
 
 
 class _Submitting(Executor):

@@ -1,6 +1,7 @@
 """How verbs read runs: by any executor, from folders, and with words for options that do not fit."""
 
 import inspect
+import os
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from importlib import import_module
@@ -17,6 +18,7 @@ from prefjudge.steps.audit import audit
 from prefjudge.steps.check import check
 from prefjudge.steps.compare import compare
 from prefjudge.steps.pool import pool
+from prefjudge.steps.readers import working
 from prefjudge.steps.score import score
 from prefjudge.steps.stability import stability
 from prefjudge.steps.winratio import winratio
@@ -180,3 +182,24 @@ def test_the_command_line_says_what_does_not_fit() -> None:
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 1
     assert "--workers: not for the engine duckdb" in str(found.exception)
+
+
+def test_processes_are_started_unasked_only_where_files_are_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    files = [tmp_path / name for name in "abcdefghijkl"]
+
+    def processes(size: int, workers: int | None = None, *, trust: bool = False) -> int:
+        for file in files:
+            with file.open("wb") as handle:
+                handle.truncate(size << 20)  # without taking up room
+        with working(workers, [*files, tmp_path, tmp_path / "none"], trust=trust) as executor:
+            return executor._max_workers if executor else 1  # type: ignore[attr-defined]
+
+    assert processes(1) == 1
+    assert processes(40) == 8
+    assert processes(40, trust=True) == 1
+    assert processes(400, trust=True) == 8
+    assert processes(400, 1) == 1
+    assert processes(1, 3) == 3
