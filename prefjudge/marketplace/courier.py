@@ -5,8 +5,11 @@ import hmac
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
+from prefjudge.marketplace import hooks
 from prefjudge.marketplace.desk import Desk
 from prefjudge.marketplace.market import Record, Turn
 
@@ -15,12 +18,12 @@ TRIES = 12
 FIRST_WAIT = (
     2.0  # seconds; doubled after each failure, so that the last try is some two hours after the first
 )
-TIMEOUT = 10.0
 BATCH = 20
+THREADS = 16
 PENDING, DELIVERED, GIVEN_UP = 0, 1, 2
 
 Post = Callable[[str, bytes, dict[str, str]], int]
-"""``post(address, body, headers)`` returns the HTTP status, or raises OSError or urllib3's HTTPError."""
+"""``post(address, body, headers)`` returns the HTTP status, or raises OSError."""
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:
@@ -29,15 +32,18 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
 
 
 class Courier:
-    """A thread that delivers what is due.
+    """Delivers what is due: each requester's notifications in turn, the requesters' side by side.
 
-    A notification may arrive twice: its ``X-Prefjudge-Delivery`` header tells.
+    So a hook that is slow holds up its own requester and nobody else. A notification may arrive twice: its
+    ``X-Prefjudge-Delivery`` header tells.
     """
 
     def __init__(self, desk: Desk, *, every: float = 0.5, post: Post | None = None) -> None:
         self._desk = desk
         self._every = every
-        self._post = post or _post
+        self._post = post or partial(hooks.post, inside=desk.market.rules.inner_hooks)
+        self._busy: set[str] = set()  # the secrets of the requesters whose notifications are under way
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="courier")
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="courier", daemon=True)
 
@@ -46,23 +52,38 @@ class Courier:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the delivery under way, and stop."""
+        """Finish the deliveries under way, and stop."""
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join(timeout=TIMEOUT)
+            self._thread.join()
+        self._threads.shutdown(cancel_futures=True)
 
     def _run(self) -> None:
         while not self._stop.wait(self._every):
             try:
-                self.round()
+                self._begin()
             except Exception:
                 _LOG.exception("deliveries failed; trying again")
 
     def round(self) -> int:
         """Deliver what is due now, and return how many notifications arrived."""
+        return sum(delivered.result() for delivered in self._begin())
+
+    def _begin(self) -> "list[Future[int]]":
         if not self._desk.call(_any_due, write=False):
+            return []
+        claimed = self._desk.call(lambda turn: _claim(turn, frozenset(self._busy)))
+        self._busy.update(claimed)
+        return [self._threads.submit(self._deliver_all, *each) for each in claimed.items()]
+
+    def _deliver_all(self, secret: str, deliveries: list[Record]) -> int:
+        try:
+            return sum(self._deliver(delivery) for delivery in deliveries if not self._stop.is_set())
+        except Exception:
+            _LOG.exception("deliveries failed; trying again")
             return 0
-        return sum(self._deliver(delivery) for delivery in self._desk.call(_claim))
+        finally:
+            self._busy.discard(secret)
 
     def _deliver(self, delivery: Record) -> bool:
         body, timestamp = delivery["body"].encode(), str(int(time.time()))
@@ -72,11 +93,9 @@ class Courier:
             "X-Prefjudge-Timestamp": timestamp,
             "X-Prefjudge-Signature": sign(delivery["secret"], timestamp, body),
         }
-        from urllib3.exceptions import HTTPError
-
         try:
             status = self._post(delivery["destination"], body, headers)
-        except (OSError, HTTPError) as error:
+        except OSError as error:
             _LOG.info("delivery %s: %s", delivery["seq"], type(error).__name__)
             status = 0
         arrived = 200 <= status < 300
@@ -91,19 +110,34 @@ def _any_due(turn: Turn) -> bool:
     return bool(turn.rows("SELECT 1 FROM deliveries WHERE done = 0 AND due <= :now LIMIT 1", now=turn.now))
 
 
-def _claim(turn: Turn) -> list[Record]:
-    """Take what is due, putting it off to its next try in case this one fails, or this process does."""
+def _claim(turn: Turn, busy: Collection[str]) -> dict[str, list[Record]]:
+    """Take what is due, by requester, but for those who are ``busy``.
+
+    Each is put off to its next try, in case this one fails, or this process does.
+    """
+    waiting = [
+        str(secret)
+        for (secret,) in turn.rows(
+            "SELECT DISTINCT secret FROM deliveries WHERE done = 0 AND due <= :now", now=turn.now
+        )
+    ]
+    return {secret: _claim_of(turn, secret) for secret in waiting if secret not in busy}
+
+
+def _claim_of(turn: Turn, secret: str) -> list[Record]:
     found = turn.records(
         "seq, destination, secret, body, attempts",
-        f"FROM deliveries WHERE done = 0 AND due <= :now ORDER BY due, seq LIMIT {BATCH}{turn.skip_locked}",
+        "FROM deliveries WHERE done = 0 AND due <= :now AND secret = :secret"
+        f" ORDER BY due, seq LIMIT {BATCH}{turn.skip_locked}",
         now=turn.now,
+        secret=secret,
     )
-    for delivery in found:
+    for place, delivery in enumerate(found, start=1):
         attempts = delivery["attempts"] = delivery["attempts"] + 1
         turn.run(
             "UPDATE deliveries SET attempts = :attempts, due = :due WHERE seq = :seq",
             attempts=attempts,
-            due=turn.now + TIMEOUT + FIRST_WAIT * 2 ** (attempts - 1),
+            due=turn.now + hooks.TIMEOUT * place + FIRST_WAIT * 2 ** (attempts - 1),
             seq=delivery["seq"],
         )
     return found
@@ -111,12 +145,3 @@ def _claim(turn: Turn) -> list[Record]:
 
 def _settle(turn: Turn, seq: int, done: int) -> None:
     turn.run("UPDATE deliveries SET done = :done WHERE seq = :seq", done=done, seq=seq)
-
-
-def _post(address: str, body: bytes, headers: dict[str, str]) -> int:
-    import urllib3
-
-    answer = urllib3.request(
-        "POST", address, body=body, headers=headers, timeout=TIMEOUT, retries=False, redirect=False
-    )
-    return answer.status

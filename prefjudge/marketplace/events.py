@@ -1,11 +1,10 @@
 """What happened, in order; and who asked to be told."""
 
 import json
+import uuid
 
 from prefjudge.marketplace.market import Record, Turn
 from prefjudge.marketplace.times import iso
-
-DOCUMENT_VERSION = "2006-05-05"
 
 
 def note(turn: Turn, event: str, hit: Record, assignment: Record | None = None) -> None:
@@ -21,26 +20,28 @@ def note(turn: Turn, event: str, hit: Record, assignment: Record | None = None) 
     }
     turn.insert("events", happened)
     wanted = turn.record(
-        "destination, event_types",
+        "destination, version, event_types",
         "FROM notifications WHERE hit_type_id = :hit_type AND active = 1",
         hit_type=hit["hit_type_id"],
     )
     if wanted and event in json.loads(wanted["event_types"]):
-        queue(turn, wanted["destination"], happened)
+        queue(turn, wanted["destination"], wanted["version"], happened)
 
 
-def queue(turn: Turn, destination: str, happened: Record) -> None:
+def queue(turn: Turn, destination: str, version: str, happened: Record) -> None:
     """Queue one notification, in the JSON that Mechanical Turk sent to its queues."""
     told = {
         "EventType": happened["event"],
         "EventTimestamp": iso(happened["time"]),
         "HITTypeId": happened.get("hit_type_id"),
+        "HITGroupId": happened.get("hit_type_id"),
         "HITId": happened.get("hit_id"),
         "AssignmentId": happened.get("assignment_id"),
     }
     body = {
         "CustomerId": happened["requester_id"],
-        "EventDocVersion": DOCUMENT_VERSION,
+        "EventDocId": str(uuid.uuid4()),
+        "EventDocVersion": version,
         "Events": [{key: value for key, value in told.items() if value}],
     }
     (secret,) = turn.rows(

@@ -24,13 +24,17 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the marketplace promises its requesters and workers."""
+    """What the marketplace promises its requesters and workers.
+
+    ``inner_hooks`` lets notifications go to this machine and its network.
+    """
 
     fees: Fees = field(default_factory=Fees)
     dispose_after: float = 120 * 86400
     token_life: float = 86400
     session_life: float = 30 * 86400
     invite_life: float = 90 * 86400
+    inner_hooks: bool = False
 
 
 class Turn:

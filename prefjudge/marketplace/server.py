@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
@@ -46,6 +47,7 @@ class Server:
         rules: Rules | None = None,
     ) -> None:
         settings.check()
+        rules = replace(rules or Rules(), inner_hooks=settings.is_private)
         self.market = Market(store_url, sweep=sweep, sandbox=sandbox, clock=clock, rules=rules)
         try:
             self._socket = _listen(settings)

@@ -48,6 +48,11 @@ class Settings:
         return self.host in LOOPBACK
 
     @property
+    def is_private(self) -> bool:
+        """Tell whether nobody but this machine comes in, through a web server neither."""
+        return self.is_loopback and not self.public_url
+
+    @property
     def secure_cookies(self) -> bool:
         """Tell whether cookies travel over TLS only."""
         return urlsplit(self.public_url or "").scheme == "https"

@@ -1,9 +1,8 @@
 """Operations on notifications of events."""
 
 import json
-import re
 
-from prefjudge.marketplace import events, hit_types
+from prefjudge.marketplace import events, hit_types, hooks
 from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.turk_errors import invalid, refused
@@ -11,16 +10,15 @@ from prefjudge.marketplace.turk_errors import invalid, refused
 VERSIONS = ("2006-05-05", "2014-08-15")
 
 
-def _check(notification: Params) -> None:
+def _check(turn: Turn, notification: Params) -> None:
     """Refuse a notification that cannot be sent: mail and AWS queues are not reachable from here."""
-    where = "Notification.Destination"
-    local = r"http://(localhost|127\.0\.0\.1|\[::1\])[:/]\S*"
-    if notification["Transport"] == "Email" or not re.fullmatch(
-        rf"https://\S+|{local}", notification["Destination"]
-    ):
+    if notification["Transport"] == "Email":
         raise invalid(
-            where, "this marketplace posts notifications, signed, to an https address (Transport SNS)"
+            "Notification.Transport", "this marketplace sends no mail: it posts to an https address"
         )
+    problem = hooks.refusal(notification["Destination"], inside=turn.market.rules.inner_hooks)
+    if problem:
+        raise invalid("Notification.Destination", f"{notification['Destination'][:64]!r} {problem}")
     if notification["Version"] not in VERSIONS:
         raise invalid("Notification.Version", f"must be {' or '.join(VERSIONS)}")
 
@@ -31,7 +29,7 @@ def _update(turn: Turn, requester_id: str, params: Params) -> Result:
     if notification is None and active is None:
         raise invalid("UpdateNotificationSettings", "give a Notification, or Active, or both")
     if notification is not None:
-        _check(notification)
+        _check(turn, notification)
         turn.run(
             "INSERT INTO notifications VALUES (:type, :destination, :transport, :version, :events, 1)"
             " ON CONFLICT (hit_type_id) DO UPDATE SET destination = excluded.destination,"
@@ -52,9 +50,9 @@ def _update(turn: Turn, requester_id: str, params: Params) -> Result:
 
 
 def _send_test(turn: Turn, requester_id: str, params: Params) -> Result:
-    _check(params["Notification"])
+    _check(turn, params["Notification"])
     happened = {"time": turn.now, "event": params["TestEventType"], "requester_id": requester_id}
-    events.queue(turn, params["Notification"]["Destination"], happened)
+    events.queue(turn, params["Notification"]["Destination"], params["Notification"]["Version"], happened)
     return {}
 
 
