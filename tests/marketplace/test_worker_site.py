@@ -42,7 +42,7 @@ def test_a_frame_needs_its_ticket(requester, worker):
     hit = offer(requester, Question=html_question("<!DOCTYPE html><p>😀 Frage</p>"))
     shown = worker.get(f"/hits/{hit['HITId']}")
     preview = HTTP.request("GET", shown["frame"]["url"])
-    assert preview.data.decode() == "<!DOCTYPE html><p>😀 Frage</p>"
+    assert re.fullmatch(r"<!DOCTYPE html><script src=\S+></script><p>😀 Frage</p>", preview.data.decode())
     assert "ASSIGNMENT_ID_NOT_AVAILABLE" in shown["frame"]["url"]
     held = worker.accept(hit)
     assert f"assignmentId={held['assignment_id']}" in held["frame_url"]
@@ -62,6 +62,16 @@ def test_pages_find_amazons_script_here(requester, worker):
     assert script not in page
     address = re.search(r'src="([^"]+)"', page)[1]
     assert b"turkSetAssignmentID" in HTTP.request("GET", address).data
+
+
+def test_a_page_may_submit_in_the_address(requester, worker):
+    ident = worker.accept(offer(requester))["assignment_id"]
+    address = f"{worker.endpoint}/mturk/externalSubmit?assignmentId={ident}&choice=a%20b&choice=c"
+    assert HTTP.request("HEAD", address).status == 405
+    assert worker.get(f"/assignments/{ident}")["assignment"]["status"] == "Accepted"
+    assert HTTP.request("GET", address, headers=JSON).json()["status"] == "Submitted"
+    answer = requester.get_assignment(AssignmentId=ident)["Assignment"]["Answer"]
+    assert "<FreeText>a b|c</FreeText>" in answer
 
 
 def test_external_and_form_frames(requester, worker):

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.site.live import Marketplace
+
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
@@ -54,6 +56,19 @@ def watched(browser: Any) -> Iterator[Callable[..., Any]]:
 def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
     with watched(browser) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
+    started = Marketplace(tmp_path_factory.mktemp("marketplace"))
+    yield started
+    started.server.stop()
+
+
+@pytest.fixture
+def marketplace(running: Marketplace) -> Iterator[Marketplace]:
+    yield running
+    running.close()
 
 
 def soon(page: Any, happened: Callable[[], object], what: str = "it") -> None:

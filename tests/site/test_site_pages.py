@@ -122,7 +122,7 @@ def test_a_draft_outlives_a_lost_connection_and_a_reload(gallery, open_page):
     page.goto(f"{gallery.origin}/assignment")
     page.route("**/draft", lambda route: route.abort())
     page.frames[1].evaluate("parent.postMessage({prefjudge: 'draft', draft: {at: 7}}, '*')")
-    soon(page, lambda: page.inner_text("#kept").startswith("No connection"))
+    soon(page, lambda: page.inner_text("#said").startswith("No connection"))
     page.reload()
     soon(page, lambda: '"at":7' in page.frames[1].inner_text("body"))
     page.forgiven.append("ERR_FAILED")
@@ -153,7 +153,7 @@ def test_the_deadline_runs_and_is_announced(gallery, open_page):
     assert page.inner_text("#left") in ("0:57", "0:58")
     assert page.text_content("#news") == "One minute left"
     page.clock.run_for(60_000)
-    assert page.text_content("#news") == "The time is up"
+    assert page.inner_text("#said") == "The time for this HIT is over."
 
 
 def test_the_admin_page_is_live_until_it_is_told_not_to_be(gallery, open_page):

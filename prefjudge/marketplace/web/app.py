@@ -94,9 +94,8 @@ def build_app(front: Front) -> Starlette:
         Route("/", home, methods=["GET", "POST"]),
         Route("/healthz", health),
         Route("/mturk/preview", group_by_old_address),
-        Route("/mturk/externalSubmit", submit, methods=["POST"]),
+        Route("/mturk/externalSubmit", submit, methods=["GET", "POST"]),
         Route("/frames/{hit_id}", frame),
-        Route("/externalHIT_v1.js", _shim),
         Route("/assets/{name}", _asset),
         Route("/panel/{panel}/{key}", open_door(front, _panel)),
     ]
@@ -117,10 +116,6 @@ def build_app(front: Front) -> Starlette:
         middleware=[Middleware(Guard, front=front)],
         exception_handlers={404: lost, 500: broken},
     )
-
-
-async def _shim(_: Request) -> Response:
-    return Response(framing.SHIM, media_type="text/javascript")
 
 
 async def _asset(request: Request) -> Response:

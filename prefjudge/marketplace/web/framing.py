@@ -12,9 +12,13 @@ from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page, refused_page, respond
 
 SANDBOX = "allow-scripts allow-forms allow-popups allow-modals allow-downloads"
+SCRIPT = "/assets/externalHIT_v1.js"
 _AMAZON_SCRIPT = re.compile(
-    r"https://(?:s3\.amazonaws\.com/mturk-public|mturk-public\.s3\.amazonaws\.com)/externalHIT_v1\.js"
+    r"(?:https?:)?//(?:s3[\w.-]{0,30}\.amazonaws\.com/mturk-public"
+    r"|mturk-public\.s3[\w.-]{0,30}\.amazonaws\.com)/externalHIT_v1\.js"
 )
+_AMAZON_SUBMIT = re.compile(r"(?:https?:)?//[\w-]+\.mturk\.com(?=/mturk/externalSubmit)")
+_BEFORE_SCRIPTS = re.compile(r"(?:\s|<!--.*?-->|<\?.*?\?>)*(?:<!doctype[^>]*>)?", re.IGNORECASE | re.DOTALL)
 
 
 async def show_frame(front: Front, request: Request) -> Response:
@@ -27,14 +31,25 @@ async def show_frame(front: Front, request: Request) -> Response:
     if question.kind == "form":
         answer = _form(front, request, xml, origin)
     else:
-        html = _AMAZON_SCRIPT.sub(f"{origin}/externalHIT_v1.js", question.content)
-        answer = Response(html, media_type="text/html")
+        answer = Response(at_home(question.content, origin), media_type="text/html")
         answer.headers["Content-Security-Policy"] = (
             f"sandbox {SANDBOX}; object-src 'none'; base-uri 'none'; form-action {origin};"
             f" frame-ancestors {origin}"
         )
     answer.headers["Cache-Control"] = "no-store"
     return answer
+
+
+def at_home(html: str, origin: str) -> str:
+    """Return the HTML with this marketplace's addresses for Amazon's, and with its script before all others.
+
+    The script is the first: so it meets every form, and no policy that the page sets for itself forbids it.
+    """
+    html = _AMAZON_SCRIPT.sub(lambda _: origin + SCRIPT, html)
+    html = _AMAZON_SUBMIT.sub(lambda _: origin, html)
+    before = _BEFORE_SCRIPTS.match(html)
+    start = before.end() if before else 0
+    return f'{html[:start]}<script src="{origin}{SCRIPT}"></script>{html[start:]}'
 
 
 def _ticketed(turn: Turn, request: Request) -> str:
@@ -65,34 +80,3 @@ def _form(front: Front, request: Request, xml: str, origin: str) -> Response:
     policy = policy.replace("img-src 'self'", "img-src 'self' https: http:")  # pictures of the form
     answer.headers["Content-Security-Policy"] = f"sandbox {SANDBOX}; {policy}"
     return answer
-
-
-SHIM = b"""// Fills in what Mechanical Turk's pages expect: the assignment id, and where to send the form.
-function turkGetParam(name, otherwise) {
-  var value = new URLSearchParams(location.search).get(name);
-  return value === null ? (otherwise === undefined ? "" : otherwise) : value;
-}
-function turkGetSubmitToHost() {
-  return turkGetParam("turkSubmitTo", "");
-}
-function turkSetAssignmentID(form) {
-  form = form || document.getElementById("mturk_form");
-  if (!form) { return; }
-  var assignment = turkGetParam("assignmentId", "");
-  form.action = turkGetSubmitToHost() + "/mturk/externalSubmit";
-  form.method = "post";
-  var field = form.querySelector("[name=assignmentId]");
-  if (!field) {
-    field = document.createElement("input");
-    field.type = "hidden";
-    field.name = "assignmentId";
-    form.appendChild(field);
-  }
-  field.value = assignment;
-  var button = document.getElementById("submitButton");
-  if (assignment === "ASSIGNMENT_ID_NOT_AVAILABLE" && button) {
-    button.disabled = true;
-    button.value = "Accept this HIT first";
-  }
-}
-"""

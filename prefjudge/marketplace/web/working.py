@@ -164,14 +164,18 @@ async def show_done(front: Front, request: Request, session: Session) -> Page:
 
 
 async def external_submit(front: Front, request: Request) -> Response:
-    """Take the answers that a HIT's page posts.
+    """Take the answers that a HIT's page sends.
 
     The page runs on an origin of its own, without the worker's cookie; the assignment id, which nobody but
-    the worker has, stands for the worker. A cookie that does come must be the worker's.
+    the worker has, stands for the worker. A cookie that does come must be the worker's. A page may also send
+    them in the address, as Mechanical Turk lets it.
     """
     session = await session_of(front, request)
     try:
-        fields = await read_pairs(request)
+        if request.method == "HEAD":
+            raise Refusal("bad_method", "A HIT is submitted with GET or POST.", 405)
+        sent = request.method == "POST"
+        fields = await read_pairs(request) if sent else request.query_params.multi_items()
         ident = next((value for name, value in fields if name == "assignmentId"), "")
         if not ident or ident == NOT_AVAILABLE:
             raise Refusal("no_assignment", "Accept the HIT before you submit it.", 400)

@@ -1,82 +1,167 @@
 "use strict";
-// The page around a HIT: it counts down, keeps the frame's drafts, and goes on when the HIT is submitted.
+// The page around a HIT: it counts down, sends what the frame hands to it, and goes on when the HIT is submitted.
 // The frame has an origin of its own and can neither store anything nor call this server itself.
 (() => {
   const frame = document.getElementById("frame");
-  const { assignment, csrf } = frame.dataset;
+  const { assignment } = frame.dataset;
   const address = "/assignments/" + assignment;
-  const said = (id, text) => { document.getElementById(id).textContent = text; };
+  const $ = id => document.getElementById(id);
+  const program = { "Accept": "application/json" };
 
-  // Drafts. The newest one is kept in this browser until the server has it.
-  const key = "draft:" + assignment;
-  let waiting = null, sending = false;
-  const unsaved = () => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
-  const hold = draft => { try { localStorage.setItem(key, JSON.stringify(draft)); } catch { /* private browsing */ } };
-  const letGo = () => { try { localStorage.removeItem(key); } catch { /* private browsing */ } };
+  // What is to be said in sight of everybody; ``act`` is what the button does, ``link`` where the link leads.
+  const notice = (text, { tone = "warm", act = null, link = null } = {}) => {
+    $("notice").className = "note " + tone;
+    $("said").textContent = text;
+    $("again").hidden = !act;
+    $("again").onclick = act;
+    $("way").hidden = !link;
+    if (link) [$("way").textContent, $("way").href, $("way").target] = link;
+    $("notice").hidden = false;
+  };
+  const hush = () => { $("notice").hidden = true; };
 
-  const store = async () => {
-    if (sending || waiting === null) return;
-    sending = true;
-    const draft = waiting;
-    let kept = false, refused = false;
-    try {
-      const answer = await fetch(address + "/draft", {
-        method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf, "Accept": "application/json" },
-        body: JSON.stringify({ draft }),
-      });
-      kept = answer.ok;
-      refused = answer.status >= 400 && answer.status < 500 && answer.status !== 429;
-    } catch { /* no connection: tried again below */ }
-    sending = false;
-    if (kept && waiting === draft) {
-      waiting = null;
-      letGo();
-    }
-    document.getElementById("kept").classList.toggle("late", !kept);
-    said("kept", kept ? "Saved" : refused ? "This HIT can no longer be saved" : "No connection. Your answers are kept on this device.");
-    if (waiting !== null && !refused) setTimeout(store, kept ? 0 : 5000);
+  // What waits to be sent: the newest draft, and the answers once they are submitted. Each is kept in this browser
+  // until the server has it, so that neither a lost connection nor a reload loses it.
+  const key = kind => kind + ":" + assignment;
+  const stored = kind => { try { return JSON.parse(localStorage.getItem(key(kind))); } catch { return null; } };
+  const waiting = { draft: null, answers: stored("answers") };
+  const keep = (kind, value) => {
+    waiting[kind] = value;
+    try { localStorage.setItem(key(kind), JSON.stringify(value)); } catch { /* private browsing */ }
+  };
+  const letGo = kind => {
+    waiting[kind] = null;
+    try { localStorage.removeItem(key(kind)); } catch { /* private browsing */ }
   };
 
-  const drawn = JSON.parse(document.getElementById("draft").textContent);
-  let leaving = false;
+  const post = {
+    draft: draft => fetch(address + "/draft", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-CSRF-Token": frame.dataset.csrf, ...program },
+      body: JSON.stringify({ draft }),
+    }),
+    // the assignment is this one, whatever the page wrote
+    answers: fields => fetch("/mturk/externalSubmit", {
+      method: "POST",
+      headers: program,
+      body: new URLSearchParams([["assignmentId", assignment], ...fields.filter(([name]) => name !== "assignmentId")]),
+    }),
+  };
+  let sending = false, later = 0;
+  const send = async () => {
+    const kind = waiting.answers ? "answers" : "draft";
+    const item = waiting[kind];
+    if (sending || !item) return;
+    sending = true;
+    clearTimeout(later);
+    let status = 0, said = {};
+    try {
+      const answer = await post[kind](item);
+      status = answer.status;
+      said = await answer.json();
+    } catch { /* no connection, or no words */ }
+    sending = false;
+    const newer = waiting[kind] !== item;
+    const again = status === 0 || status === 401 || status === 403 || status === 429 || status >= 500;
+    if (again) {
+      const renewed = (status === 401 || status === 403) && await renew();
+      later = setTimeout(send, renewed ? 0 : 5000);
+    } else if (!newer) letGo(kind);
+    (kind === "draft" ? drafted : submitted)(status, again, said.error);
+    if (!again) send(); // what came meanwhile
+  };
+  // After signing in again, in another tab, the token of this page is out of date.
+  const renew = async () => {
+    try {
+      const page = new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html");
+      const fresh = page.getElementById("frame").dataset.csrf;
+      const renewed = fresh !== frame.dataset.csrf;
+      frame.dataset.csrf = fresh;
+      for (const field of document.getElementsByName("csrf")) field.value = fresh;
+      return renewed;
+    } catch { return false; } // no connection, or still nobody's page
+  };
+
+  const signIn = { act: () => send(), link: ["Sign in", "/signin", "_blank"] };
+  const drafted = (status, again, error) => {
+    $("kept").textContent = status === 200 ? "Saved" : "";
+    if (status === 200) hush();
+    else if (status === 409) leave();
+    else if (status === 410) over(error);
+    else if (status === 401 || status === 403) {
+      notice("You are signed out. Sign in in another tab and come back; your answers are kept on this device.", signIn);
+    } else if (again) notice("No connection. Your answers are kept on this device.", { act: () => send() });
+    else notice("What you have answered is not saved: " + (error || status));
+  };
+  const submitted = (status, again, error) => {
+    if (status === 200) leave();
+    else if (status === 410) over(error);
+    else if (status === 403) notice(error, { tone: "bad", ...signIn });
+    else if (again) {
+      notice("No connection. Your answers are kept on this device, and sent as soon as there is one.", { act: () => send() });
+    } else {
+      frame.inert = false;
+      notice(error || "Your answers were not taken.", { tone: "bad" });
+    }
+  };
+
+  const all = ["All HITs", "/hits", ""];
+  let gone = false;
+  const over = text => {
+    letGo("answers");
+    letGo("draft");
+    gone = frame.inert = true;
+    notice(text || "The time for this HIT is over.", { tone: "bad", link: all });
+  };
   const leave = () => {
-    if (leaving) return;
-    leaving = true;
-    letGo();
+    if (gone) return;
+    gone = true;
+    letGo("draft");
     location.assign(address + "/done");
   };
 
+  const drawn = JSON.parse($("draft").textContent);
   const giveBack = () => {
-    const known = waiting || unsaved() || drawn;
+    const known = waiting.draft || stored("draft") || drawn;
     if (known) frame.contentWindow.postMessage({ prefjudge: "restore", draft: known }, "*");
   };
   addEventListener("message", event => {
-    if (event.source !== frame.contentWindow || !event.data) return;
-    const { prefjudge: kind, draft } = event.data;
+    if (event.source !== frame.contentWindow || !event.data || gone) return;
+    const { prefjudge: kind, draft, fields } = event.data;
     if (kind === "ready") giveBack();
     else if (kind === "draft") {
-      waiting = draft;
-      hold(draft);
-      store();
+      keep("draft", draft);
+      send();
+    } else if (kind === "submit" && Array.isArray(fields)) {
+      keep("answers", fields);
+      deliver();
     } else if (kind === "submitted") leave();
   });
-  addEventListener("online", store);
+  const deliver = () => {
+    frame.inert = true;
+    notice("Your answers are being sent.", { tone: "" });
+    send();
+  };
+  addEventListener("online", send);
   giveBack(); // the frame may have been ready before this script was
+  if (waiting.answers) deliver();
 
-  // A HIT whose page does not tell: whenever the frame has loaded, ask the server whether it was submitted.
+  // A page on the requester's own server submits by itself: whenever the frame has loaded, ask whether it has.
   frame.focus();
   frame.addEventListener("load", async () => {
     frame.focus();
     try {
-      const answer = await fetch(address, { headers: { "Accept": "application/json" } });
-      const known = await answer.json();
-      if (known.assignment.status !== "Accepted") leave();
-    } catch { /* no connection: the frame says so itself */ }
+      const answer = await fetch(address, { headers: program });
+      const known = answer.ok ? await answer.json() : null;
+      if (known && known.assignment.status !== "Accepted") leave();
+    } catch {
+      if (waiting.answers || gone) return;
+      notice("No connection. What was just sent has perhaps not arrived.", { act: () => { hush(); frame.src = frame.src; } });
+    }
   });
 
   // The deadline, by this page's own clock, so that a wrong clock on the device does no harm.
-  const left = document.getElementById("left");
+  const left = $("left");
   const end = performance.now() + 1000 * Number(left.dataset.seconds);
   const two = number => String(number).padStart(2, "0");
   const warned = new Set();
@@ -88,11 +173,11 @@
     for (const mark of [300, 60]) {
       if (seconds <= mark && seconds > mark - 10 && !warned.has(mark)) {
         warned.add(mark);
-        said("news", mark === 60 ? "One minute left" : "Five minutes left");
+        $("news").textContent = mark === 60 ? "One minute left" : "Five minutes left";
       }
     }
-    if (!seconds) said("news", "The time is up");
-    else setTimeout(count, 1000);
+    if (seconds) setTimeout(count, 1000);
+    else if (!gone && !waiting.answers) over(); // answers on their way are for the server to judge
   };
   count();
 })();

@@ -1,0 +1,73 @@
+"""A running marketplace for tests in a browser, a requester at its API, and workers invited to it."""
+
+from typing import Any
+
+from prefjudge.marketplace.server import start
+
+
+class Marketplace:
+    """A running marketplace, a requester at its API, and workers invited to it."""
+
+    def __init__(self, folder: Any) -> None:
+        import boto3
+        from botocore import UNSIGNED
+        from botocore.config import Config
+
+        self.posted: list[str] = []
+        self.server = start(f"sqlite:///{folder}/store.db")
+        config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
+        self.requester = boto3.client(
+            "mturk", endpoint_url=self.server.endpoint, region_name="us-east-1", config=config
+        )
+
+    def post(self, question: str, **changes: Any) -> str:
+        fields = {
+            "Title": "Choose the better passage", "Description": "Four comparisons.", "Reward": "2.00",
+            "AssignmentDurationInSeconds": 3600, "LifetimeInSeconds": 86400, "MaxAssignments": 2,
+        }  # fmt: skip
+        hit = self.requester.create_hit(Question=question, **{**fields, **changes})["HIT"]
+        self.posted.append(hit["HITId"])
+        return self.posted[-1]
+
+    def close(self) -> None:
+        while self.posted:
+            self.requester.update_expiration_for_hit(HITId=self.posted.pop(), ExpireAt=0)
+
+    def admin(self, path: str, values: dict[str, Any]) -> dict[str, Any]:
+        import json
+        from urllib.request import Request, urlopen
+
+        headers = {
+            "Authorization": f"Bearer {self.server.admin_token}", "Content-Type": "application/json",
+            "Accept": "application/json",
+        }  # fmt: skip
+        request = Request(self.server.endpoint + path, json.dumps(values).encode(), headers)
+        with urlopen(request) as answer:
+            return dict(json.load(answer))
+
+    def invitation(self, name: str) -> str:
+        return str(self.admin("/admin/workers", {"name": name})["invite_url"])
+
+    def submitted(self, hit_id: str) -> list[dict[str, Any]]:
+        return list(self.requester.list_assignments_for_hit(HITId=hit_id)["Assignments"])
+
+
+def answers_of(assignment: dict[str, Any]) -> dict[str, str]:
+    from defusedxml.ElementTree import fromstring
+
+    root = fromstring(assignment["Answer"])
+    return {answer[0].text: answer[1].text or "" for answer in root}
+
+
+def thanked(page: Any) -> None:
+    """Wait for the end; a draft that was still on its way may have come too late, which does no harm."""
+    page.forgiven.append("409 (Conflict)")
+    page.wait_for_url("**/done")
+
+
+def signed_in(open_page: Any, marketplace: Marketplace, name: str, **options: Any) -> Any:
+    page = open_page(**options)
+    page.goto(marketplace.invitation(name))
+    page.click("button:has-text('Come in')")
+    page.wait_for_url("**/hits")
+    return page

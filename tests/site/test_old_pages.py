@@ -1,0 +1,126 @@
+"""Pages that were written for Mechanical Turk years ago, as requesters still have them, in a real browser."""
+
+import pytest
+
+from prefjudge.render.hit_page import render_html_question
+from tests.site.conftest import soon
+from tests.site.live import answers_of, signed_in, thanked
+
+AMAZON = "s3.amazonaws.com/mturk-public/externalHIT_v1.js"
+FORM = (
+    "<form name='{form}' id='{form}' method='{method}' action='{action}'>"
+    "<input type='hidden' name='assignmentId' id='assignmentId' value=''>"
+    "<textarea name='comment'></textarea><input type='{button}' id='{button_id}' value='Submit'></form>"
+)
+HARD = "https://www.mturk.com/mturk/externalSubmit"
+
+
+def page_with(head: str = "", after: str = "", body: str = "", **form: str) -> str:
+    usual = {"form": "mturk_form", "method": "post", "action": HARD, "button": "submit"}
+    usual["button_id"] = "submitButton"
+    return (
+        f"<!DOCTYPE html><html><head><title>Old</title>{head}</head><body {body}>"
+        f"{FORM.format(**{**usual, **form})}{after}</body></html>"
+    )
+
+
+def script(address: str) -> str:
+    return f"<script src='{address}'></script>"
+
+
+FILLED_IN = """<script>document.getElementById('assignmentId').value =
+    new URLSearchParams(location.search).get('assignmentId');</script>"""
+CHECKED = """<script>document.getElementById('mturk_form').addEventListener('submit', event => {
+    event.preventDefault(); event.target.submit(); });</script>"""
+OLD = {
+    "Amazon's own example": page_with(
+        script(f"https://{AMAZON}"), "<script language='Javascript'>turkSetAssignmentID();</script>"
+    ),
+    "a form that leads to mturk.com": page_with(after=FILLED_IN),
+    "a form that leads to the sandbox": page_with(
+        after=FILLED_IN, action="http://workersandbox.mturk.com/mturk/externalSubmit"
+    ),
+    "a form that leads nowhere yet": page_with(
+        script(f"https://{AMAZON}"), "<script>turkSetAssignmentID();</script>", action=""
+    ),
+    "other names": page_with(
+        script(f"https://{AMAZON}"),
+        "<script>turkSetAssignmentID('my_form', 'go');</script>",
+        form="my_form",
+        button_id="go",
+    ),
+    "on load": page_with(
+        script(f"https://{AMAZON}"), "<script>window.onload = turkSetAssignmentID;</script>"
+    ),
+    "an address without a protocol": page_with(
+        script(f"//{AMAZON}"), "<script>turkSetAssignmentID();</script>"
+    ),
+    "an http address": page_with(
+        script("http://mturk-public.s3.amazonaws.com/externalHIT_v1.js"),
+        body="onload='turkSetAssignmentID()'",
+    ),
+    "sent by a script": page_with(after=FILLED_IN + CHECKED),
+    "a button that sends": page_with(
+        after=FILLED_IN
+        + "<script>document.getElementById('submitButton').onclick ="
+        " function () { this.form.submit(); }</script>",
+        button="button",
+    ),
+    "an address put together": page_with(
+        after="<script>document.forms[0].action = 'https://www.mturk.com'"
+        " + '/mturk/externalSubmit';</script>",
+        action="#",
+    ),
+    "a form by GET": page_with(after=FILLED_IN, method="get"),
+    "a form for the whole window": page_with(after=FILLED_IN).replace("<form", "<form target='_top'"),
+    "fields named after properties": page_with(
+        after="<input form=mturk_form type=hidden name=action value=x><input form=mturk_form type=hidden"
+        " name=method value=y>"
+    ),
+    "no doctype, and a comment first": "<!-- ours -->" + page_with(after=FILLED_IN).partition(">")[2],
+    "a link": page_with(
+        after="<script>document.forms[0].onsubmit = function () { location.href ="
+        f" '{HARD}?comment=' + this.comment.value + '&assignmentId='"
+        " + new URLSearchParams(location.search).get('assignmentId'); return false; }</script>"
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", OLD)
+def test_an_old_page_is_submitted(marketplace, open_page, shape):
+    hit_id = marketplace.post(render_html_question(OLD[shape]), Title="Old")
+    page = signed_in(open_page, marketplace, f"Reader of {shape}")
+    page.click("text=Accept and work")
+    page.wait_for_url("**/assignments/*")
+    inside = page.frame_locator("iframe")
+    inside.locator("textarea").fill("half an hour of work")
+    inside.locator("[value=Submit]").click()
+    thanked(page)
+    (assignment,) = marketplace.submitted(hit_id)
+    assert answers_of(assignment)["comment"] == "half an hour of work"
+
+
+def test_an_old_page_cannot_be_submitted_before_it_is_accepted(marketplace, open_page):
+    marketplace.post(render_html_question(OLD["Amazon's own example"]), Title="Old, with a script")
+    marketplace.post(render_html_question(OLD["a form that leads to mturk.com"]), Title="Old, without one")
+    page = signed_in(open_page, marketplace, "Previewer")
+    page.click("text=Preview Old, with a script")
+    inside = page.frame_locator("iframe")
+    soon(page, lambda: inside.locator("#submitButton").is_disabled())
+    assert inside.locator("#submitButton").input_value() == "Accept this HIT first"
+    page.goto(f"{marketplace.server.worker_site}/hits")
+    page.click("text=Preview Old, without one")
+    page.forgiven.append("400 (Bad Request)")
+    inside.locator("#submitButton").click()
+    soon(page, lambda: "Accept the HIT before" in inside.locator("body").inner_text())
+
+
+def test_a_page_that_says_no_is_not_submitted(marketplace, open_page):
+    html = page_with(after=FILLED_IN).replace("<form", "<form onsubmit='return false'")
+    hit_id = marketplace.post(render_html_question(html), Title="Says no")
+    page = signed_in(open_page, marketplace, "Hasty")
+    page.click("text=Accept and work")
+    page.frame_locator("iframe").locator("#submitButton").click()
+    page.wait_for_timeout(300)
+    assert marketplace.submitted(hit_id) == []
+    assert not page.is_visible("#notice")
