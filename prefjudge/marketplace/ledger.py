@@ -5,11 +5,13 @@ Accounts are ``requester:ID`` (free to spend), ``hold:ID`` (promised to a reques
 """
 
 from prefjudge.marketplace.market import Turn
+from prefjudge.marketplace.money import from_cents
 from prefjudge.marketplace.turk_errors import refused
 
 OUTSIDE = "outside"
 FEES = "fees"
 PLAY_MONEY = 1_000_000  # cents: the 10,000 dollars of Mechanical Turk's sandbox
+MOST = 10**11  # cents at once: far from where a sum of many would no longer fit the database's whole numbers
 
 
 def free(requester_id: str) -> str:
@@ -64,8 +66,14 @@ def spend(turn: Turn, requester_id: str, target: str, cents: int, kind: str, ref
     Raises
     ------
     RequestError
-        ``InsufficientFunds``: a live marketplace's budget does not cover it.
+        ``InsufficientFunds``: a live marketplace's budget does not cover it. ``InvalidParameterValue``:
+        nobody has that much.
     """
+    if cents > MOST:
+        raise refused(
+            "InvalidParameterValue",
+            f"The {kind} would take {from_cents(cents)} dollars; {from_cents(MOST)} is the most.",
+        )
     account = free(requester_id)
     rows = turn.rows(f"SELECT cents FROM accounts WHERE account = :account{turn.locked}", account=account)
     available = int(rows[0][0]) if rows else 0

@@ -166,6 +166,16 @@ def test_play_money_never_runs_out(market, requester):
     assert_balanced(market)
 
 
+@pytest.mark.parametrize(("reward", "count"), [("99999999.99", 500_000_000), ("999999999.99", 10**9)])
+def test_more_money_than_there_is_is_refused(market, requester, admin, reward, count):
+    code = turk_error(offer, requester, Reward=reward, MaxAssignments=count)
+    assert code == "InvalidParameterValue"
+    offer(requester, Reward="1000.00", MaxAssignments=500_000)
+    assert balances(requester)[1] == "700000000.00"
+    admin.call("GET", "/admin/overview")
+    assert_balanced(market)
+
+
 def test_the_ledger_balances_whatever_happens(market, requester, admin, clock):
     """A hundred random steps by two workers and their requester."""
     rng, workers = random.Random(7), [admin.worker(), admin.worker()]
