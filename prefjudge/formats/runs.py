@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from prefjudge.core.runs import Order
 from prefjudge.core.tokens import FRONT, Places, Tokens, Words, same_token
 from prefjudge.errors import InputError
+from prefjudge.formats.ahead import ahead
 from prefjudge.formats.fields import Fields, fields, joined
 from prefjudge.formats.layouts import COLUMNS_HINT, Layout, layout_of
 from prefjudge.formats.numerals import floats, integers
@@ -114,30 +115,36 @@ def read_chunks(
     """
     reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
     np.empty(8 * size, np.uint8)  # once given back, glibc keeps smaller blocks, and need not clear them anew
-    kept: list[bytes] = []
-    held, line, wanted = 0, 1, 0
     try:
-        for data in whole_lines(path, size=size, notices=notices):
-            kept.append(data)
-            held += len(data)
-            if held < wanted:
-                continue
-            data = b"".join(kept)
-            rows = reader.rows(data, line)
-            changes = rows.ids(0).changes()
-            if changes.size:
-                start = int(changes[-1])
-                yield reader.chunk(rows.take(slice(0, start)), changes[:-1])
-                line = int(rows.lines[start])
-                data = data[rows.text.rfind(b"\n", 0, int(rows.starts[start, 0])) + 1 - FRONT :]
-            kept, held = [data], len(data)
-            wanted = 2 * held  # a query that fills blocks is not tokenised anew for each
-        rows = reader.rows(b"".join(kept), line)
-        if len(rows):
-            yield reader.chunk(rows)
+        for rows, changes in ahead(_queries(reader, whole_lines(path, size=size, notices=notices))):
+            yield reader.chunk(rows, changes)
     except Stop:
         pass
     reader.close()
+
+
+def _queries(reader: RunReader, texts: Iterator[bytes]) -> Iterator[tuple[Fields, Places]]:
+    """Yield the fields of whole queries, and the rows where a query starts, the first aside."""
+    kept: list[bytes] = []
+    held, line, wanted = 0, 1, 0
+    for data in texts:
+        kept.append(data)
+        held += len(data)
+        if held < wanted:
+            continue
+        data = b"".join(kept)
+        rows = reader.rows(data, line)
+        changes = rows.ids(0).changes()
+        if changes.size:
+            start = int(changes[-1])
+            yield rows.take(slice(0, start)), changes[:-1]
+            line = int(rows.lines[start])
+            data = data[rows.text.rfind(b"\n", 0, int(rows.starts[start, 0])) + 1 - FRONT :]
+        kept, held = [data], len(data)
+        wanted = 2 * held  # a query that fills blocks is not tokenised anew for each
+    rows = reader.rows(b"".join(kept), line)
+    if len(rows):
+        yield rows, rows.ids(0).changes()
 
 
 def read_whole(
