@@ -24,9 +24,12 @@ def print_json(record: object) -> None:
 
 
 def to_plain(value: object) -> Any:
-    """Return a record as what JSON can say: money as text, numbers that are not finite as null."""
+    """Return a record as what JSON can say: money as text, numbers that are not finite as null.
+
+    What a record leaves out of its ``repr`` is bulk, and left out here.
+    """
     if is_dataclass(value):
-        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value) if field.repr}
     if isinstance(value, dict):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

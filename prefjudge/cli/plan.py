@@ -80,7 +80,8 @@ def show(result: "PlanResult") -> None:
 
     notes = [
         f"{many(result.queries, 'query', 'queries')}. {result.error:.0%} of the votes on a random pair "
-        f"are wrong ({result.error_source}). A single winner is no sign of confidence: see the chance."
+        f"are wrong ({result.error_source}). A single winner is no sign of confidence: see the chance.",
+        "The cost is an average; 19 of 20 studies cost no more than the next column says, in so many rounds.",
     ]
     if any(plan.name == DEFAULT.name for plan in result.plans):
         notes.append(
@@ -90,8 +91,9 @@ def show(result: "PlanResult") -> None:
     typer.echo(render_terminal(plans_table(result.plans, result.chosen, notes)), nl=False)
     if result.chosen is not None:
         say(
-            f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f}, finds the "
-            f"best of {result.chosen.chance:.0%} of the queries (simulated afresh)"
+            f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f} (at most "
+            f"${result.chosen.most:,.2f}), finds the best of {result.chosen.chance:.0%} of the queries "
+            "(simulated afresh)"
         )
         for one in result.chosen.by_size:
             if one.size > 1:

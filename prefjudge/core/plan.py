@@ -1,23 +1,23 @@
 """Plan: what judging a study's pools costs under each strategy, and how often it will find the best."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
-from math import ceil
 
 import numpy as np
 
+from prefjudge.core.costs import CENT
 from prefjudge.core.noise import Noise
 from prefjudge.core.simulation import Outlook, simulate
 from prefjudge.core.strategies import (
     DEFAULT,
+    Counts,
+    Floats,
     Halving,
     Knockout,
     LeadStop,
     RoundRobin,
     Strategy,
-    combine,
-    parse_strategy,
 )
 
 Price = Callable[[int], Decimal]
@@ -40,6 +40,10 @@ STRATEGIES: tuple[Strategy, ...] = (
     LeadStop(3),
 )
 """What a plan compares; the first is the default."""
+
+_STUDIES = 200
+"""How many whole studies are put together from the simulated pools."""
+_AT_MOST = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +86,11 @@ class Plan:
     pairs, judgments, hits, assignments : int
         The size of the work, on average.
     rounds : int
-        How often work is published, collected and continued, at most.
+        How often work is published, collected and continued; 19 of 20 studies need no more.
     money : Decimal
-        Rewards and fees of all assignments.
+        Rewards and fees of all assignments, on average.
+    most : Decimal
+        What 19 of 20 studies cost at most.
     hours : float
         The workers' time.
     by_size : tuple of Outlook
@@ -101,6 +107,7 @@ class Plan:
     assignments: int
     rounds: int
     money: Decimal
+    most: Decimal
     hours: float
     by_size: tuple[Outlook, ...]
 
@@ -138,163 +145,105 @@ def compare_plans(
         One per strategy, in their order; a strategy that is given twice is compared once.
     """
     seeds = {size: int(rng.integers(1 << 63)) for size in sorted(sizes) if sizes[size]}
-    plans = []
+    plans, office = [], Office(sizes, packing)
     for strategy in dict.fromkeys(strategies):
         outlooks = [
             simulate(strategy, size, noise, trials=trials, rng=np.random.default_rng(seed))
             for size, seed in seeds.items()
         ]
-        plans.append(_assembled(strategy.name, strategy.name, sizes, outlooks, packing))
+        plans.append(office.assemble(strategy.name, strategy.name, outlooks))
     return tuple(plans)
 
 
-def _assembled(
-    name: str, strategy: str, sizes: Mapping[int, int], outlooks: Sequence[Outlook], packing: Packing
-) -> Plan:
-    """Add up the outlooks of the pool sizes into the plan of the whole study."""
-    counts = [sizes[outlook.size] for outlook in outlooks]
-    hits = assignments = 0
-    money = Decimal(0)
-    rounds = max((len(outlook.rounds) for outlook in outlooks), default=0)
-    for number in range(rounds):
-        asked: dict[int, float] = {}
-        for outlook, count in zip(outlooks, counts, strict=True):
-            for votes, pairs in outlook.rounds[number].items() if number < len(outlook.rounds) else ():
-                asked[votes] = asked.get(votes, 0.0) + pairs * count
-        for votes, pairs in asked.items():
-            packed = ceil(pairs / packing.pairs_per_hit - 1e-9)
-            issued = ceil(packed * votes / (1.0 - packing.reissued) - 1e-9)
-            hits, assignments = hits + packed, assignments + issued
-            money += packing.price(votes) * issued
-    slots = packing.pairs_per_hit + packing.golds_per_hit
-    chance, error = _overall_chance(outlooks, sizes)
-    return Plan(
-        name=name,
-        strategy=strategy,
-        chance=chance,
-        error=error,
-        pairs=round(sum(o.pairs * count for o, count in zip(outlooks, counts, strict=True))),
-        judgments=round(sum(o.judgments * count for o, count in zip(outlooks, counts, strict=True))),
-        hits=hits,
-        assignments=assignments,
-        rounds=rounds,
-        money=money,
-        hours=assignments * slots * packing.seconds_per_pair / 3600.0,
-        by_size=tuple(outlooks),
-    )
+class Office:
+    """Adds the outlooks of the pool sizes up into plans of the whole study.
 
-
-def choose_plan(
-    plans: Sequence[Plan],
-    sizes: Mapping[int, int],
-    budget: Decimal,
-    packing: Packing,
-    *,
-    most_rounds: int = 10,
-) -> Plan | None:
-    """Return the plan that finds the best most often within the budget; None if none is that cheap.
-
-    A plan may take another strategy for each pool size: the one whose chance is worth its votes most, at a
-    price of a vote that the budget allows.
-
-    Parameters
-    ----------
-    plans : sequence of Plan
-        The strategies compared, on the same pools.
-    sizes : mapping of int to int
-        How many queries have a pool of each size.
-    budget : Decimal
-        The most that rewards and fees may be.
-    packing : Packing
-        How votes become HITs and money.
-    most_rounds : int
-        How often work may be published and collected at most: a round takes days with people.
+    A round's HITs are packed from the pairs of all pools, so a few pairs too many cost a HIT, and an average
+    of pairs says little of the HITs: whole studies are put together from the simulated pools, and packed.
     """
-    whole = [plan for plan in plans if plan.rounds <= most_rounds]
-    options = [
-        [outlook for outlook in outlooks if len(outlook.rounds) <= most_rounds]
-        for outlooks in zip(*(plan.by_size for plan in plans), strict=True)
-    ]
-    every = [*whole, *(_plans_by_size(options, sizes, packing) if options and all(options) else ())]
-    affordable = [plan for plan in every if plan.money <= budget]
-    chosen = max(affordable, key=lambda plan: (plan.chance, -plan.money), default=None)
-    return None if chosen is None else _improved(chosen, options, sizes, budget, packing)
+
+    def __init__(self, sizes: Mapping[int, int], packing: Packing) -> None:
+        self._sizes = sizes
+        self._packing = packing
+        self._known: dict[tuple[str, int], dict[tuple[int, int], Floats]] = {}
+
+    def assemble(self, name: str, strategy: str, outlooks: Sequence[Outlook]) -> Plan:
+        """Return the plan of the whole study."""
+        packing, counts = self._packing, [self._sizes[outlook.size] for outlook in outlooks]
+        rounds, votes, pairs = self._asked(outlooks)
+        packed = np.ceil(pairs / packing.pairs_per_hit - 1e-9)
+        issued = np.ceil(packed * votes[:, None] / (1.0 - packing.reissued) - 1e-9)
+        prices = [packing.price(int(many)) for many in votes]
+        each = np.array([float(price) for price in prices]) @ issued
+        money = sum(
+            (price * Decimal(float(n)) for price, n in zip(prices, issued.mean(axis=1), strict=True)),
+            CENT * 0,
+        )
+        assignments = float(issued.sum(axis=0).mean())
+        slots = packing.pairs_per_hit + packing.golds_per_hit
+        chance, error = overall_chance(outlooks, self._sizes)
+        return Plan(
+            name=name,
+            strategy=strategy,
+            chance=chance,
+            error=error,
+            pairs=round(sum(o.pairs * count for o, count in zip(outlooks, counts, strict=True))),
+            judgments=round(sum(o.judgments * count for o, count in zip(outlooks, counts, strict=True))),
+            hits=round(float(packed.sum(axis=0).mean())),
+            assignments=round(assignments),
+            rounds=_needed(rounds, pairs),
+            money=money.quantize(CENT),
+            most=Decimal(_high(each)).quantize(CENT),
+            hours=assignments * slots * packing.seconds_per_pair / 3600.0,
+            by_size=tuple(outlooks),
+        )
+
+    def rounds(self, outlook: Outlook) -> int:
+        """Return how many rounds the pools of one size need."""
+        rounds, _, pairs = self._asked([outlook])
+        return _needed(rounds, pairs)
+
+    def _asked(self, outlooks: Sequence[Outlook]) -> tuple[Floats, Floats, Floats]:
+        """Return each round and number of votes that occurs, and how many pairs each study has of them."""
+        asked: dict[tuple[int, int], Floats] = {}
+        for outlook in outlooks:
+            for group, pairs in self._of_size(outlook).items():
+                asked[group] = asked[group] + pairs if group in asked else pairs
+        groups = np.array(list(asked), dtype=np.float64).reshape(-1, 2)
+        return groups[:, 0], groups[:, 1], np.array(list(asked.values())).reshape(-1, _STUDIES)
+
+    def _of_size(self, outlook: Outlook) -> dict[tuple[int, int], Floats]:
+        key = (outlook.strategy, outlook.size)
+        if key not in self._known:
+            count = self._sizes[outlook.size]
+            self._known[key] = {group: _totals(pools, count) for group, pools in outlook.work.items()}
+        return self._known[key]
 
 
-def look_again(
-    plan: Plan, sizes: Mapping[int, int], noise: Noise, *, trials: int = 1000, rng: np.random.Generator
-) -> Plan:
-    """Return a chosen plan with the chances of new simulations.
+def _totals(pools: Counts, count: int) -> Floats:
+    """Return what ``count`` pools ask for together, in each of the studies.
 
-    The plan that looks best of many looks better than it is: it was chosen for the luck of its simulations,
-    too. What it costs stays as it was compared.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan chosen.
-    sizes, noise, trials
-        As they were compared.
-    rng : numpy.random.Generator
-        The source of randomness, which must go on from where the comparison left it.
+    A study takes its pools in a row from the circle of those simulated, each study from another place on. So
+    all groups of a pool stay together, and every strategy meets the same studies.
     """
-    outlooks = []
-    for old in plan.by_size:
-        new = simulate(parse_strategy(old.strategy), old.size, noise, trials=trials, rng=rng)
-        outlooks.append(replace(old, chance=new.chance, error=new.error, single=new.single))
-    chance, error = _overall_chance(outlooks, sizes)
-    return replace(plan, chance=chance, error=error, by_size=tuple(outlooks))
+    circles, rest = divmod(count, pools.size)
+    running = np.concatenate([[0], np.cumsum(np.tile(pools, 2))])
+    start = np.arange(_STUDIES) * pools.size // _STUDIES
+    return np.asarray(circles * pools.sum() + running[start + rest] - running[start], dtype=np.float64)
 
 
-def _overall_chance(outlooks: Sequence[Outlook], sizes: Mapping[int, int]) -> tuple[float, float]:
+def _needed(rounds: Floats, pairs: Floats) -> int:
+    """Return the number of rounds, given the round of each row of ``pairs``."""
+    return int(_high(((rounds[:, None] + 1.0) * (pairs > 0)).max(axis=0, initial=0.0)))
+
+
+def _high(studies: Floats) -> float:
+    return float(np.quantile(studies, _AT_MOST, method="higher"))
+
+
+def overall_chance(outlooks: Sequence[Outlook], sizes: Mapping[int, int]) -> tuple[float, float]:
     """Return the expected share of queries whose best is found, and its standard error."""
     queries = max(sum(sizes[outlook.size] for outlook in outlooks), 1)
     variance = sum((outlook.error * sizes[outlook.size]) ** 2 for outlook in outlooks)
     chance = sum(outlook.chance * sizes[outlook.size] for outlook in outlooks) / queries
     return chance, float(np.sqrt(variance)) / queries
-
-
-def _plans_by_size(
-    options: Sequence[Sequence[Outlook]], sizes: Mapping[int, int], packing: Packing
-) -> list[Plan]:
-    """Return the plans that are best at some price of a vote, from dear to cheap votes."""
-    found: dict[tuple[str, ...], Plan] = {}
-    for worth in np.geomspace(0.3, 1e-5, 60):
-        chosen = [
-            max(outlooks, key=lambda outlook: outlook.chance - float(worth) * outlook.judgments)
-            for outlooks in options
-        ]
-        key = tuple(outlook.strategy for outlook in chosen)
-        if key not in found:
-            found[key] = _by_size(sizes, chosen, packing)
-    return list(found.values())
-
-
-def _improved(
-    plan: Plan,
-    options: Sequence[Sequence[Outlook]],
-    sizes: Mapping[int, int],
-    budget: Decimal,
-    packing: Packing,
-) -> Plan:
-    """Spend what is left of the budget: change the strategy of one size at a time while that helps."""
-    while True:
-        better = plan
-        for place, outlook in enumerate(plan.by_size):
-            for other in options[place]:
-                if other.chance > outlook.chance:
-                    swapped = [*plan.by_size]
-                    swapped[place] = other
-                    found = _by_size(sizes, swapped, packing)
-                    if found.money <= budget and found.chance > better.chance:
-                        better = found
-        if better is plan:
-            return plan
-        plan = better
-
-
-def _by_size(sizes: Mapping[int, int], outlooks: Sequence[Outlook], packing: Packing) -> Plan:
-    """Return the plan that takes these strategies; it has a strategy's name where it is one and the same."""
-    judged = [outlook for outlook in outlooks if outlook.size > 1] or outlooks
-    strategy = combine({outlook.size: parse_strategy(outlook.strategy) for outlook in judged}).name
-    return _assembled("by size" if "=" in strategy else strategy, strategy, sizes, outlooks, packing)

@@ -1,6 +1,7 @@
 """Simulation: what a strategy costs, and how often it finds the best, on pools of one size."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,7 +33,9 @@ class Outlook:
     pairs, judgments : float
         Different pairs and votes per pool, on average.
     rounds : tuple of dict of int to float
-        For each round, how many pairs per pool get how many votes, on average: HITs are packed by these.
+        For each round, how many pairs per pool get how many votes, on average.
+    work : mapping of (int, int) to ndarray of int64, shape (trials,)
+        How many pairs each simulated pool has judged in a round by so many votes: HITs are packed by these.
     """
 
     strategy: str
@@ -43,6 +46,7 @@ class Outlook:
     pairs: float
     judgments: float
     rounds: tuple[dict[int, float], ...]
+    work: Mapping[tuple[int, int], Counts] = field(default_factory=dict, repr=False, compare=False)
 
 
 def simulate(
@@ -79,23 +83,24 @@ def simulate(
         )
     found = single = 0.0
     pairs = 0
-    rounds: list[Counts] = []
+    work: dict[tuple[int, int], Counts] = {}
     step = max(1, _CELLS // size**2)
     pools_rng, votes_rng = rng.spawn(2)
     for low in range(0, trials, step):
         n = min(step, trials - low)
         chances, best = noise.draw_chances(n, size, pools_rng)
-        votes = _play(strategy, chances, rounds, votes_rng)
+        votes, played = _play(strategy, chances, votes_rng)
+        for group, counts in played.items():
+            work.setdefault(group, np.zeros(trials, dtype=np.int64))[low : low + n] = counts
         leaders = strategy.leaders(votes)
         number = leaders.sum(axis=1)
         found += float((leaders[np.arange(n), best] / number).sum())
         single += float((number == 1).sum())
         pairs += int(np.triu(votes + votes.transpose(0, 2, 1) > 0).sum())
     chance = found / trials
-    per_round = tuple(
-        {votes: float(count) / trials for votes, count in enumerate(counts.tolist()) if votes and count}
-        for counts in rounds
-    )
+    per_round: tuple[dict[int, float], ...] = tuple({} for _ in {number for number, _ in work})
+    for (number, many), counts in work.items():
+        per_round[number][many] = float(counts.sum()) / trials
     return Outlook(
         strategy=strategy.name,
         size=size,
@@ -105,25 +110,23 @@ def simulate(
         pairs=pairs / trials,
         judgments=sum(votes * count for counts in per_round for votes, count in counts.items()),
         rounds=per_round,
+        work=work,
     )
 
 
-def _play(strategy: Strategy, chances: Floats, rounds: list[Counts], rng: np.random.Generator) -> Floats:
-    """Ask and vote until nothing is asked; add to each round how many pairs got how many votes."""
+def _play(
+    strategy: Strategy, chances: Floats, rng: np.random.Generator
+) -> tuple[Floats, dict[tuple[int, int], Counts]]:
+    """Ask and vote until nothing is asked; return the votes, and the work of each round."""
     votes = np.zeros_like(chances)
+    work: dict[tuple[int, int], Counts] = {}
     number = 0
     while len(asked := strategy.ask(votes)):
         pool, x, y, wanted = asked.pool, asked.x, asked.y, asked.votes
         for_x = rng.binomial(wanted, chances[pool, x, y])
         votes[pool, x, y] += for_x
         votes[pool, y, x] += wanted - for_x
-        counts = np.bincount(wanted)
-        if number == len(rounds):
-            rounds.append(counts)
-        else:
-            longest = max(counts.size, rounds[number].size)
-            rounds[number] = np.pad(counts, (0, longest - counts.size)) + np.pad(
-                rounds[number], (0, longest - rounds[number].size)
-            )
+        for many in np.unique(wanted).tolist():
+            work[number, many] = np.bincount(pool[wanted == many], minlength=len(votes))
         number += 1
-    return votes
+    return votes, work

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from prefjudge.core.noise import BradleyTerryNoise, ConstantNoise, error_of_scale, scale_of_error
-from prefjudge.core.plan import Packing, choose_plan, compare_plans, look_again
+from prefjudge.core.plan import Packing, compare_plans
+from prefjudge.core.plan_choice import choose_plan, look_again
 from prefjudge.core.simulation import simulate
 from prefjudge.core.strategies import (
     DEFAULT,
@@ -107,6 +108,35 @@ def test_a_plan_packs_each_round_into_hits() -> None:
     assert plan.chance > 50 / 57
 
 
+def packed_study(strategy: Strategy, noise: ConstantNoise, sizes: dict[int, int], seed: int) -> int:
+    """Judge a whole study and pack each round into HITs of ten pairs; return the assignments."""
+    rng, assignments = np.random.default_rng(seed), 0
+    drawn = [noise.draw_chances(count, size, rng)[0] for size, count in sizes.items()]
+    votes = [np.zeros_like(chances) for chances in drawn]
+    while any(len(strategy.ask(so_far)) for so_far in votes):
+        wanted: list[int] = []
+        for chances, so_far in zip(drawn, votes, strict=True):
+            asked = strategy.ask(so_far)
+            wanted += asked.votes.tolist()
+            won = rng.binomial(asked.votes, chances[asked.pool, asked.x, asked.y])
+            so_far[asked.pool, asked.x, asked.y] += won
+            so_far[asked.pool, asked.y, asked.x] += asked.votes - won
+        assignments += sum(many * -(-wanted.count(many) // 10) for many in set(wanted))
+    return assignments
+
+
+@pytest.mark.parametrize("strategy", [LeadStop(2), LeadStop(3), Knockout(3), Halving(1, 2)])
+def test_a_plan_costs_what_studies_cost_whose_last_rounds_are_nearly_empty(strategy: Strategy) -> None:
+    sizes, noise = {2: 9, 4: 11, 5: 5}, ConstantNoise(error=0.2)
+    (plan,) = compare_plans(
+        sizes, noise, packing=PACKING, strategies=[strategy], trials=1000, rng=np.random.default_rng(11)
+    )
+    costs = sorted(float(PACKING.price(1)) * packed_study(strategy, noise, sizes, seed) for seed in range(60))
+    assert float(plan.money) == pytest.approx(np.mean(costs), rel=0.05)
+    assert costs[50] <= float(plan.most) <= costs[-1] * 1.05
+    assert plan.money <= plan.most
+
+
 def test_the_budget_chooses_the_best_that_it_pays() -> None:
     sizes = {2: 120, 4: 200, 6: 180}
     noise = BradleyTerryNoise(scale=scale_of_error(0.33))
@@ -115,12 +145,12 @@ def test_the_budget_chooses_the_best_that_it_pays() -> None:
     for budget in (Decimal(1000), Decimal(1500), Decimal(3000), Decimal(6000)):
         chosen = choose_plan(plans, sizes, budget, PACKING)
         assert chosen is not None
-        assert chosen.money <= budget
+        assert chosen.money <= chosen.most <= budget
         assert chosen.rounds <= 10
         assert parse_strategy(chosen.strategy).name == chosen.strategy
         chances.append(chosen.chance)
         assert chosen.chance >= max(
-            plan.chance for plan in plans if plan.money <= budget and plan.rounds <= 10
+            plan.chance for plan in plans if plan.most <= budget and plan.rounds <= 10
         )
     assert chances == sorted(chances)
     assert choose_plan(plans, sizes, Decimal(100), PACKING) is None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.cli.output import to_plain
 from prefjudge.core.noise import log_weight_of_error, scale_of_error
 from prefjudge.core.strategies import parse_strategy
 from prefjudge.errors import InputError, StudyError
@@ -180,3 +181,10 @@ def test_a_study_without_a_pool_has_no_plan(tmp_path: Path) -> None:
     init(tmp_path / "study", config="demo", name="trial")
     with pytest.raises(StudyError, match="no pool"):
         plan(tmp_path / "study")
+
+
+def test_json_leaves_the_simulated_pools_out() -> None:
+    result = plan(sizes="3:10", error=0.2, strategy=["lead:2"], trials=10)
+    (size,) = to_plain(result)["plans"][0]["by_size"]
+    assert size["rounds"][0] == {"2": 1.0}
+    assert "work" not in size
