@@ -75,6 +75,13 @@ def _texts(element: Any) -> dict[str, str]:
     return {local(child.tag): (child.text or "").strip() for child in element}
 
 
+def _whole(text: str) -> int:
+    number = int(text)
+    if abs(number) >= 2**31:
+        raise ValueError(f"{number} does not fit in 32 bits")
+    return number
+
+
 def _question(element: Any) -> KeyQuestion:
     texts = _texts(element)
     scores = []
@@ -83,11 +90,11 @@ def _question(element: Any) -> KeyQuestion:
             wanted = frozenset(
                 (child.text or "").strip() for child in option if local(child.tag) == "SelectionIdentifier"
             )
-            scores.append((wanted, int(_texts(option)["AnswerScore"])))
+            scores.append((wanted, _whole(_texts(option)["AnswerScore"])))
     return KeyQuestion(
         identifier=texts["QuestionIdentifier"],
         scores=tuple(scores),
-        default=int(texts.get("DefaultScore", 0)),
+        default=_whole(texts.get("DefaultScore", "0")),
     )
 
 
@@ -102,12 +109,12 @@ def _mapping(root: Any) -> dict[str, Any]:
                 bounds = ("InclusiveLowerBound", "InclusiveUpperBound", "QualificationValue")
                 return {
                     "mapping": name,
-                    "ranges": tuple(tuple(int(one[bound]) for bound in bounds) for one in ranges),
-                    "otherwise": int(texts["OutOfRangeQualificationValue"]),
+                    "ranges": tuple(tuple(_whole(one[bound]) for bound in bounds) for one in ranges),
+                    "otherwise": _whole(texts["OutOfRangeQualificationValue"]),
                 }
             number = "MaximumSummedScore" if name == "PercentageMapping" else "SummedScoreMultiplier"
             factor = float(texts[number])
-            if factor <= 0:
-                raise ValueError(f"{number} must be positive")
+            if not 1e-6 <= factor <= 1e6:  # nor nan
+                raise ValueError(f"{number} must be positive, and no more than a million")
             return {"mapping": name, "factor": factor}
     return {}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from prefjudge.marketplace.turk_errors import invalid
 
+MOST_SECONDS = 60
 KINDS = ("drop", "throttle", "error", "delay")
 
 
@@ -23,6 +24,17 @@ class Fault:
     after: int = 0
     seconds: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Refuse what would only show at the requests to come."""
+        if self.kind not in KINDS:
+            raise invalid("kind", f"{self.kind!r} is not one of {', '.join(KINDS)}")
+        if not isinstance(self.operation, str):
+            raise invalid("operation", "is a name, or * for all")
+        if type(self.times) is not int or type(self.after) is not int or self.times < 1 or self.after < 0:
+            raise invalid("times", "is a count, as after is")
+        if type(self.seconds) not in (int, float) or not 0 <= self.seconds <= MOST_SECONDS:
+            raise invalid("seconds", f"is between 0 and {MOST_SECONDS}")
+
 
 class FaultSwitch:
     """The failures to come; none unless an admin asks for them."""
@@ -33,8 +45,6 @@ class FaultSwitch:
 
     def add(self, fault: Fault) -> None:
         """Ask for a failure."""
-        if fault.kind not in KINDS:
-            raise invalid("kind", f"{fault.kind!r} is not one of {', '.join(KINDS)}")
         with self._lock:
             self._faults.append(fault)
 

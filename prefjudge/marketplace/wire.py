@@ -5,6 +5,7 @@ patterns, enumerations, maximum lengths and numbers, unknown members.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable
 from datetime import datetime
@@ -15,6 +16,30 @@ from prefjudge.marketplace.description import Description, Shape, mturk
 from prefjudge.marketplace.turk_errors import RequestError, invalid
 
 Params = dict[str, Any]
+
+
+def read_json(body: bytes) -> Any:
+    """Read JSON that can be kept and written again; nothing stands for an empty object.
+
+    Raises
+    ------
+    ValueError
+        It is none, or has half characters, numbers that are none, or more depth than anybody needs.
+    """
+    try:
+        value = json.loads(body or b"{}", parse_constant=_finite, parse_float=_finite)
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("it has half a character (a lone surrogate)") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is no number")
+    return number
 
 
 def parse(operation: str, body: bytes, *, description: Description | None = None) -> Params:
@@ -29,7 +54,7 @@ def parse(operation: str, body: bytes, *, description: Description | None = None
     """
     description = description or mturk()
     try:
-        value = json.loads(body or b"{}")
+        value = read_json(body)
     except ValueError as error:
         raise RequestError(f"The request body is not JSON: {error}", "AWS.MalformedInput") from error
     parsed: Params = _structure(description, description.input_of(operation), value, operation)
@@ -88,6 +113,8 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 def _string(_: Description, shape: Shape, value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise invalid(where, "expected a string")
+    if "\0" in value:
+        raise invalid(where, "has a NUL character, which is no text")
     _bounded(shape, len(value), where, "characters")
     if "enum" in shape and value not in shape["enum"]:
         raise invalid(where, f"{value[:64]!r} is not one of {', '.join(shape['enum'])}")

@@ -3,7 +3,8 @@
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from tests.marketplace.people import new_requester, offer
+from prefjudge.marketplace.server import start
+from tests.marketplace.people import Admin, new_requester, offer
 
 
 def hits(requester):
@@ -48,8 +49,32 @@ def test_faults_are_cleared(requester, admin):
     admin.call("POST", "/admin/faults", {"kind": "error", "times": 5}, status=201)
     admin.call("DELETE", "/admin/faults")
     requester.get_account_balance()
-    admin.call("POST", "/admin/faults", {"kind": "explode"}, status=400)
-    admin.call("POST", "/admin/faults", {"kind": "drop", "colour": 1}, status=400)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "explode"},
+        {"kind": ["drop"]},
+        {"colour": 1},
+        {"times": "x"},
+        {"times": 0},
+        {"after": 1.5},
+        {"after": True},
+        {"seconds": "1"},
+        {"seconds": 3600},
+        {"operation": None},
+    ],
+)
+def test_faults_that_cannot_be_are_refused(requester, admin, wrong):
+    admin.call("POST", "/admin/faults", {"kind": "error", **wrong}, status=400)
+    requester.get_account_balance()
+
+
+def test_where_money_is_real_nothing_fails_on_demand(tmp_path):
+    with start(f"sqlite:///{tmp_path}/m.db", sandbox=False) as server:
+        Admin(server).call("POST", "/admin/faults", {"kind": "error"}, status=409)
+        new_requester(server.endpoint).get_account_balance()
 
 
 def test_a_delayed_call_is_answered(requester, admin):

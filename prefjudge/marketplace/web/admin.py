@@ -127,6 +127,8 @@ async def add_panel(front: Front, request: Request) -> Response:
 
 async def add_fault(front: Front, request: Request) -> Response:
     """Ask for a failure of the requester API."""
+    if not front.market.sandbox:
+        raise Refusal("live", "Faults are for sandboxes, and here money is real.", 409)
     wanted = await read_json(request)
     known = set(Fault.__dataclass_fields__)
     if set(wanted) - known or "kind" not in wanted:

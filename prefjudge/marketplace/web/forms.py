@@ -1,12 +1,12 @@
 """Reads what forms send."""
 
-import json
 import re
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from prefjudge.marketplace import wire
 from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.web.front import read_body
 
@@ -29,13 +29,15 @@ async def read_pairs(request: Request) -> Pairs:
     media = request.headers.get("content-type", "")
     try:
         if media.startswith("multipart/form-data"):
-            return _multipart(media, body)
-        return parse_qsl(
-            body.decode(),
-            keep_blank_values=True,
-            max_num_fields=MAX_FIELDS,
-            encoding="utf-8",
-            errors="replace",
+            return _clean(_multipart(media, body))
+        return _clean(
+            parse_qsl(
+                body.decode(),
+                keep_blank_values=True,
+                max_num_fields=MAX_FIELDS,
+                encoding="utf-8",
+                errors="replace",
+            )
         )
     except ValueError as error:
         raise Refusal("bad_form", f"The form cannot be read: {error}", 400) from error
@@ -46,7 +48,9 @@ async def remembered_pairs(request: Request) -> Pairs:
     if not hasattr(request.state, "pairs"):
         if request.headers.get("content-type", "").startswith("application/json"):
             given = await read_json(request)
-            request.state.pairs = [(name, str(value)) for name, value in given.items() if value is not None]
+            request.state.pairs = _clean(
+                [(name, str(value)) for name, value in given.items() if value is not None]
+            )
         else:
             request.state.pairs = await read_pairs(request)
     return list(request.state.pairs)
@@ -66,12 +70,17 @@ async def read_json(request: Request) -> dict[str, Any]:
         ``bad_form``: it is none.
     """
     try:
-        value = json.loads(await read_body(request) or b"{}")
+        value = wire.read_json(await read_body(request))
     except ValueError as error:
         raise Refusal("bad_form", f"The request is not JSON: {error}", 400) from error
     if not isinstance(value, dict):
         raise Refusal("bad_form", "The request is not a JSON object.", 400)
     return value
+
+
+def _clean(pairs: Pairs) -> Pairs:
+    """Put the sign for an unreadable character where a NUL is, which a database does not take for text."""
+    return [(name.replace("\0", "\ufffd"), text.replace("\0", "\ufffd")) for name, text in pairs]
 
 
 def _multipart(media: str, body: bytes) -> Pairs:

@@ -45,13 +45,18 @@ class Guard:
 
         try:
             request = Request(scope)
-            problem = self._problem(request)
+            try:
+                problem = self._problem(request)
+            except ValueError:  # of urlsplit
+                problem = "The address is malformed."
             app = PlainTextResponse(problem, 403) if problem else self.app
             await app(scope, receive, stamped)
         finally:
             self._log(scope, status, time.perf_counter() - began)
 
     def _problem(self, request: Request) -> str:
+        if "\0" in request.url.path or b"%00" in request.scope["query_string"]:
+            return "The address is malformed."
         if not self.front.settings.knows_host(request.url.hostname or ""):
             return "This marketplace is not known by that host name."
         origin = request.headers.get("origin")
