@@ -136,6 +136,14 @@ class Lab:
         """Return a fresh process of this environment that runs Python code."""
         return shell([sys.executable, "-c", code, *args])
 
+    def verb(self, *args: str | Path) -> Work:
+        """Return a command as a user types it."""
+        return shell([sys.executable, "-m", "prefjudge", *args])
+
+    def runs(self, paths: Sequence[str | Path]) -> list[str | Path]:
+        """Return the options that name runs."""
+        return [part for path in paths for part in ("--runs", path)]
+
     def peer(
         self, package: str, code: str, *args: str | Path, each: Sequence[str | Path], scale: float = 1.0
     ) -> Work | Absent:

@@ -15,6 +15,7 @@ from prefjudge.engines.files import top
 heads = top(sys.argv[2:], k=int(sys.argv[1]), trust=True)
 print(len(heads.run), len(heads.docs))
 """
+VERB = ["pool", "--trust", "--json", "--depth"]
 POLARS = """
 import sys, polars as pl
 columns = {"q": pl.String, "z": pl.String, "d": pl.String, "r": pl.Int64, "s": pl.Float64, "t": pl.String}
@@ -65,7 +66,8 @@ GOALS = {"polars": ">= 5", "duckdb": ">= 5", "ir_measures": ">= 100", "ranx, rea
 
 def contests(lab: Lab) -> Iterable[Contest]:
     """Yield the contests; peers read some of the runs, and their time is multiplied."""
-    paths = inputs.leaderboard(lab).paths
+    board = inputs.leaderboard(lab)
+    paths, sparse = board.paths, inputs.qrels(lab.folder, board.queries)
     for k, floor in ((1, "<= 2.5"), (10, "<= 5")):
         yield Contest(
             name=f"top-{k} of {len(paths)} runs",
@@ -80,6 +82,12 @@ def contests(lab: Lab) -> Iterable[Contest]:
             goals={"wc -l": floor, **GOALS},
             memory_limit_mb=64,
             note="start of the interpreters included",
+        )
+        out = ("--qrels", sparse, "--out", lab.folder / "pool.tsv")
+        yield Contest(
+            name=f"prefjudge pool --depth {k}, as typed, into a file",
+            ours=lab.verb(*VERB, str(k), *out, *lab.runs(paths)),
+            rivals={"wc -l": shell(["wc", "-l", *paths])},
         )
     packed = [inputs.packed(path) for path in paths[:4]]
     files = " ".join(f"'{path}'" for path in packed)

@@ -16,10 +16,10 @@ from prefjudge.engines.files import top
 top(sys.argv[2:], k=1, cache=sys.argv[1] or None)
 """
 WORKERS = """
-import os, sys
-from concurrent.futures import ProcessPoolExecutor
+import sys
 from prefjudge.engines.files import top
-with ProcessPoolExecutor(os.cpu_count()) as executor:
+from prefjudge.steps.readers import working
+with working(None, sys.argv[1:]) as executor:
     top(sys.argv[1:], k=1, executor=executor)
 """
 FIRST = """
@@ -59,7 +59,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
         goals={"wc -l": "<= 25", "ir_measures, no checks": ">= 6"},
     )
     yield Contest(
-        name=f"{len(paths)} runs, a process for each core",
+        name=f"{len(paths)} runs, as verbs read",
         ours=lab.ours(WORKERS, *paths),
         rivals={"wc -l": shell(["wc", "-l", *paths])},
         goals={"wc -l": "<= 25"},

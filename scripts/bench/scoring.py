@@ -13,16 +13,17 @@ TITLE = "scoring: RR, nDCG@10, AP, R@100"
 
 TRUST, VERIFY, WORKERS = "trust", "verify", "workers"
 OURS = """
-import os, sys
-from concurrent.futures import ProcessPoolExecutor
+import sys
 from prefjudge.engines.files import judged
 from prefjudge.evaluation.measures import Measure
 from prefjudge.formats.qrels import read_qrels
+from prefjudge.steps.readers import working
 qrels = read_qrels(sys.argv[2])
-workers = ProcessPoolExecutor(os.cpu_count()) if sys.argv[1] == "workers" else None
-for ranks in judged(sys.argv[3:], qrels, trust=sys.argv[1] != "verify", executor=workers):
-    for name in ("RR", "nDCG@10", "AP", "R@100"):
-        print(ranks.run, name, Measure.parse(name).score(ranks, qrels).mean())
+how, paths = sys.argv[1], sys.argv[3:]
+with working(None if how == "workers" else 1, paths, trust=True) as workers:
+    for ranks in judged(paths, qrels, trust=how != "verify", executor=workers):
+        for name in ("RR", "nDCG@10", "AP", "R@100"):
+            print(ranks.run, name, Measure.parse(name).score(ranks, qrels).mean())
 """
 IR_MEASURES = """
 import sys, ir_measures
@@ -64,7 +65,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
     paths, one = board.paths, board.paths[0]
     sparse = inputs.qrels(lab.folder, board.queries)
     graded = inputs.graded_qrels(lab.folder, one, board.queries, board.depth)
-    for how, name in ((TRUST, "trusted"), (WORKERS, "trusted, a process for each core")):
+    for how, name in ((TRUST, "trusted, one process"), (WORKERS, "trusted, as verbs read")):
         yield Contest(
             name=f"sparse qrels, {len(paths)} runs, {name}",
             ours=lab.ours(OURS, how, sparse, *paths),
@@ -78,6 +79,14 @@ def contests(lab: Lab) -> Iterable[Contest]:
             },
             note="start of the interpreters included",
         )
+    measures = [part for name in ("RR", "nDCG@10", "AP", "R@100") for part in ("--measure", name)]
+    table = ("--out", lab.folder / "leaderboard.csv")
+    yield Contest(
+        name="prefjudge score, as typed, with intervals, into a file",
+        ours=lab.verb("score", "--trust", "--qrels", sparse, *measures, *table, *lab.runs(paths)),
+        rivals={"wc -l": shell(["wc", "-l", *paths])},
+        goals={"wc -l": "<= 8"},
+    )
     yield Contest(
         name="sparse qrels, one run, every line verified",
         ours=lab.ours(OURS, VERIFY, sparse, one),
