@@ -39,28 +39,30 @@ class DuckEngine:
         self.connection.execute(joined)  # by the name that Spark knows
         self._error = duckdb.Error
 
-    def load_runs(self, paths: Sequence[str], order: Order) -> None:
+    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> None:
         """Fill the table of runs."""
         self.connection.execute(f"CREATE OR REPLACE TABLE {RUNS} ({_COLUMNS})")
         for path in paths:
             if is_parquet(path):
                 self._insert_parquet(path)
             else:
-                notices: list[Notice] = []
-                per_chunk(path, partial(self._insert, path), order, OnDuplicate.ERROR, notices)
+                own: list[Notice] = []
+                insert, delete = partial(self._insert, path, []), partial(self._delete, path)
+                per_chunk(path, insert, order, OnDuplicate.ERROR, own, again=delete)
+                notices += own
         if any(map(is_parquet, paths)):
             check_runs(self, order)
 
-    def _insert(self, path: str, chunk: RunChunk) -> None:
+    def _insert(self, path: str, tags: list[str], chunk: RunChunk) -> None:
         import pandas
 
         rank = chunk.rank if chunk.rank is not None else integers(chunk.rows.ids(chunk.layout.rank))[0]
         names = np.array(_texts(path, chunk.queries), dtype=object)
-        (tag,) = _texts(path, [chunk.tag])
+        tags += _texts(path, [chunk.tag])  # the first is the run's
         frame = pandas.DataFrame(
             {
                 "path": path,
-                "tag": tag,
+                "tag": tags[0],
                 "query": names[chunk.group],
                 "doc": _texts(path, chunk.docs.to_bytes()),
                 "rank": rank,
@@ -68,6 +70,9 @@ class DuckEngine:
             }
         )
         self._append(RUNS, frame)
+
+    def _delete(self, path: str) -> None:
+        self.connection.execute(f"DELETE FROM {RUNS} WHERE path = ?", [path])
 
     def _insert_parquet(self, path: str) -> None:
         files = str(Path(path) / "*.parquet") if Path(path).is_dir() else path

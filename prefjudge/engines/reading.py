@@ -24,10 +24,16 @@ def per_chunk(
     on_duplicate: OnDuplicate,
     notices: list[Notice],
     cache: RunCache | None = None,
+    *,
+    again: Callable[[], None] = lambda: None,
 ) -> list[T]:
-    """Return what ``work`` makes of each chunk of a run; every line is checked, now or when it was copied."""
+    """Return what ``work`` makes of each chunk of a run; every line is checked, now or when it was copied.
+
+    Where ``work`` leaves something behind, ``again`` takes it back: a run whose queries turn out not to stand
+    together is read once more, from its first line.
+    """
     if cache is None or on_duplicate is not OnDuplicate.ERROR:
-        return _read(path, work, order, on_duplicate, notices)
+        return _read(path, work, order, on_duplicate, notices, again)
     copy = cache.copy(path, order)
     if copy is not None:
         notices.extend(copy.notices(path))
@@ -38,7 +44,11 @@ def per_chunk(
             writer.add(chunk)
             return work(chunk)
 
-        results = _read(path, keep, order, on_duplicate, notices, again=writer.clear)
+        def forget() -> None:
+            writer.clear()
+            again()
+
+        results = _read(path, keep, order, on_duplicate, notices, forget)
         writer.close(notices)
     return results
 
@@ -49,7 +59,7 @@ def _read(
     order: Order,
     on_duplicate: OnDuplicate,
     notices: list[Notice],
-    again: Callable[[], None] = lambda: None,
+    again: Callable[[], None],
 ) -> list[T]:
     try:
         return [

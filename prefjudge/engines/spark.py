@@ -17,7 +17,7 @@ from prefjudge.core.runs import Order
 from prefjudge.engines.sql import RUNS, check_runs
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.parquet import COLUMNS, is_parquet
-from prefjudge.formats.problems import LIMIT, shown
+from prefjudge.formats.problems import LIMIT, Notice, shown
 
 _NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"
@@ -34,7 +34,7 @@ class SparkEngine:
         self._kept: Any = None
         self._loaded = {RUNS}
 
-    def load_runs(self, paths: Sequence[str], order: Order) -> None:
+    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> None:
         """Make the view of runs: the cluster reads each file once, and checks every line."""
         tables = [path for path in paths if is_parquet(path)]
         texts = [path for path in paths if not is_parquet(path)]

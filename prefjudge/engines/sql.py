@@ -46,7 +46,7 @@ _KEYS = {
 class SqlEngine(Protocol):
     """What runs the texts."""
 
-    def load_runs(self, paths: Sequence[str], order: Order) -> None:
+    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> None:
         """Fill the table of runs from run files and Parquet; every line of a file is checked."""
         ...
 
@@ -232,12 +232,15 @@ class SqlRuns:
         self.engine, self.order = engine, Order(order)
         key_of(self.order)
         given = paths_of(paths)
-        engine.load_runs(given, self.order)
+        remarks: list[Notice] = []
+        engine.load_runs(given, self.order, remarks)
         found = {path: (tag or "", (query, doc)) for path, tag, query, doc in engine.rows(_EACH_RUN)}
         self.paths = [path for path in given if path in found]
         self.paths += [path for path in found if path not in self.paths]
         self.examples = [found[path][1] for path in self.paths]
         self.tags = run_tags(self.paths, [found[path][0] for path in self.paths], notices)
+        if notices is not None:
+            notices += remarks
 
     def __len__(self) -> int:
         """Return how many runs there are."""

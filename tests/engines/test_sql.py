@@ -3,10 +3,14 @@
 import gzip
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from prefjudge.engines import files
 from prefjudge.engines.choice import engine_named
@@ -17,10 +21,12 @@ from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.measures import Measure
 from prefjudge.formats.parquet import COLUMNS
 from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.runs import read_chunks
 from prefjudge.render.tables import Column, Table
 from prefjudge.steps.pool import pool
 from prefjudge.steps.score import score
 
+from .test_files import quick, run_files
 from .test_trust import text
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
@@ -122,6 +128,41 @@ def test_odd_scores(engine, tmp_path, order):
     qrels, asked = read_qrels(tmp_path / "qrels"), SqlRuns(engine, tmp_path / "run", order=order)
     assert as_rows(asked.top(99)) == as_rows(files.top(tmp_path / "run", k=99, order=order))
     assert same(asked.judged(qrels), files.judged(tmp_path / "run", qrels, order=order))
+
+
+@settings(quick, max_examples=60)
+@given(data=run_files(), shuffled=st.randoms(use_true_random=False), order=st.sampled_from(["score", "rank"]))
+def test_lines_in_any_order(tmp_path_factory, duck, data, shuffled, order):
+    """Wherever the lines of a query stand, and however the file is cut into chunks, each counts once."""
+    folder = tmp_path_factory.mktemp("shuffled")
+    lines = data.decode("utf-8", "replace").encode().split(b"\n")
+    shuffled.shuffle(lines)
+    run = folder / "run"
+    run.write_bytes(b"\n".join(line for line in lines if line.strip()) + b"\n")
+    judged = dict.fromkeys(
+        (row[0], row[1] if len(row) == 3 else row[2])
+        for row in map(bytes.split, lines)
+        if row and not row[0].startswith(b"#")
+    )
+    (folder / "qrels").write_bytes(b"".join(b"%s 0 %s 1\n" % pair for pair in [*judged][::2]))
+    qrels = read_qrels(folder / "qrels")
+    with patch("prefjudge.engines.reading.read_chunks", partial(read_chunks, size=64)):
+        asked = SqlRuns(duck, run, order=order)
+        assert duck.rows(f"SELECT COUNT(*) FROM {RUNS}") == [(len(judged),)]
+        assert as_rows(asked.top(3)) == as_rows(files.top(run, k=3, order=order))
+        assert same(asked.judged(qrels), files.judged(run, qrels, order=order))
+
+
+def test_what_readers_notice_is_said(engine, tmp_path):
+    """Notices of every run are kept, whatever engine reads it."""
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("q1 Q0 a 1 2 t\nq2 Q0 b 1 2 t\nq1 Q0 c 2 1 t\n")
+    notices = []
+    SqlRuns(engine, [tmp_path / "a", tmp_path / "b"], notices=notices)
+    said = [str(notice) for notice in notices]
+    assert sum("'t' too" in text for text in said) == 2
+    if name_of(engine) == "duckdb":
+        assert sum("do not stand together" in text for text in said) == 2
 
 
 def test_real_runs(engine, data_dir):
