@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.runs import Codes
 from prefjudge.evaluation.grids import Grid, Matrix
-from prefjudge.evaluation.pairsums import PairSums, few_levels, table_sums, tie_term
+from prefjudge.evaluation.pairsums import PATTERN, PairSums, few_levels, table_sums, tie_pattern, tie_term
 
 Column = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -20,6 +20,8 @@ Masks = NDArray[np.bool_]
 
 _TABLES = 1 << 18
 """How many cells of tables to work on at a time."""
+_PATTERNED = 4 * PATTERN
+"""Up to so many queries a half can be small enough for the pattern of its ties to be asked for."""
 BUDGET = 1 << 26
 """How many bytes the counts of all runs may take; more splits than fit are done in turns."""
 
@@ -171,11 +173,13 @@ def _signed_ranks(
     start, middle, end = (np.searchsorted(ordered, 2 * groups + step) for step in (0, 1, 2))
     some = end > middle
     tied = np.flatnonzero(end - start > 1)
-    ends = (start[some], end[some], middle[some], start[tied], end[tied], [order.size])
-    low, high, below, first, last, every = np.split(
+    groups_ = np.append(start if order.size <= _PATTERNED else start[:0], order.size)
+    ends = (start[some], end[some], middle[some], start[tied], end[tied], groups_)
+    low, high, below, first, last, bounds = np.split(
         members.running(query[order], np.concatenate(ends).astype(np.intp)),
         np.cumsum([len(part) for part in ends])[:-1],
     )
+    every = bounds[-1]
     above, around = high - below, low + high
     whole, reach = (end - middle)[some], (start + end)[some]
     ties = (last - first).astype(np.float64)
@@ -183,19 +187,29 @@ def _signed_ranks(
     product = _dot(above, around)
     plus, total = above.sum(axis=0), int(whole.sum())
     rest = int(whole @ (reach + 1)) - _weigh(whole, around) - _weigh(reach + 1, above) + product
+    of_first, of_rest = _patterns(bounds, groups_)
     return (
-        _signed(plus, every[0] - plus, (product + plus) / 2, ties),
-        _signed(total - plus, query.size - total - every[0] + plus, rest / 2, everyone - ties),
+        _signed(plus, every - plus, (product + plus) / 2, ties, of_first),
+        _signed(total - plus, query.size - total - every + plus, rest / 2, everyone - ties, of_rest),
     )
 
 
-def _signed(plus: Counts, minus: Counts, rank_sum: Column, ties: Matrix) -> dict[str, Column]:
+def _signed(
+    plus: Counts, minus: Counts, rank_sum: Column, ties: Matrix, pattern: Column
+) -> dict[str, Column]:
     return {
         "plus": plus.astype(np.float64),
         "minus": minus.astype(np.float64),
         "rank_sum": rank_sum,
         "rank_ties": tie_term(ties).sum(axis=0),
+        "rank_pattern": pattern,
     }
+
+
+def _patterns(first: Counts, whole: Index) -> tuple[Column, Column]:
+    """Return the tie patterns of both halves, from how many of the first and of all lie below a bound."""
+    one, other = (tie_pattern(np.diff(below.T, axis=1)) for below in (first, whole[:, None] - first))
+    return one, other
 
 
 class _Ladder:
@@ -225,9 +239,14 @@ def _pooled_ranks(a: _Ladder, b: _Ladder) -> tuple[dict[str, Column], dict[str, 
     ).astype(np.float64)
     both = whole[shared] + b.below[high[shared]] - b.below[low[shared]]
     everyone = np.concatenate([both, b.below[lonely + 1] - b.below[lonely]])[:, None]
+    levels = np.union1d(a.levels, b.levels) if a.below[-1] <= _PATTERNED else a.levels[:0]
+    below_a, below_b = (np.append(np.searchsorted(run.levels, levels), run.levels.size) for run in (a, b))
+    of_first, of_rest = _patterns(
+        a.running[below_a] + b.running[below_b], a.below[below_a] + b.below[below_b]
+    )
     return (
-        {"u": product / 2, "u_ties": tie_term(ties).sum(axis=0)},
-        {"u": rest / 2, "u_ties": tie_term(everyone - ties).sum(axis=0)},
+        {"u": product / 2, "u_ties": tie_term(ties).sum(axis=0), "u_pattern": of_first},
+        {"u": rest / 2, "u_ties": tie_term(everyone - ties).sum(axis=0), "u_pattern": of_rest},
     )
 
 

@@ -3,7 +3,9 @@
 Everything is two-sided and works on arrays: one element a pair. A pair without any difference has p = 1.
 """
 
-from functools import cache
+import math
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,8 @@ from scipy.special import betainc, ndtr, stdtr, stdtrit
 
 Column = NDArray[np.float64]
 
-_EXACT_UP_TO = 50
+_EXACT_DIFFERENCES = 50
+_EXACT_SAMPLE = 8
 
 
 def t_test(total: Column, squares: Column, n: int) -> tuple[Column, Column]:
@@ -64,11 +67,13 @@ def sign_test(plus: Column, minus: Column) -> Column:
     return np.where(uneven, np.minimum(2 * tail, 1.0), 1.0)
 
 
-def signed_rank_test(rank_sum: Column, nonzero: Column, ties: Column) -> tuple[Column, Column]:
+def signed_rank_test(
+    rank_sum: Column, nonzero: Column, ties: Column, pattern: Column
+) -> tuple[Column, Column]:
     """Wilcoxon's signed-rank test: differences of 0 dropped, tied sizes given their average rank.
 
-    Up to 50 differences without ties, the exact distribution; else the normal approximation with the variance
-    corrected for ties and without correction for continuity.
+    Up to 50 differences, the exact distribution given the ties; else the normal approximation with the
+    variance corrected for ties and without correction for continuity.
 
     Parameters
     ----------
@@ -78,6 +83,8 @@ def signed_rank_test(rank_sum: Column, nonzero: Column, ties: Column) -> tuple[C
         The number of differences that are not 0.
     ties : ndarray of float64, shape (pairs,)
         The sum of t**3 - t over the groups of t tied sizes.
+    pattern : ndarray of float64, shape (pairs,)
+        The `prefjudge.evaluation.pairsums.tie_pattern` of the sizes.
 
     Returns
     -------
@@ -87,28 +94,16 @@ def signed_rank_test(rank_sum: Column, nonzero: Column, ties: Column) -> tuple[C
     some = variance > 0
     z = np.where(some, rank_sum - nonzero * (nonzero + 1) / 4, 0.0) / np.sqrt(np.where(some, variance, 1.0))
     p = np.where(some, np.minimum(2 * ndtr(-np.abs(z)), 1.0), 1.0)
-    for n in np.unique(nonzero[(ties == 0) & (nonzero > 0) & (nonzero <= _EXACT_UP_TO)]):
-        rows = (nonzero == n) & (ties == 0)
-        below = _rank_sum_tail(int(n))
-        smaller = np.minimum(rank_sum[rows], n * (n + 1) / 2 - rank_sum[rows]).astype(np.int64)
-        p[rows] = np.minimum(2 * below[smaller], 1.0)
+    for row in np.flatnonzero((pattern > 0) & (nonzero <= _EXACT_DIFFERENCES)):
+        p[row] = _exact(rank_sum[row], int(nonzero[row]), int(pattern[row]))
     return z, p
 
 
-@cache
-def _rank_sum_tail(n: int) -> Column:
-    """Return P(W <= w) for w = 0 .. n(n+1)/2, where each of the ranks 1..n counts with probability 1/2."""
-    ways = np.zeros(n * (n + 1) // 2 + 1)
-    ways[0] = 1.0
-    for rank in range(1, n + 1):
-        ways[rank:] += ways[:-rank].copy()
-    return np.cumsum(ways) / 2.0**n
-
-
-def rank_sum_test(u: Column, n: int, ties: Column) -> tuple[Column, Column]:
+def rank_sum_test(u: Column, n: int, ties: Column, pattern: Column) -> tuple[Column, Column]:
     """Wilcoxon's rank-sum (Mann-Whitney) test of two runs' scores as if they were independent samples.
 
-    The normal approximation with the variance corrected for ties and without correction for continuity.
+    Up to 8 queries, the exact distribution given the ties; else the normal approximation with the variance
+    corrected for ties and without correction for continuity.
 
     Parameters
     ----------
@@ -118,6 +113,8 @@ def rank_sum_test(u: Column, n: int, ties: Column) -> tuple[Column, Column]:
         The number of queries.
     ties : ndarray of float64, shape (pairs,)
         The sum of t**3 - t over the groups of t equal scores in both runs together.
+    pattern : ndarray of float64, shape (pairs,)
+        The `prefjudge.evaluation.pairsums.tie_pattern` of the scores of both runs together.
 
     Returns
     -------
@@ -126,4 +123,34 @@ def rank_sum_test(u: Column, n: int, ties: Column) -> tuple[Column, Column]:
     variance = n * n / 12 * ((2 * n + 1) - ties / (2 * n * (2 * n - 1)))
     some = variance > 1e-9 * n * n
     z = np.where(some, u - n * n / 2, 0.0) / np.sqrt(np.where(some, variance, 1.0))
-    return z, np.where(some, np.minimum(2 * ndtr(-np.abs(z)), 1.0), 1.0)
+    p = np.where(some, np.minimum(2 * ndtr(-np.abs(z)), 1.0), 1.0)
+    if n <= _EXACT_SAMPLE:
+        for row in np.flatnonzero(pattern > 0):
+            p[row] = _exact(u[row] + n * (n + 1) / 2, 2 * n, int(pattern[row]), n)
+    return z, p
+
+
+def _exact(rank_sum: float, n: int, pattern: int, drawn: int = 0) -> float:
+    """Return the two-sided p-value of a sum of average ranks; its null distribution is symmetric."""
+    step, tail = _lower_tail(n, pattern, drawn)
+    # average ranks are halves at most, so twice their sum is whole
+    least = tail.size - 1
+    place = round(2 * rank_sum) // step
+    return min(1.0, 2.0 * float(tail[min(place, least - place)]))
+
+
+@lru_cache(maxsize=2048)
+def _lower_tail(n: int, pattern: int, drawn: int) -> tuple[int, Column]:
+    """Return P(2 W <= w) for w = 0, step, 2 step ..., W a sum of the average ranks of n values so tied.
+
+    Each rank counts with probability 1/2; or, with ``drawn``, so many of them count, any as likely as others.
+    """
+    starts = [place for place in range(n) if pattern >> place & 1]
+    doubled = [start + end + 1 for start, end in pairwise([*starts, n]) for _ in range(start, end)]
+    step = math.gcd(*doubled)
+    ways = np.zeros((drawn + 1, sum(doubled) // step + 1))
+    ways[0, 0] = 1.0
+    more = min(drawn, 1)
+    for rank in doubled:
+        ways[more:, rank // step :] += ways[: drawn + 1 - more, : -(rank // step)].copy()
+    return step, np.cumsum(ways[-1]) / ways[-1].sum()

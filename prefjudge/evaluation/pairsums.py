@@ -5,7 +5,7 @@ scored v? That small table determines every test. Other measures are sorted, pai
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,11 @@ FEW = 24
 """Up to so many distinct values a table is faster than sorting."""
 BLOCK = 1 << 20
 """How many numbers a block of work may hold."""
+PATTERN = 50
+"""How many values a tie pattern covers."""
 
 Column = NDArray[np.float64]
+Integers = NDArray[np.signedinteger]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +36,12 @@ class PairSums:
         The sum of the differences and of their squares.
     plus, minus : ndarray of float64, shape (pairs,)
         How many differences are above and below 0.
-    rank_sum, rank_ties : ndarray of float64, shape (pairs,)
-        The sum of the ranks of the differences above 0 among the sizes of those that are not 0, and the sum
-        of t**3 - t over tied sizes.
-    u, u_ties : ndarray of float64, shape (pairs,)
+    rank_sum, rank_ties, rank_pattern : ndarray of float64, shape (pairs,)
+        The sum of the ranks of the differences above 0 among the sizes of those that are not 0, the sum of
+        t**3 - t over tied sizes, and their `tie_pattern`.
+    u, u_ties, u_pattern : ndarray of float64, shape (pairs,)
         How often a score of a is above a score of b over all combinations of queries (equal ones count one
-        half), and the sum of t**3 - t over equal scores of both.
+        half), and the sum of t**3 - t and the `tie_pattern` over equal scores of both.
     """
 
     n: int
@@ -48,8 +51,10 @@ class PairSums:
     minus: Column
     rank_sum: Column
     rank_ties: Column
+    rank_pattern: Column
     u: Column
     u_ties: Column
+    u_pattern: Column
 
 
 def pair_sums(grid: Grid, a: Codes, b: Codes, *, block: int = BLOCK) -> PairSums:
@@ -127,8 +132,10 @@ def table_sums(tables: Matrix, levels: Column, slack: float = 0.0) -> PairSums:
         minus=(count - above).sum(axis=1),
         rank_sum=(above * middle).sum(axis=1),
         rank_ties=tie_term(count).sum(axis=1),
+        rank_pattern=tie_pattern(count),
         u=(of_a * (np.cumsum(of_b, axis=1) - of_b / 2)).sum(axis=1),
         u_ties=tie_term(of_a + of_b).sum(axis=1),
+        u_pattern=tie_pattern(of_a + of_b),
     )
 
 
@@ -138,8 +145,8 @@ def sort_sums(columns: Matrix, a: Codes, b: Codes, slack: float) -> PairSums:
     difference = left - right
     difference[np.abs(difference) <= 2 * slack] = 0.0
     n = difference.shape[1]
-    rank_sum, rank_ties = _signed_ranks(difference, 2 * slack)
-    u, u_ties = _pooled_ranks(left, right, slack)
+    rank_sum, rank_ties, rank_pattern = _signed_ranks(difference, 2 * slack)
+    u, u_ties, u_pattern = _pooled_ranks(left, right, slack)
     return PairSums(
         n=n,
         total=difference.sum(axis=1),
@@ -148,49 +155,69 @@ def sort_sums(columns: Matrix, a: Codes, b: Codes, slack: float) -> PairSums:
         minus=(difference < 0).sum(axis=1).astype(np.float64),
         rank_sum=rank_sum,
         rank_ties=rank_ties,
+        rank_pattern=rank_pattern,
         u=u,
         u_ties=u_ties,
+        u_pattern=u_pattern,
     )
 
 
-def _signed_ranks(difference: Matrix, slack: float) -> tuple[Column, Column]:
+def _signed_ranks(difference: Matrix, slack: float) -> tuple[Column, Column, Column]:
     size = np.abs(difference)
     order = np.argsort(size, axis=1, kind="stable")
-    ranks, counts, row = _mid_ranks(np.take_along_axis(size, order, axis=1), slack)
+    ranks, counts, place, row = _mid_ranks(np.take_along_axis(size, order, axis=1), slack)
     zeros = (size == 0).sum(axis=1)
     above = np.take_along_axis(difference, order, axis=1) > 0
     rank_sum = np.where(above, ranks - zeros[:, None], 0.0).sum(axis=1)
     ties = _row_sums(row, tie_term(counts), len(size))
-    return rank_sum, ties - tie_term(zeros.astype(np.float64))
+    pattern = _row_sums(row, _bit(place - zeros[row]), len(size))
+    return rank_sum, ties - tie_term(zeros.astype(np.float64)), pattern
 
 
-def _pooled_ranks(left: Matrix, right: Matrix, slack: float) -> tuple[Column, Column]:
+def _pooled_ranks(left: Matrix, right: Matrix, slack: float) -> tuple[Column, Column, Column]:
     n = left.shape[1]
     both = np.concatenate([left, right], axis=1)
     order = np.argsort(both, axis=1, kind="stable")
-    ranks, counts, row = _mid_ranks(np.take_along_axis(both, order, axis=1), slack)
+    ranks, counts, place, row = _mid_ranks(np.take_along_axis(both, order, axis=1), slack)
     u = np.where(order < n, ranks, 0.0).sum(axis=1) - n * (n + 1) / 2
-    return u, _row_sums(row, tie_term(counts), len(both))
+    ties, pattern = (_row_sums(row, values, len(both)) for values in (tie_term(counts), _bit(place)))
+    return u, ties, pattern
 
 
-def _mid_ranks(ascending: Matrix, slack: float) -> tuple[Matrix, Column, NDArray[np.signedinteger]]:
-    """Return the average rank of each element of sorted rows, and each group's size and row."""
+def _mid_ranks(ascending: Matrix, slack: float) -> tuple[Matrix, Column, Integers, Integers]:
+    """Return the average rank of each element of sorted rows, and each group's size, first place and row."""
     rows, n = ascending.shape
     fresh = np.ones((rows, n), dtype=np.bool_)
     fresh[:, 1:] = np.diff(ascending, axis=1) > slack
     start = np.flatnonzero(fresh)
     counts = np.diff(start, append=rows * n).astype(np.float64)
     ranks: Matrix = np.repeat(start % n + (counts + 1) / 2, counts.astype(np.intp)).reshape(rows, n)
-    return ranks, counts, start // n
+    return ranks, counts, start % n, start // n
 
 
-def _row_sums(row: NDArray[np.signedinteger], values: Column, rows: int) -> Column:
+def _row_sums(row: Integers, values: Column, rows: int) -> Column:
     return np.bincount(row, weights=values, minlength=rows).astype(np.float64)
 
 
 def tie_term(counts: Matrix) -> Matrix:
     """Return t**3 - t of each count: what a group of t ties takes from the variance of ranks."""
     return counts * counts * counts - counts
+
+
+def tie_pattern(counts: Matrix) -> Column:
+    """Return which of the sorted values are tied, from how many are equal: the last axis, ascending.
+
+    The pattern is a whole number whose bit i is set where the i-th value, from 0, differs from the one
+    before. It covers the first 50 values: so many bits a float64 holds exactly.
+    """
+    bits: Column = np.where(counts > 0, _bit(np.cumsum(counts, axis=-1) - counts), 0.0).sum(axis=-1)
+    return bits
+
+
+def _bit(place: Matrix | Integers) -> Matrix:
+    """Return 2**place; 0 outside of the pattern."""
+    inside = (place >= 0) & (place < PATTERN)
+    return np.where(inside, np.ldexp(1.0, np.where(inside, place, 0).astype(np.int32)), 0.0)
 
 
 def _blocks(pairs: int, width: int, block: int) -> Iterator[slice]:
@@ -200,7 +227,7 @@ def _blocks(pairs: int, width: int, block: int) -> Iterator[slice]:
 
 
 def _join(parts: list[PairSums]) -> PairSums:
-    names = ("total", "squares", "plus", "minus", "rank_sum", "rank_ties", "u", "u_ties")
+    columns = [field.name for field in fields(PairSums) if field.name != "n"]
     return PairSums(
-        n=parts[0].n, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        n=parts[0].n, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
     )

@@ -17,6 +17,8 @@ from prefjudge.evaluation.pairsums import BLOCK
 
 Counts = NDArray[np.int64]
 
+EVERY_FLIP = 14
+"""Up to so many queries there are fewer sign flips than one would draw."""
 _DRAW = 32
 """Bootstrap samples are drawn so many at a time, always, so that a block does not change the stream."""
 
@@ -27,7 +29,7 @@ def flipped_sums(
     """Flip the sign of each query at random, the same flips for all runs, and sum each run.
 
     The difference of two runs' sums is the sum of their sign-flipped differences: the paired randomisation
-    test.
+    test. Up to `EVERY_FLIP` queries each of the 2**n flips is made once, and ``resamples`` ignored.
 
     Yields
     ------
@@ -37,10 +39,21 @@ def flipped_sums(
     n = len(grid.values)
     total = grid.values.sum(axis=0)
     matrix = _narrow(grid.values, float(np.abs(grid.values).sum(axis=0).max(initial=0.0)))
+    for words in _every_word(n) if n <= EVERY_FLIP else _random_words(n, resamples, rng, block):
+        bits = np.unpackbits(words.view(np.uint8), axis=1, count=n, bitorder="little")
+        yield 2 * (bits.astype(matrix.dtype) @ matrix).astype(np.float64) - total
+
+
+def _every_word(n: int) -> Iterator[NDArray[np.uint64]]:
+    yield np.arange(1 << n, dtype="<u8")[:, None]
+
+
+def _random_words(
+    n: int, resamples: int, rng: np.random.Generator, block: int
+) -> Iterator[NDArray[np.uint64]]:
     for trials in _portions(resamples, n, block):
         words = rng.integers(0, 1 << 64, size=(trials, -(-n // 64)), dtype=np.uint64)
-        bits = np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), axis=1, count=n)
-        yield 2 * (bits.astype(matrix.dtype) @ matrix).astype(np.float64) - total
+        yield words.astype("<u8", copy=False)
 
 
 def bootstrap_sums(

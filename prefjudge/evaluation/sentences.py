@@ -26,10 +26,10 @@ def describe_pair(result: Significance, pair: int) -> str:
     side = "below" if smaller else "above"
     sign = math.copysign(1.0, difference)
     low, high = sorted(sign * float(end) for end in (result.low[pair], result.high[pair]))
-    gap = (
-        f"{abs(difference):.4f} {result.measure} {side} {worse} "
-        f"({100 * (1 - result.alpha):g} % interval {low:.4f} to {high:.4f}, {result.queries:,} queries)"
-    )
+    reach = f"{100 * (1 - result.alpha):g} % interval {low:.4f} to {high:.4f}, {result.queries:,} queries"
+    if math.isnan(low):
+        reach = f"on each of {result.queries:,} queries"
+    gap = f"{abs(difference):.4f} {result.measure} {side} {worse} ({reach})"
     p = write_p(float(result.p_adjusted[pair]))
     alone = result.correction is Correction.NONE or len(result) == 1
     many = "" if alone else f" among {len(result):,} pairs"
@@ -42,8 +42,12 @@ def describe_outcomes(row: Outcomes) -> str:
     """Return one sentence on two runs: what can be claimed, from which outcomes."""
     claim = {
         Harm.BETTER: f"{row.b} is significantly better than {row.a} in both ways",
-        Harm.BETTER_ANSWERS: f"{row.b} answers significantly more than {row.a} and does not rank worse",
-        Harm.BETTER_RANKING: f"{row.b} ranks significantly better than {row.a} and does not answer fewer",
+        Harm.BETTER_ANSWERS: (
+            f"{row.b} answers significantly more than {row.a} and does not rank significantly worse"
+        ),
+        Harm.BETTER_RANKING: (
+            f"{row.b} ranks significantly better than {row.a} and does not answer significantly fewer"
+        ),
         Harm.MIXED: f"{row.b} and {row.a} are each significantly better in one way",
         Harm.WORSE: f"{row.b} is significantly worse than {row.a}",
         Harm.NOT_TOLD_APART: f"{row.b} and {row.a} are not told apart",

@@ -15,6 +15,7 @@ from prefjudge.evaluation import paired, resampling
 from prefjudge.evaluation.corrections import Correction, adjust, check_resamples, resamples_needed
 from prefjudge.evaluation.grids import Grid, to_grid
 from prefjudge.evaluation.pairsums import BLOCK, PairSums, pair_sums
+from prefjudge.evaluation.resampling import EVERY_FLIP
 from prefjudge.evaluation.significance_tests import VARIANTS, SignificanceTest, classical_p, default_test
 
 Column = NDArray[np.float64]
@@ -24,6 +25,8 @@ K = TypeVar("K", bound=StrEnum)
 _TUKEY = "randomised Tukey HSD test, runs shuffled within queries, p = (count + 1) / (resamples + 1)"
 _LEAST_RESAMPLES = 10_000
 _MOST_RESAMPLES = 1_000_000
+_LEAST_BOOTSTRAPPED = 20
+"""At 5 % the bootstrap errs in 8 % of comparisons of reciprocal ranks with 20 queries, in 15 % with 5."""
 _RESAMPLED = (SignificanceTest.PERMUTATION, SignificanceTest.BOOTSTRAP)
 
 
@@ -54,10 +57,10 @@ class Significance:
         The mean of b minus the mean of a.
     low, high : ndarray of float64, shape (pairs,)
         The 1 - alpha interval of the difference, not adjusted for the number of pairs: Student's t, or the
-        percentiles of the bootstrap where that is the test.
+        percentiles of the bootstrap where that is the test. NaN where all queries differ by the same amount.
     effect : ndarray of float64, shape (pairs,)
         The standardised mean difference: difference / standard deviation of the differences (Cohen's d_z);
-        0 for identical runs, infinite where all queries differ by the same amount.
+        NaN where all queries differ by the same amount: there is no deviation to divide by.
     wins_a, wins_b : ndarray of int64, shape (pairs,)
         On how many queries either scores above the other.
     p, p_adjusted : ndarray of float64, shape (pairs,)
@@ -134,7 +137,8 @@ def compare_runs(
     alpha : float
         The level of the verdicts and, as 1 - alpha, of the intervals.
     resamples : int, optional
-        For the resampling tests; without it, at least 10,000 and twice what the correction needs.
+        For the resampling tests; without it, at least 10,000 and twice what the correction needs. Up to 14
+        queries the permutation test takes every flip instead.
     rng : Generator
         The source of the resamples. The same state gives the same result whatever ``block`` is.
     block : int
@@ -143,18 +147,23 @@ def compare_runs(
     Raises
     ------
     InputError
-        For fewer than two queries or runs, an unknown baseline, or too few resamples for the correction.
+        For fewer than two queries or runs, fewer than 20 queries for the bootstrap, an unknown baseline, or
+        too few resamples for the correction.
     """
     correction = _named(Correction, correction, "correction")
     _check(scores, baseline, alpha)
     n = len(scores.queries)
     chosen, reason = _choose(test, correction, n)
+    if chosen is SignificanceTest.BOOTSTRAP and n < _LEAST_BOOTSTRAPPED:
+        raise InputError(
+            f"{n} queries are too few for the bootstrap, which would call chance significant too often",
+            "Use the permutation test, which keeps its level however few they are.",
+        )
     if baseline is None:
         a, b = all_pairs(len(scores.runs))
     else:
         a, b = baseline_pairs(len(scores.runs), scores.runs.index(baseline))
-    resampled = chosen in _RESAMPLED or correction is Correction.TUKEY
-    count = _resamples(resamples, a.size, alpha, correction) if resampled else 0
+    count = _resamples(resamples, chosen, n, a.size, alpha, correction)
     grid = to_grid(scores.values)
     sums = pair_sums(grid, b, a, block=block)
     spread = np.sqrt(paired.spread_of(sums.total, sums.squares, n))
@@ -166,6 +175,7 @@ def compare_runs(
         p, low, high = _permute(grid, sums, b, a, count, rng, block), *_interval(grid, sums, spread, alpha)
     else:
         p, low, high = classical_p(chosen, sums), *_interval(grid, sums, spread, alpha)
+    low, high = (np.where(spread > 0, end, np.nan) for end in (low, high))
     identical = sums.plus + sums.minus == 0
     p = np.where(identical, 1.0, p)
     return Significance(
@@ -184,7 +194,7 @@ def compare_runs(
         difference=sums.total / n * grid.unit,
         low=low,
         high=high,
-        effect=_effect(sums.total / n, spread),
+        effect=sums.total / n / np.where(spread > 0, spread, np.nan),
         wins_a=sums.minus.astype(np.int64),
         wins_b=sums.plus.astype(np.int64),
         p=p,
@@ -229,7 +239,19 @@ def _named(kind: type[K], value: K | str, what: str) -> K:
         raise InputError(f"unknown {what}: {value!r}", f"Choose one of: {', '.join(kind)}.") from None
 
 
-def _resamples(given: int | None, pairs: int, alpha: float, correction: Correction) -> int:
+def _resamples(
+    given: int | None,
+    test: SignificanceTest,
+    queries: int,
+    pairs: int,
+    alpha: float,
+    correction: Correction,
+) -> int:
+    if correction is not Correction.TUKEY:
+        if test not in _RESAMPLED:
+            return 0
+        if test is SignificanceTest.PERMUTATION and queries <= EVERY_FLIP:
+            return 1 << queries
     if given is not None:
         check_resamples(given, pairs, alpha, correction)
         return given
@@ -252,7 +274,8 @@ def _permute(
 ) -> Column:
     flips = resampling.flipped_sums(grid, count, rng, block=block)
     slack = sums.n * grid.slack
-    return _share(resampling.count_reaching(flips, 0 * sums.total, sums.total, a, b, slack), count)
+    reached = resampling.count_reaching(flips, 0 * sums.total, sums.total, a, b, slack)
+    return reached / count if sums.n <= EVERY_FLIP else _share(reached, count)
 
 
 def _bootstrap(
@@ -287,8 +310,3 @@ def _tukey(grid: Grid, sums: PairSums, count: int, rng: np.random.Generator) -> 
 
 def _share(reached: NDArray[np.integer], resamples: int) -> Column:
     return (reached + 1) / (resamples + 1)
-
-
-def _effect(mean: Column, spread: Column) -> Column:
-    constant = np.where(mean == 0, 0.0, np.copysign(np.inf, mean))
-    return np.where(spread > 0, mean / np.where(spread > 0, spread, 1.0), constant)

@@ -28,14 +28,17 @@ class SignificanceTest(StrEnum):
 VARIANTS = {
     SignificanceTest.T: "Student's paired t test",
     SignificanceTest.WILCOXON: (
-        "Wilcoxon signed-rank test: zeros dropped, average ranks; exact up to 50 untied differences, else "
-        "normal approximation with tie correction and no continuity correction"
+        "Wilcoxon signed-rank test: zeros dropped, average ranks; exact up to 50 differences, else normal "
+        "approximation with tie correction and no continuity correction"
     ),
     SignificanceTest.RANK_SUM: (
-        "Wilcoxon rank-sum test: normal approximation with tie correction and no continuity correction"
+        "Wilcoxon rank-sum test: average ranks; exact up to 8 queries, else normal approximation with tie "
+        "correction and no continuity correction"
     ),
     SignificanceTest.SIGN: "sign test: exact binomial, equal scores dropped",
-    SignificanceTest.PERMUTATION: "sign-flip permutation test, p = (count + 1) / (resamples + 1)",
+    SignificanceTest.PERMUTATION: (
+        "sign-flip permutation test: all flips up to 14 queries, else p = (count + 1) / (resamples + 1)"
+    ),
     SignificanceTest.BOOTSTRAP: "bootstrap test of the shifted mean, p = (count + 1) / (resamples + 1)",
 }
 
@@ -67,7 +70,8 @@ def classical_p(test: SignificanceTest, sums: PairSums) -> Column:
     if test is SignificanceTest.SIGN:
         return paired.sign_test(sums.plus, sums.minus)
     if test is SignificanceTest.WILCOXON:
-        return paired.signed_rank_test(sums.rank_sum, sums.plus + sums.minus, sums.rank_ties)[1]
+        nonzero = sums.plus + sums.minus
+        return paired.signed_rank_test(sums.rank_sum, nonzero, sums.rank_ties, sums.rank_pattern)[1]
     if test is SignificanceTest.RANK_SUM:
-        return paired.rank_sum_test(sums.u, sums.n, sums.u_ties)[1]
+        return paired.rank_sum_test(sums.u, sums.n, sums.u_ties, sums.u_pattern)[1]
     raise ValueError(f"{test} needs resamples")

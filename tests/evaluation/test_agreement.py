@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -13,11 +13,11 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation import halves
 from prefjudge.evaluation.agreement import TABLE_4, draw_halves, split_half
 from prefjudge.evaluation.grids import to_grid
-from prefjudge.evaluation.pairsums import pair_sums
+from prefjudge.evaluation.pairsums import PairSums, pair_sums
 from prefjudge.evaluation.significance import all_pairs
 from prefjudge.evaluation.significance_tests import SignificanceTest
 
-SUMS = ("total", "squares", "plus", "minus", "rank_sum", "rank_ties", "u", "u_ties")
+SUMS = tuple(field.name for field in fields(PairSums) if field.name != "n")
 
 
 def scores_of(values: np.ndarray) -> Scores:
@@ -67,9 +67,9 @@ def p_rank_sum(a: np.ndarray, b: np.ndarray) -> float:
 
 def p_wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
     stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
-    return float(
-        stats.wilcoxon(np.rint(a * 2520) - np.rint(b * 2520), method="approx", correction=False).pvalue
-    )
+    difference = np.rint(a * 2520) - np.rint(b * 2520)
+    assert np.count_nonzero(difference) > 50
+    return float(stats.wilcoxon(difference, method="approx", correction=False).pvalue)
 
 
 def p_t(a: np.ndarray, b: np.ndarray) -> float:
@@ -78,8 +78,8 @@ def p_t(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def test_table_4_equals_two_loops_over_scipy() -> None:
-    values = reciprocal(1, 121, 5)
-    masks = draw_halves(121, 6, np.random.default_rng(7))
+    values = reciprocal(1, 201, 5)
+    masks = draw_halves(201, 6, np.random.default_rng(7))
     result = split_half(scores_of(values), splits=6, rng=np.random.default_rng(7))
     oracle = {"sign": p_sign, "rank-sum": p_rank_sum, "wilcoxon": p_wilcoxon, "t": p_t}
     assert [(row.test, row.aggregate) for row in result.rows] == list(TABLE_4)
@@ -125,7 +125,10 @@ def test_the_sums_of_both_halves_are_those_of_the_halves_alone(
                 seen += 1
                 for name in SUMS:
                     ours, theirs = getattr(sums[side], name)[at], getattr(alone, name)[0]
-                    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9), name
+                    if not name.endswith("_pattern"):
+                        assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9), name
+                    else:
+                        assert ours == theirs, name
     assert seen == 2 * len(masks) * a.size
 
 

@@ -76,6 +76,14 @@ def test_do_no_harm(positions: np.ndarray, verdict: Harm) -> None:
     assert describe_outcomes(row).count("A") >= 1
 
 
+def test_what_is_not_significant_is_not_called_absent() -> None:
+    (row,) = outcomes_against(scores_at(column((40, 0, 2), (5, 2, 0), (60, 3, 3), (2, 1, 3))), "A")
+    assert row.esl_b > row.esl_a
+    assert "answers significantly more than A and does not rank significantly worse:" in describe_outcomes(
+        row
+    )
+
+
 def test_the_level_is_divided_among_the_comparisons() -> None:
     rng = np.random.default_rng(1)
     rows = outcomes_against(scores_at(rng.integers(0, 9, size=(50, 5))), "C", alpha=0.04)

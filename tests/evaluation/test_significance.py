@@ -2,6 +2,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -49,6 +51,20 @@ def run(values: np.ndarray, test: str, **options: object) -> Significance:
     return compare_runs(scores_of(values), test=test, **options)  # type: ignore[arg-type]
 
 
+def exact_signed_rank(nonzero: np.ndarray) -> float:
+    """The share of sign patterns as extreme: counted by dictionary, over twice the average ranks."""
+    doubled = np.rint(2 * stats.rankdata(np.abs(np.round(nonzero, 9)))).astype(int)
+    ways = {0: 1}
+    for rank in doubled.tolist():
+        grown = dict(ways)
+        for total, count in ways.items():
+            grown[total + rank] = grown.get(total + rank, 0) + count
+        ways = grown
+    centre, seen = doubled.sum() / 2, doubled[nonzero > 0].sum()
+    extreme = sum(count for total, count in ways.items() if abs(total - centre) >= abs(seen - centre))
+    return extreme / 2 ** len(nonzero)
+
+
 def oracle(test: str, a: np.ndarray, b: np.ndarray, whole: int | None) -> float:
     """scipy, on whole numbers where the scores are fractions, so that it sees true ties."""
     if whole is not None:
@@ -61,8 +77,9 @@ def oracle(test: str, a: np.ndarray, b: np.ndarray, whole: int | None) -> float:
         return stats.binomtest(plus, plus + minus).pvalue
     if test == "wilcoxon":
         nonzero = difference[difference != 0]
-        untied = len(np.unique(np.abs(nonzero))) == len(nonzero)
-        method = "exact" if untied and len(nonzero) <= 50 else "approx"
+        if len(nonzero) <= 50:
+            return exact_signed_rank(nonzero)
+        method = "approx"
         return stats.wilcoxon(difference, method=method, correction=False, zero_method="wilcox").pvalue
     return stats.mannwhitneyu(a, b, use_continuity=False, method="asymptotic").pvalue
 
@@ -105,12 +122,73 @@ def test_signed_rank_sees_true_ties_of_deep_reciprocal_ranks() -> None:
     )
 
 
+def all_signs(n: int) -> np.ndarray:
+    return np.array(np.meshgrid(*[[1, -1]] * n)).reshape(n, -1).T
+
+
+@pytest.mark.parametrize("queries", [2, 5, 9, 14])
+def test_few_queries_are_permuted_in_every_way(queries: int) -> None:
+    values = reciprocal(7, queries, 3)
+    result = run(values, "permutation", resamples=20)
+    assert result.resamples == 2**queries
+    for pair, (a, b) in enumerate(zip(result.a, result.b, strict=True)):
+        difference = np.rint((values[:, b] - values[:, a]) * 2520)
+        exact = np.mean(np.abs(all_signs(queries) @ difference) >= abs(difference.sum()))
+        assert result.p[pair] == pytest.approx(exact, rel=1e-12)
+
+
 def test_permutation_converges_to_the_exact_randomisation_test() -> None:
-    values = reciprocal(7, 9, 2)
+    values = reciprocal(7, 15, 2)
     difference = np.rint((values[:, 0] - values[:, 1]) * 2520)
-    signs = np.array(np.meshgrid(*[[1, -1]] * 9)).reshape(9, -1).T
-    exact = np.mean(np.abs(signs @ difference) >= abs(difference.sum()))
+    exact = np.mean(np.abs(all_signs(15) @ difference) >= abs(difference.sum()))
     assert run(values, "permutation", resamples=200_000).p[0] == pytest.approx(exact, abs=0.005)
+
+
+TIED = arrays(np.int64, st.tuples(st.integers(2, 9), st.just(2)), elements=st.integers(0, 4))
+
+
+@settings(max_examples=60, deadline=None)
+@given(TIED)
+def test_few_tied_differences_have_their_exact_p_values(ranks: np.ndarray) -> None:
+    a, b = ranks.T
+    difference = a - b
+    nonzero = difference[difference != 0]
+    sizes = stats.rankdata(np.abs(nonzero))
+    sums = (all_signs(nonzero.size) > 0) @ sizes if nonzero.size else np.zeros(1)
+    reach = np.abs(sums - sizes.sum() / 2) >= abs(sizes[nonzero > 0].sum() - sizes.sum() / 2) - 1e-9
+    assert run(ranks / 4, "wilcoxon").p[0] == pytest.approx(np.mean(reach), rel=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TIED)
+def test_few_tied_scores_have_their_exact_rank_sum_p_values(ranks: np.ndarray) -> None:
+    n = len(ranks)
+    values = ranks / 4
+    if n > 8:
+        expected = oracle("rank-sum", ranks[:, 0], ranks[:, 1], None)
+    else:
+        place = stats.rankdata(ranks.T.ravel())
+        sums = np.array([place[list(chosen)].sum() for chosen in combinations(range(2 * n), n)])
+        centre = place.sum() / 2
+        expected = np.mean(np.abs(sums - centre) >= abs(place[:n].sum() - centre) - 1e-9)
+    if np.any(ranks[:, 0] != ranks[:, 1]):
+        assert run(values, "rank-sum").p[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("test", ["permutation", "wilcoxon", "sign", "t"])
+def test_no_test_calls_four_equal_differences_significant(test: str) -> None:
+    low = np.array([0.5, 0.4, 0.3, 0.2])
+    result = run(np.stack([low, low + 0.5], axis=1), test)
+    assert result.p[0] == 0.125
+    assert np.isnan([result.low[0], result.high[0], result.effect[0]]).all()
+    assert describe_pair(result, 0) == (
+        "r0 and r1 are not told apart: r1 is 0.5000 RR@10 above r0 (on each of 4 queries), p = 0.12."
+    )
+
+
+def test_the_bootstrap_refuses_few_queries() -> None:
+    with pytest.raises(InputError, match="19 queries are too few for the bootstrap"):
+        run(reciprocal(1, 19, 2), "bootstrap")
 
 
 def test_bootstrap_agrees_with_a_plain_loop() -> None:
@@ -209,7 +287,7 @@ def test_counting_and_sorting_agree(ranks: np.ndarray, test: str) -> None:
     assert grid.exact
     a, b = all_pairs(values.shape[1])
     counted, sorted_ = pairsums.pair_sums(grid, a, b), pairsums.sort_sums(grid.values.T.copy(), a, b, 0.0)
-    for name in ("total", "squares", "plus", "minus", "rank_sum", "rank_ties", "u", "u_ties"):
+    for name in (field.name for field in fields(pairsums.PairSums) if field.name != "n"):
         assert np.array_equal(getattr(counted, name), getattr(sorted_, name)), name
     chosen = SignificanceTest(test)
     assert np.array_equal(classical_p(chosen, counted), classical_p(chosen, sorted_))
