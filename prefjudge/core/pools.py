@@ -100,8 +100,10 @@ def build_pools(
     ----------
     Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
     """
-    top = heads.position <= depth
-    shown = _Added(heads.docs, heads.query[top], heads.doc[top], heads.run[top])
+    shown = _Added(heads.docs, heads.query, heads.doc, heads.run)
+    if np.diff(heads.start).max(initial=0) > depth:
+        top = heads.position <= depth
+        shown = _Added(heads.docs, shown.query[top], shown.doc[top], shown.source[top])
     if qrels is None or per_query is QrelsPerQuery.NONE:
         return _grouped(heads.queries, heads.runs, [shown])
     rows = _chosen_qrels(qrels, per_query, min_grade)

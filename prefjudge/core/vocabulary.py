@@ -71,10 +71,7 @@ class Vocabulary(Sequence[str]):
 
     def tokens(self) -> Tokens:
         """Return the ids as pieces of a text of their own."""
-        ends = self._ends.astype(np.int64)
-        starts = np.zeros_like(ends)
-        starts[1:] = ends[:-1]
-        return Tokens(b"".join([self._bytes(), bytes(BACK)]), starts, ends)
+        return _tokens([self._bytes()], self._ends.astype(np.int64))
 
     def _bytes(self) -> memoryview:
         """Return the text up to the end of the last id; what follows does not count."""
@@ -99,31 +96,39 @@ def _joined(texts: Iterable[bytes | memoryview], lengths: NDArray[np.int64]) -> 
 def merged(*lists: Sequence[str]) -> tuple[Vocabulary, list[NDArray[np.int64]]]:
     """Return the ids of all lists, each once and sorted as strings, and the codes of each list's ids."""
     parts = [vocabulary_of(ids) for ids in lists]
-    lengths = [np.diff(part._ends.astype(np.int64), prepend=0) for part in parts]
-    whole = _joined([part._bytes() for part in parts], np.concatenate(lengths))
+    lengths = np.concatenate([np.diff(part._ends.astype(np.int64), prepend=0) for part in parts])
+    whole = _tokens([part._bytes() for part in parts], np.cumsum(lengths))
     order, new = _sorted(whole)
     codes = np.empty(order.size, np.int64)
     codes[order] = np.cumsum(new) - 1
-    return whole.take(order[new]), np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
+    kept = whole.take(order[new])
+    ids = _joined([kept.symbols().data], kept.ends - kept.starts)
+    return ids, np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def _sorted(ids: Vocabulary) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _sorted(ids: Tokens) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the rows in the order of their ids as strings, and which of them differ from the one before."""
-    tokens = ids.tokens()
     new = np.ones(len(ids), bool)
-    text = ids._bytes().tobytes()
-    if text.isascii() and b"\0" not in text and 0 < tokens.width() <= _WIDE:
-        words = [
-            tokens.words(index).byteswap() for index in range(tokens.width())
-        ]  # the first byte weighs most
+    text = bytes(ids.text)
+    if text.isascii() and b"\0" not in text and 0 < ids.width() <= _WIDE:
+        # the first byte weighs most
+        words = [ids.words(index).byteswap() for index in range(ids.width())]
         order = words[0].argsort() if len(words) == 1 else np.lexsort(words[::-1])
-        new[1:] = np.any([word[order[1:]] != word[order[:-1]] for word in words], axis=0)
+        for index, word in enumerate(words):
+            in_order = word[order]
+            differs = in_order[1:] != in_order[:-1]
+            new[1:] = differs if index == 0 else new[1:] | differs
         return order, new
-    names = list(ids)
+    names = list(map(_decoded, ids.to_bytes()))
     order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
-    in_order = [names[row] for row in order.tolist()]
-    new[1:] = [a != b for a, b in pairwise(in_order)]
+    new[1:] = [names[a] != names[b] for a, b in pairwise(order.tolist())]
     return order, new
+
+
+def _tokens(texts: Iterable[bytes | memoryview], ends: NDArray[np.int64]) -> Tokens:
+    starts = np.zeros_like(ends)
+    starts[1:] = ends[:-1]
+    return Tokens(b"".join([*texts, b"\n" * BACK]), starts, ends)
 
 
 def _pieces(text: AnyText, ends: NDArray[np.unsignedinteger[Any]]) -> Iterator[AnyText]:
