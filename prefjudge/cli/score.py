@@ -155,6 +155,7 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
                 "b": pair.qrels[1],
                 "measure": pair.measures[0],
                 "runs": pair.runs,
+                "queries": pair.queries,
                 "tau": to_plain(pair.tau),
                 "tau_ap": to_plain(pair.tau_ap),
                 "shifts": to_plain(pair.shifts),

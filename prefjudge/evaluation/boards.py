@@ -1,6 +1,6 @@
 """Boards: a leaderboard with everything that says how firm it is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
@@ -83,6 +83,33 @@ def label_board(
         statistic=statistic,
         perfect=[bar.run for bar in bars],
         ties=tie_sensitivity(ranks, qrels, measure, statistic=statistic),
+    )
+
+
+def on_common_queries(a: Board, b: Board) -> tuple[Leaderboard, Leaderboard]:
+    """Return the leaderboards of two boards over the queries that both have.
+
+    Other labels and other queries both move runs; only over the same queries do two boards tell what the
+    labels do. Boards without the scores of queries are returned as they are.
+    """
+    if set(a.scores.queries) == set(b.scores.queries):
+        return a.leaderboard, b.leaderboard
+    shared = set(a.scores.queries) & set(b.scores.queries)
+    one, other = (_on_queries(board, shared) for board in (a, b))
+    return one, other
+
+
+def _on_queries(board: Board, queries: Collection[str]) -> Leaderboard:
+    rows = [row for row, query in enumerate(board.scores.queries) if query in queries]
+    return leaderboard(
+        replace(
+            board.scores,
+            queries=tuple(board.scores.queries[row] for row in rows),
+            values=board.scores.values[rows],
+        ),
+        statistic=board.leaderboard.statistic,
+        confidence=board.leaderboard.confidence,
+        perfect=[row.run for row in board.leaderboard.rows if row.perfect],
     )
 
 

@@ -39,6 +39,9 @@ class RankCorrelation:
         The same apart, the reference first.
     runs : int
         How many runs both hold; perfect rankings do not count.
+    queries : int
+        How many queries the scores are over. Boards over other queries than these say what the queries do
+        too: see :func:`prefjudge.evaluation.boards.on_common_queries`.
     tau : float
         Kendall's tau-b, which allows for ties. NaN where one board ties all runs, or there is only one.
     tau_ap : float
@@ -52,6 +55,7 @@ class RankCorrelation:
     measures: tuple[str, str]
     qrels: tuple[str, str]
     runs: int
+    queries: int
     tau: float
     tau_ap: float
     shifts: tuple[RankShift, ...]
@@ -131,6 +135,7 @@ def correlate(reference: Leaderboard, other: Leaderboard) -> RankCorrelation:
         measures=(reference.measure, other.measure),
         qrels=(reference.qrels, other.qrels),
         runs=len(runs),
+        queries=min(reference.queries, other.queries),
         tau=kendall_tau(x, y),
         tau_ap=tau_ap(x, y),
         shifts=tuple(

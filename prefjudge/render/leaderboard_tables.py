@@ -187,13 +187,24 @@ def correlation_table(
     for result in results:
         moved = max(result.shifts, key=lambda shift: abs(shift.shift))
         words = f"{moved.run} {moved.reference} to {moved.other}" if moved.shift else None
-        rows.append((result.reference, result.other, result.runs, result.tau, result.tau_ap, words))
+        rows.append(
+            (
+                result.reference,
+                result.other,
+                result.runs,
+                result.queries,
+                result.tau,
+                result.tau_ap,
+                words,
+            )
+        )
     return Table(
         title="Kendall's τ and τ_AP between the leaderboards",
         columns=(
             Column(name="reference"),
             Column(name="other"),
             Column(name="runs", kind="integer"),
+            Column(name="queries", kind="integer"),
             Column(name="tau", head="τ", kind="number"),
             Column(name="tau_ap", head="τ_AP", kind="number"),
             Column(name="largest_shift", head="largest shift"),

@@ -79,7 +79,7 @@ def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: float | None = N
         axes.set_xlabel(f"{x.measure}, {x.qrels} qrels")
         axes.set_ylabel(f"{y.measure}, {y.qrels} qrels")
         words = "" if tau is None or not math.isfinite(tau) else f", Kendall's τ {tau:.2f}"
-        axes.set_title(f"{len(shared)} runs under two label sets{words}")
+        axes.set_title(f"{len(shared)} runs, {x.queries:,} queries, two label sets{words}")
     return figure
 
 

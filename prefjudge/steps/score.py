@@ -1,6 +1,6 @@
 """Scores runs under one or more qrels, and says how far the leaderboards agree and what they rest on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -39,8 +39,8 @@ class ScoreResult:
     """Leaderboards and what was asked for beside them.
 
     ``boards`` has one entry for each measure and label set: the leaderboard with tiers, rank intervals, tie
-    sensitivity and the scores of every query. ``tau`` compares each two boards of one measure. What needs
-    judgments or was not asked for is None or empty.
+    sensitivity and the scores of every query. ``tau`` compares each two boards of one measure, over the
+    queries that both label sets judge. What needs judgments or was not asked for is None or empty.
     """
 
     boards: tuple["Board", ...]
@@ -152,7 +152,6 @@ def score(
     StudyError
         The study is not resolved yet.
     """
-    from prefjudge.evaluation.correlation import correlate
     from prefjudge.formats.parquet import is_parquet
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import chosen_order
@@ -209,11 +208,7 @@ def score(
             boards, agreement = _boards(found, by_labels, by_pairs, statistic, reader)
         result = ScoreResult(
             boards=tuple(boards),
-            tau=tuple(
-                correlate(a.leaderboard, b.leaderboard)
-                for a, b in combinations(boards, 2)
-                if a.leaderboard.measure == b.leaderboard.measure
-            ),
+            tau=tuple(_correlations(boards, found, notices)),
             winratio=_win_ratios(found, reader),
             pair_agreement=agreement,
             left_out=_left_out(found, by_labels[0], reader) if leave_one_out and by_labels else (),
@@ -274,6 +269,30 @@ def _boards(
 
 
 def _win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
+def _correlations(
+    boards: Sequence["Board"], found: "Sources", notices: list["Notice"]
+) -> Iterator["RankCorrelation"]:
+    """Compare each two boards of one measure, over the queries that both label sets judge."""
+    from prefjudge.evaluation.boards import on_common_queries
+    from prefjudge.evaluation.correlation import correlate
+    from prefjudge.formats.problems import Notice
+
+    judged = {labels.name: set(labels.queries) for labels in found.qrels}
+    for a, b in combinations(boards, 2):
+        if a.leaderboard.measure != b.leaderboard.measure:
+            continue
+        names = a.leaderboard.qrels, b.leaderboard.qrels
+        one, other = (judged[name] for name in names)
+        shared = len(one & other)
+        only = "" if one == other else f"{len(one):,} and {len(other):,} queries, {shared:,} of them in both"
+        if only and (not a.scores.queries or not shared):
+            notices.append(Notice(where=" and ".join(names), what=f"{only}: they are not compared"))
+            continue
+        if only:
+            notices.append(Notice(where=" and ".join(names), what=f"{only}: they are compared on these"))
+        yield correlate(*on_common_queries(a, b))
+
+
     from prefjudge.evaluation.winratio import win_ratios
     from prefjudge.steps.winratio import official_qrels
 

@@ -99,8 +99,10 @@ def _draw(result: "ScoreResult", plot: Path) -> list[Path]:
 
 def _pairs(result: "ScoreResult") -> list[tuple["Leaderboard", "Leaderboard"]]:
     """Return the boards that each correlation compares."""
-    found = {(board.measure, board.qrels): board for board in result.leaderboards}
+    from prefjudge.evaluation.boards import on_common_queries
+
+    found = {(board.leaderboard.measure, board.leaderboard.qrels): board for board in result.boards}
     return [
-        (found[pair.measures[0], pair.qrels[0]], found[pair.measures[1], pair.qrels[1]])
+        on_common_queries(found[pair.measures[0], pair.qrels[0]], found[pair.measures[1], pair.qrels[1]])
         for pair in result.tau
     ]

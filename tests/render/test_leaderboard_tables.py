@@ -95,6 +95,7 @@ def test_agreement_names_the_run_that_moves() -> None:
             "reference": "RR@10 nist",
             "other": "RR@10 preference",
             "runs": 2,
+            "queries": 2,
             "tau": -1.0,
             "tau_ap": -1.0,
             "largest_shift": "b 1 to 2",

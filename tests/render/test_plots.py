@@ -123,7 +123,7 @@ def words(figure: object) -> list[str]:
 def test_what_is_drawn_can_be_read() -> None:
     assert {*RUNS, "perfect (official)"} <= set(words(board_plot()))
     assert "24" not in words(two_boards())
-    assert "4 runs under two label sets, Kendall's τ 0.40" in words(two_boards())
+    assert "4 runs, 30 queries, two label sets, Kendall's τ 0.40" in words(two_boards())
     assert {"public", "held out", "alpha"} <= set(words(conditions()))
     assert "mean 2.75" in words(pool_sizes())
     assert {"0.90", "0.10", "0.50", "–", "alpha  (1)"} <= set(words(wins()))

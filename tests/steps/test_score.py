@@ -44,6 +44,28 @@ def preference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_label_sets_are_compared_on_the_queries_of_both(preference: Path, tmp_path: Path) -> None:
+    every = preference.read_text().splitlines(keepends=True)
+    lines = every[:9]
+    fewer, others = tmp_path / "fewer.txt", tmp_path / "others.txt"
+    fewer.write_text("".join(lines))
+    others.write_text("".join(every[9:]))
+    only = tmp_path / "only.tsv"
+    only.write_text("".join(f"{line.split()[0]}\tx\n" for line in lines))
+    labels = [f"old={QRELS}", f"new={fewer}"]
+    mixed = score(runs=RUNS, qrels=labels, plot=tmp_path / "boards.svg")
+    alone = score(runs=RUNS, qrels=labels, queries=only)
+    assert [board.queries for board in mixed.leaderboards] == [15, 9]
+    assert mixed.tau == alone.tau
+    assert mixed.tau[0].queries == 9
+    assert mixed.notices == ("old and new: 15 and 9 queries, 9 of them in both: they are compared on these",)
+    assert alone.notices == ()
+    assert "6 runs, 9 queries, two label sets" in (tmp_path / "boards.against.svg").read_text()
+    apart = score(runs=RUNS, qrels=[f"new={fewer}", f"rest={others}"])
+    assert apart.tau == ()
+    assert apart.notices == ("new and rest: 9 and 6 queries, 0 of them in both: they are not compared",)
+
+
 def test_each_measure_and_label_set_gives_a_board(preference: Path, tmp_path: Path) -> None:
     out = tmp_path / "boards.csv"
     result = score(
