@@ -119,4 +119,6 @@ INSERT INTO settings SELECT 'money', 'play' WHERE EXISTS (
     SELECT 1 FROM transfers WHERE source = 'outside' AND cents = 1000000)
 """
 
-STEPS = (_FIRST, _MONEY)
+_SIGNED_PANELS = "ALTER TABLE panels ADD COLUMN signed BIGINT NOT NULL DEFAULT 0"
+
+STEPS = (_FIRST, _MONEY, _SIGNED_PANELS)

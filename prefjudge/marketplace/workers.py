@@ -28,8 +28,6 @@ def create(turn: Turn, newcomer: Newcomer) -> str:
     RequestError
         The name is taken, or a number is out of bounds.
     """
-    if not re.fullmatch(r"[A-Z]{2}(-[A-Z0-9]{2})?", newcomer.locale):
-        raise invalid("locale", f"{newcomer.locale[:16]!r} is no country, as US, or subdivision, as US-NY")
     if not 0 <= newcomer.approval_rate <= 100 or newcomer.approved < 0:
         raise invalid("approval_rate", "is a percentage, and approved a count")
     rejected = 0
@@ -38,7 +36,7 @@ def create(turn: Turn, newcomer: Newcomer) -> str:
     record: Record = {
         "worker_id": new_worker_id(),
         "name": newcomer.name,
-        "locale": newcomer.locale,
+        "locale": locale(newcomer.locale),
         "approved": newcomer.approved,
         "rejected": rejected,
         "created": turn.now,
@@ -46,6 +44,19 @@ def create(turn: Turn, newcomer: Newcomer) -> str:
     if not turn.insert("workers", record, "ON CONFLICT (name) DO NOTHING RETURNING worker_id"):
         raise invalid("name", f"{newcomer.name!r} is taken")
     return str(record["worker_id"])
+
+
+def locale(text: str) -> str:
+    """Return the code of a country or subdivision.
+
+    Raises
+    ------
+    RequestError
+        It is none.
+    """
+    if not re.fullmatch(r"[A-Z]{2}(-[A-Z0-9]{2})?", text):
+        raise invalid("locale", f"{text[:16]!r} is no country, as US, or subdivision, as US-NY")
+    return text
 
 
 def find(turn: Turn, worker_id: str) -> Record:

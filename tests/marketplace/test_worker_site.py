@@ -1,7 +1,9 @@
 """The worker's road in JSON, and what keeps strangers off it."""
 
+import hmac
 import json
 import re
+from urllib.parse import urlencode
 
 import pytest
 import urllib3
@@ -213,7 +215,7 @@ def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
     admin.call("POST", "/admin/panels", panel, status=400)
 
     def arrive(url, **query):
-        return HTTP.request("GET", url, fields=query, headers=JSON, redirect=False)
+        return HTTP.request("POST", f"{url}?{urlencode(query)}", headers=JSON, redirect=False)
 
     visit = {"PROLIFIC_PID": "5f00", "STUDY_ID": "s", "SESSION_ID": "x"}
     first, again = arrive(made["url"], **visit), arrive(made["url"], **visit)
@@ -252,6 +254,76 @@ def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
         requester.list_assignments_for_hit(HITId=hits[0]["HITId"]), default=str
     )
     assert "5f00" not in shown
+
+
+def test_a_panels_link_asks_before_it_signs_in(admin, worker):
+    url = admin.call("POST", "/admin/panels", {"name": "lab", "participant": "pid"}, status=201)["url"]
+    first = HTTP.request("GET", f"{url}?pid=1", redirect=False)
+    assert (first.status, "set-cookie" in first.headers) == (200, False)
+    assert "signed in here" not in first.data.decode()
+    asked = HTTP.request("GET", f"{url}?pid=1", headers={"Cookie": worker.cookie}, redirect=False)
+    assert "You are signed in here as worker1." in asked.data.decode()
+    foreign = {"Origin": "https://evil.example"}
+    assert HTTP.request("POST", f"{url}?pid=1", headers=foreign, redirect=False).status == 403
+    begun = HTTP.request("POST", f"{url}?pid=1", redirect=False)
+    cookie = {"Cookie": begun.headers["set-cookie"].split(";")[0]}
+    again = HTTP.request("GET", f"{url}?pid=1", headers=cookie, redirect=False)
+    assert (again.status, again.headers["location"]) == (303, "/hits")
+
+
+def test_a_panel_that_signs_sends_whom_it_means(admin):
+    made = admin.call(
+        "POST", "/admin/panels", {"name": "p", "participant": "pid", "signed": True}, status=201
+    )
+    signature = hmac.new(made["secret"].encode(), b"5f00", "sha256").hexdigest()
+
+    def arrive(**query):
+        return HTTP.request("POST", f"{made['url']}?{urlencode(query)}", headers=JSON, redirect=False).status
+
+    assert arrive(pid="5f00", signature=signature) == 200
+    assert arrive(pid="5f01", signature=signature) == 404
+    assert arrive(pid="5f00") == 404
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "two words"},
+        {"name": 5},
+        {"locale": "Germany"},
+        {"participant": ["a"]},
+        {"signed": "no"},
+        {"colour": "red"},
+        {"completion": "C1"},
+        {"completion": {"won": "C1"}},
+        {"completion": {"submitted": 5}},
+        {"completion": {"submitted": {"code": 5}}},
+        {"completion": {"submitted": {"kode": "C1"}}},
+        {"completion": {"submitted": {"url": "javascript:alert(1)"}}},
+    ],
+)
+def test_a_panel_that_would_fail_its_workers_is_refused(admin, wrong):
+    admin.call("POST", "/admin/panels", {"name": "p", **wrong}, status=400)
+
+
+def test_a_code_alone_is_a_way_back(requester, admin):
+    panel = {"name": "p", "participant": "pid", "completion": {"submitted": "CODE1"}}
+    url = admin.call("POST", "/admin/panels", panel, status=201)["url"]
+    begun = HTTP.request("POST", f"{url}?pid=1", headers=JSON)
+    headers = {
+        **JSON,
+        "Cookie": begun.headers["set-cookie"].split(";")[0],
+        "X-CSRF-Token": begun.json()["csrf"],
+    }
+    hit = offer(requester)["HITId"]
+    taken = HTTP.request("POST", f"{admin.endpoint}/hits/{hit}/accept", headers=headers).json()
+    done = HTTP.request(
+        "POST",
+        f"{admin.endpoint}/mturk/externalSubmit",
+        fields={"assignmentId": taken["assignment_id"]},
+        headers=JSON,
+    )
+    assert done.json()["completion"] == {"code": "CODE1", "url": ""}
 
 
 def test_blocks_and_messages(requester, worker):

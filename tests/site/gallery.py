@@ -84,6 +84,8 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "signin": ("/signin", {"invite": "", "next": "/hits", "error": "", "suggested": ""} | NOBODY),
     "signin-wrong": ("/signin", {"invite": "", "next": "/hits", "suggested": "ada", "error": "Name and password do not match."} | NOBODY),
     "signin-invite": ("/signin", {"invite": "t0ken", "next": "/hits", "error": "", "suggested": "Ada"} | NOBODY),
+    "arrival": ("/panel/lab/key", {"panel": "lab", "other": None, "here": "/panel/lab/key?pid=1"} | NOBODY),
+    "arrival-other": ("/panel/lab/key", {"panel": "lab", "other": "Ada", "here": "/panel/lab/key?pid=1"}),
     "admin_signin": ("/admin/signin", {"error": ""} | NOBODY),
     "account": ("/account", {"locale": "US-NY", "has_password": False, "error": ""}),
     "hits": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 3, "open": [ASSIGNMENT]}),

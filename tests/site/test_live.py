@@ -240,6 +240,7 @@ def test_a_panel_sends_a_worker_and_gets_one_back(marketplace, open_page):
     marketplace.post(render_html_question(render_hit_page(page_of(1))), Title="For the panel")
     page = open_page()
     page.goto(f"{link}?PROLIFIC_PID=5f0c&STUDY_ID=s1&SESSION_ID=e1")
+    page.click("text=Begin")
     page.wait_for_url("**/hits")
     page.click("text=Accept and work")
     page.wait_for_url("**/assignments/*")

@@ -120,9 +120,10 @@ async def add_funds(front: Front, request: Request) -> Response:
 async def add_panel(front: Front, request: Request) -> Response:
     """Register a panel and make its study's link."""
     wanted = await read_json(request)
-    key = await front.desk.run(lambda turn: panels.create(turn, wanted))
-    url = f"{front.origin(request)}/panel/{wanted['name']}/{key}"
-    return JSONResponse({"panel": wanted["name"], "key": key, "url": url}, 201)
+    link = await front.desk.run(lambda turn: panels.create(turn, wanted))
+    url = f"{front.origin(request)}/panel/{wanted['name']}/{link.key}"
+    said = {"panel": wanted["name"], "key": link.key, "url": url}
+    return JSONResponse(said | ({"secret": link.secret} if wanted.get("signed") else {}), 201)
 
 
 async def add_fault(front: Front, request: Request) -> Response:

@@ -7,10 +7,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from prefjudge import __version__
-from prefjudge.marketplace import panels, sessions, site
-from prefjudge.marketplace.market import Turn
-from prefjudge.marketplace.sessions import Session
-from prefjudge.marketplace.web import admin, framing, qualifying, signing_in, working
+from prefjudge.marketplace import site
+from prefjudge.marketplace.web import admin, arriving, framing, qualifying, signing_in, working
 from prefjudge.marketplace.web.api import requester_api
 from prefjudge.marketplace.web.doors import (
     OpenRoute,
@@ -49,6 +47,8 @@ OPEN_ROUTES: tuple[tuple[str, str, OpenRoute], ...] = (
     ("POST", "/signin", signing_in.sign_in),
     ("GET", "/admin/signin", admin.show_sign_in),
     ("POST", "/admin/signin", admin.sign_in),
+    ("GET", "/panel/{panel}/{key}", arriving.show_arrival),
+    ("POST", "/panel/{panel}/{key}", arriving.arrive),
 )
 ADMIN_ROUTES: tuple[tuple[str, str, OpenRoute], ...] = (
     ("GET", "/admin", admin.show),
@@ -97,7 +97,6 @@ def build_app(front: Front) -> Starlette:
         Route("/mturk/externalSubmit", submit, methods=["GET", "POST"]),
         Route("/frames/{hit_id}", frame),
         Route("/assets/{name}", _asset),
-        Route("/panel/{panel}/{key}", open_door(front, _panel)),
     ]
     routes += [Route(path, worker_door(front, act), methods=[verb]) for verb, path, act in WORKER_ROUTES]
     routes += [Route(path, open_door(front, act), methods=[verb]) for verb, path, act in OPEN_ROUTES]
@@ -124,15 +123,3 @@ async def _asset(request: Request) -> Response:
         return Response(status_code=404)
     content, media_type = found
     return Response(content, media_type=media_type, headers={"Cache-Control": "max-age=300"})
-
-
-async def _panel(front: Front, request: Request) -> Page:
-    path, query = request.path_params, dict(request.query_params)
-
-    def act(turn: Turn) -> tuple[str, Session | None]:
-        secret = sessions.open_session(turn, panels.arrive(turn, path["panel"], path["key"], query))
-        return secret, sessions.find_session(turn, secret)
-
-    secret, session = await front.desk.run(act)
-    context = {"worker_id": session.worker_id, "csrf": session.csrf} if session else {}
-    return Page(name="hits", context=context, location="/hits", cookies={front.cookie("worker"): secret})

@@ -28,6 +28,8 @@ def open_door(front: Front, route: OpenRoute) -> Handler:
             page = await route(front, request)
         except Refusal as refusal:
             page = refused_page(refusal)
+        except RequestError as error:
+            page = refused_page(Refusal("invalid", error.message, 400))
         return (
             page
             if isinstance(page, Response)
