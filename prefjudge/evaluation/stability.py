@@ -188,14 +188,14 @@ def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Sc
     Raises
     ------
     InputError
-        Where no judged query is held out, or none is left.
+        Where fewer than two judged queries are held out, or left.
     """
     kept = set(held_out)
     private = np.array([query in kept for query in scores.queries], dtype=np.bool_)
-    if private.all() or not private.any():
+    if min(private.sum(), (~private).sum()) < 2:
         raise InputError(
             f"{int(private.sum())} of {private.size} judged queries are held out",
-            "Both sides need at least one: check that the ids are those of the qrels.",
+            "Both sides need at least two: check that the ids are those of the qrels.",
         )
     return _rows(scores, ~private), _rows(scores, private)
 
@@ -210,8 +210,11 @@ def _check(trials: int, confidence: float, scores: Scores) -> None:
         raise InputError(f"{trials} trials", "Ask for at least one.")
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence:g}", "It is a share between 0 and 1, such as 0.95.")
-    if not scores.runs or not scores.queries:
-        raise InputError(f"{len(scores.runs)} runs and {len(scores.queries)} queries", "Nothing to rank.")
+    if not scores.runs or len(scores.queries) < 2:
+        raise InputError(
+            f"{len(scores.runs)} runs and {len(scores.queries)} judged queries under {scores.qrels}",
+            "To ask for ranks under other queries takes a run and at least two queries.",
+        )
 
 
 class _Places:

@@ -1,6 +1,6 @@
 """Asks how stable a leaderboard is: under other queries, under held-out ones, and under other votes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,6 +160,7 @@ def stability(
         result = StabilityResult(
             conditions=tuple(conditions),
             ceiling=_direct_ceiling(votes, confidence),
+        notices += _few(conditions)
             provenance=describe(found, reader, order, seed),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
@@ -172,6 +173,20 @@ def stability(
 _VOTE_TRIALS = 200
 """Each of these resolves every tournament anew."""
 
+def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
+    """Say which conditions have so few queries that samples of them are too much alike."""
+    from prefjudge.formats.problems import Notice
+    from prefjudge.render.stability_tables import label
+
+    for one in conditions:
+        if one.stability.queries < _FEW:
+            yield Notice(
+                where=label(one.part, one.stability),
+                what="too few queries to show how far ranks vary: the intervals are too narrow",
+            )
+
+
+_FEW = 10
 
 def _query_ids(path: Path) -> set[str]:
     """Return the query ids of a file: alone on a line, or before a tab and a text."""

@@ -72,7 +72,7 @@ def test_identical_runs_share_their_ranks() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(
-    arrays(np.int64, st.tuples(st.integers(1, 12), st.integers(1, 6)), elements=st.integers(0, 3)),
+    arrays(np.int64, st.tuples(st.integers(2, 12), st.integers(1, 6)), elements=st.integers(0, 3)),
     st.integers(0, 99),
 )
 def test_rows_and_columns_are_shares(ranks: np.ndarray, seed: int) -> None:
@@ -152,9 +152,14 @@ def test_public_and_held_out_queries_are_parted() -> None:
     assert private.queries == ("q1", "q4")
     assert public.queries == ("q0", "q2", "q3", "q5")
     assert np.array_equal(private.values, scores.values[[1, 4]])
-    for held_out in ([], ["elsewhere"], scores.queries):
+    for held_out in ([], ["elsewhere"], ["q1"], scores.queries[1:], scores.queries):
         with pytest.raises(InputError, match="held out"):
             split_queries(scores, held_out)
+
+
+def test_one_query_says_nothing_of_others() -> None:
+    with pytest.raises(InputError, match="5 runs and 1 judged queries"):
+        bootstrap_ranks(scores_of(noisy(9, queries=1)), rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

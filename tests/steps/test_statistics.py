@@ -194,6 +194,10 @@ def test_stability_over_all_and_held_out_queries(files: Path) -> None:
     public, private = data(*words, "--held-out", files / "held-out.txt")["conditions"]  # type: ignore[misc]
     assert (public["part"], public["queries"]) == ("public", 30)
     assert (private["part"], private["queries"]) == ("held out", 10)
+    (files / "few.txt").write_text("q1\nq2\n")
+    said = invoke(*words, "--held-out", files / "few.txt").stderr
+    assert "held out queries (2): too few queries to show how far ranks vary" in said
+    assert said.count("too few queries") == 1
     with pytest.raises(InputError, match="cannot be read"):
         stability(runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")], held_out=files / "absent")
     assert data(*words) == data(*words)
