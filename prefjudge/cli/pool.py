@@ -102,5 +102,5 @@ def pool(
         say(
             f"next: prefjudge gold {study} --suggest 12"
             if result.changed
-            else "the study had this pool already"
+            else "the study had this pool already; it has noted where the files are"
         )

@@ -96,7 +96,7 @@ def input_files(
         InputFile(
             kind=kind,
             path=str(path.resolve()),
-            digest="" if kind == "collection" else digest(path),
+            digest="" if kind == "collection" else digest(path),  # of that, the texts used
             name=name,
         )
         for kind, path, name in files

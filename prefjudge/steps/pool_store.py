@@ -1,6 +1,8 @@
 """Stores a pool in a study, once: a pool whose HITs are out is not replaced."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +12,7 @@ from prefjudge.core.pools import Pools
 from prefjudge.errors import StudyError
 
 if TYPE_CHECKING:
+    from prefjudge.database import Connection
     from prefjudge.study.pooling import InputFile
     from prefjudge.study.study import Study
 
@@ -22,48 +25,85 @@ def store_pool(
     queries: Mapping[str, str],
     passages: Mapping[str, str],
 ) -> bool:
-    """Store the pool with its texts; return whether that changed anything.
+    """Store the pool with its texts, and where its files are; return whether the pool is another.
 
     Raises
     ------
     StudyError
-        The study has published another pool.
+        The study has published another pool, or other texts or another design of this one.
     """
-    from prefjudge.study.pooling import load_pairs, save_pools, save_texts
+    from prefjudge.study.pooling import is_published, save_inputs, save_pools, save_texts
 
-    votes = _votes(study, len(pairs))
+    pooled = {pools.queries[code] for code in np.unique(pools.query)}
+    documents = {pools.docs[code] for code in np.unique(pools.doc)}
+    shown = {key: text for key, text in passages.items() if key in documents}
     with study.transaction() as db:
-        members = set(db.execute("SELECT query_id, doc_id FROM pooled"))
-        stored = [row for row in load_pairs(db) if {(row[1], row[2]), (row[1], row[3])} <= members]
-        started = bool(db.execute("SELECT 1 FROM hits LIMIT 1"))
-        before = [row[1:4] if started else row[1:] for row in stored]
-        sources = set(db.execute("SELECT query_id, doc_id, source FROM pooled"))
-        after = [
-            (pairs.queries[q], pairs.docs[a], pairs.docs[b], n)[: 3 if started else 4]
-            for q, a, b, n in zip(
-                pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), votes, strict=True
-            )
-        ]
-        contributions = {
-            (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
-            for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
-        }
-        same = after == before and contributions == sources
-        if not same and started:
+        same = _is_stored(db, pools, pairs)
+        if not same and is_published(db):
             raise StudyError(
                 "the study has HITs for another pool, which cannot be replaced",
                 "Make a new study for the new pool.",
             )
         if not same:
-            save_pools(db, pools, pairs, votes, inputs)
-        pooled = {pools.queries[code] for code in np.unique(pools.query)}
-        documents = {pools.docs[code] for code in np.unique(pools.doc)}
-        save_texts(
-            db,
-            {key: text for key, text in queries.items() if key in pooled},
-            {key: text for key, text in passages.items() if key in documents},
+            save_pools(db, pools, pairs)
+        save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
+        save_inputs(db, _with_texts(inputs, shown))
+        asked = _ask_by_design(study, db)
+    return asked or not same
+
+
+def follow_design(study: "Study") -> None:
+    """Ask for as many judgments of each pair as the design in study.toml says now.
+
+    Raises
+    ------
+    StudyError
+        HITs are out that ask for another number.
+    """
+    with study.transaction() as db:
+        _ask_by_design(study, db)
+
+
+def _ask_by_design(study: "Study", db: "Connection") -> bool:
+    """Bring the votes that the pool's pairs are to get up to date; return whether that changed any."""
+    from prefjudge.study.pooling import is_published, load_pool_pairs, save_votes_wanted
+
+    if db.execute("SELECT 1 FROM settings WHERE key = 'strategy'"):  # then `run` says what is asked for
+        return False
+    stored = load_pool_pairs(db)
+    wanted = _votes(study, len(stored))
+    if wanted == [row[4] for row in stored]:
+        return False
+    if is_published(db):
+        raise StudyError(
+            f"study.toml asks for {sum(wanted):,} judgments of the {len(stored):,} pairs, and the HITs that "
+            f"are out were made for {sum(row[4] for row in stored):,}",
+            "Put judgments_per_pair, overlap and overlap_judgments in [design] back, or make a new study.",
         )
-    return not same
+    save_votes_wanted(db, {row[0]: votes for row, votes in zip(stored, wanted, strict=True)})
+    return True
+
+
+def _is_stored(db: "Connection", pools: Pools, pairs: Pairs) -> bool:
+    from prefjudge.study.pooling import load_pool_pairs
+
+    contributions = {
+        (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
+        for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
+    }
+    columns = (pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist())
+    compared = [(pairs.queries[q], pairs.docs[a], pairs.docs[b]) for q, a, b in zip(*columns, strict=True)]
+    sources = set(db.execute("SELECT query_id, doc_id, source FROM pooled"))
+    return contributions == sources and compared == [row[1:4] for row in load_pool_pairs(db)]
+
+
+def _with_texts(inputs: Iterable["InputFile"], shown: Mapping[str, str]) -> list["InputFile"]:
+    """Digest what was taken from the collection, which as a whole may be large."""
+    state = hashlib.sha256()
+    for key in sorted(shown):
+        state.update(f"{key}\t{shown[key]}\n".encode())
+    texts = f"texts-sha256:{state.hexdigest()}"
+    return [replace(found, digest=texts) if found.kind == "collection" else found for found in inputs]
 
 
 def _votes(study: "Study", count: int) -> list[int]:

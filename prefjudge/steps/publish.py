@@ -81,9 +81,11 @@ def publish(
         The marketplace refused, failed or cannot be reached.
     """
     from prefjudge.steps.packing import plan_batch
+    from prefjudge.steps.pool_store import follow_design
     from prefjudge.steps.serve import open_crowd
 
     opened = Study(study)
+    follow_design(opened)
     target = "live" if live else "sandbox"
     fresh = plan_batch(opened, target)
     with opened.transaction(write=False) as db:

@@ -254,7 +254,8 @@ def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int, golds: bo
             "agreement and alpha say nothing, the accuracy of Dawid and Skene "
             + ("rests on the golds alone, " if golds else "is not estimated, ")
             + "and the noisy Bradley-Terry model sees other pairs of the same queries only. "
-            "Set design.overlap in study.toml to have a share of the pairs judged more often"
+            "Set design.overlap in study.toml before the first HIT is published to have a share of the pairs "
+            "judged more often"
         )
     few = sum(row.compared < _FEW for row in rows)
     if repeated and few:

@@ -9,6 +9,7 @@ from prefjudge.core.pairs import Pairs
 from prefjudge.core.pools import Pools
 from prefjudge.core.runs import encode
 from prefjudge.database import Connection
+from prefjudge.errors import StudyError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +22,18 @@ class InputFile:
     name: str
 
 
-def save_pools(
-    db: Connection, pools: Pools, pairs: Pairs, votes: Iterable[int], inputs: Iterable[InputFile]
-) -> None:
-    """Replace the study's pools, pairs and inputs."""
-    for table in ("inputs", "pooled", "pairs"):
+def is_published(db: Connection) -> bool:
+    """Return whether the study has HITs: from then on its pool, texts and design stay as they are."""
+    return bool(db.execute("SELECT 1 FROM hits LIMIT 1"))
+
+
+def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:
+    """Replace the study's pools and pairs, which ask for no votes yet; inputs and models' votes go with them.
+
+    A model that judges again is not asked again: its replies are kept by what was asked.
+    """
+    for table in ("inputs", "pooled", "model_votes", "pairs"):
         db.execute(f"DELETE FROM {table}")
-    save_inputs(db, inputs)
     db.executemany(
         "INSERT INTO pooled VALUES (:query, :doc, :source)",
         (
@@ -40,27 +46,45 @@ def save_pools(
         ),
     )
     db.executemany(
-        "INSERT INTO pairs VALUES (:id, :query, :a, :b, :votes)",
+        "INSERT INTO pairs VALUES (:id, :query, :a, :b, 0)",
         (
-            {"id": i, "query": pairs.queries[q], "a": pairs.docs[a], "b": pairs.docs[b], "votes": n}
-            for i, (q, a, b, n) in enumerate(
-                zip(pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), votes, strict=True),
-                start=1,
+            {"id": i, "query": pairs.queries[q], "a": pairs.docs[a], "b": pairs.docs[b]}
+            for i, (q, a, b) in enumerate(
+                zip(pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), strict=True), start=1
             )
         ),
     )
 
 
 def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
-    """Add the files that the study is made from."""
+    """Record the files that the study is made from; one that was there, by its kind and name, has moved."""
+    files = [{"kind": i.kind, "path": i.path, "digest": i.digest, "name": i.name} for i in inputs]
     db.executemany(
-        "INSERT INTO inputs VALUES (:kind, :path, :digest, :name) ON CONFLICT (kind, path) DO NOTHING",
-        ({"kind": i.kind, "path": i.path, "digest": i.digest, "name": i.name} for i in inputs),
+        "DELETE FROM inputs WHERE kind = :kind AND name = :name",
+        [{"kind": file["kind"], "name": file["name"]} for file in files],
+    )
+    db.executemany(
+        "INSERT INTO inputs VALUES (:kind, :path, :digest, :name) ON CONFLICT (kind, path) DO NOTHING", files
     )
 
 
 def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, str]) -> None:
-    """Keep the texts of queries and passages."""
+    """Keep the texts of queries and passages.
+
+    Raises
+    ------
+    StudyError
+        Other texts have been published.
+    """
+    if is_published(db):
+        shown = {"query": load_queries(db), "passage": load_passages(db)}
+        for kind, texts in (("query", queries), ("passage", passages)):
+            other = [key for key, text in texts.items() if shown[kind].get(key, text) != text]
+            if other:
+                raise StudyError(
+                    f"the text of {kind} {other[0]!r} ({len(other):,} in all) is not what was published",
+                    "Give the queries and the collection that the study was made from, or make a new study.",
+                )
     db.executemany(
         "INSERT INTO queries VALUES (:id, :text) ON CONFLICT (query_id) DO UPDATE SET text = excluded.text",
         ({"id": key, "text": text} for key, text in queries.items()),
@@ -95,6 +119,12 @@ def load_pairs(db: Connection) -> list[tuple[int, str, str, str, int]]:
     return db.execute("SELECT pair_id, query_id, doc_a, doc_b, votes FROM pairs ORDER BY pair_id")
 
 
+def load_pool_pairs(db: Connection) -> list[tuple[int, str, str, str, int]]:
+    """Return the pairs whose passages are both pooled, as :func:`load_pairs`: not those of challenges."""
+    members = set(db.execute("SELECT query_id, doc_id FROM pooled"))
+    return [row for row in load_pairs(db) if {(row[1], row[2]), (row[1], row[3])} <= members]
+
+
 def load_queries(db: Connection) -> dict[str, str]:
     """Return the texts of the queries."""
     return dict(db.execute("SELECT query_id, text FROM queries ORDER BY query_id"))
@@ -109,6 +139,14 @@ def load_inputs(db: Connection) -> list[InputFile]:
     """Return the files that the study was made from."""
     rows = db.execute("SELECT kind, path, digest, name FROM inputs ORDER BY kind, path")
     return [InputFile(kind=kind, path=path, digest=digest, name=name) for kind, path, digest, name in rows]
+
+
+def save_votes_wanted(db: Connection, votes: Mapping[int, int]) -> None:
+    """Ask for so many votes on the pairs, by their numbers."""
+    db.executemany(
+        "UPDATE pairs SET votes = :votes WHERE pair_id = :id",
+        ({"id": number, "votes": count} for number, count in votes.items()),
+    )
 
 
 def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]]) -> None:

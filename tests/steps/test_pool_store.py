@@ -1,0 +1,107 @@
+"""A pool in a study: what may change before the first HIT, and what stays as it was published."""
+
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from prefjudge.core.models import ModelVote
+from prefjudge.errors import StudyError
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pool import PoolResult, pool
+from prefjudge.steps.publish import publish
+from prefjudge.study.models import save_votes
+from prefjudge.study.pooling import load_inputs, load_pairs, load_passages
+from prefjudge.study.study import Study
+from tests.steps.conftest import COLLECTION, contents, pool_demo
+
+
+def pool_from(folder: Path, study: Path, **options: object) -> PoolResult:
+    return pool(
+        study,
+        runs=[folder / "runs"],
+        qrels=folder / "qrels.txt",
+        queries=folder / "queries.tsv",
+        collection=folder / "collection.tsv",
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def configure(study: Path, old: str, new: str) -> None:
+    config = study / "study.toml"
+    assert old in config.read_text()
+    config.write_text(config.read_text().replace(old, new))
+
+
+def judged_before(study: Path) -> list[int]:
+    with Study(study).transaction(write=False) as db:
+        return [row[4] for row in load_pairs(db)]
+
+
+def test_the_design_is_the_configs_until_the_first_hit_and_then_stays(served: Path) -> None:
+    pairs = len(judged_before(served))
+    configure(served, "pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 3")
+    offer = publish(served, dry_run=True)
+    assert (offer.pairs, offer.assignments) == (pairs, 3 * offer.hits)
+    configure(
+        served, "judgments_per_pair = 3", "judgments_per_pair = 1\noverlap = 0.5\noverlap_judgments = 2"
+    )
+    publish(served, yes=True)
+    assert sorted(set(judged_before(served))) == [1, 3]
+    asked = sum(judged_before(served))
+    configure(served, "judgments_per_pair = 1", "judgments_per_pair = 5")
+    with pytest.raises(
+        StudyError, match=rf"asks for {5 * pairs} judgments of the {pairs} pairs.* for {asked}"
+    ):
+        publish(served, yes=True)
+    configure(served, "judgments_per_pair = 5", "judgments_per_pair = 1")
+    assert publish(served, yes=True).hits == 0
+
+
+def test_texts_stay_as_they_were_published(served: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    copytree(COLLECTION, other)
+    texts = (other / "collection.tsv").read_text()
+    (other / "collection.tsv").write_text(texts.replace("\t", "\tChanged: "))
+    pool_from(other, served)
+    pool_demo(served)
+    publish(served, yes=True)
+    before = contents(served)
+    with pytest.raises(StudyError, match=r"the text of passage .* in all\) is not what was published"):
+        pool_from(other, served)
+    (other / "collection.tsv").write_text(texts)
+    (other / "queries.tsv").write_text((other / "queries.tsv").read_text().replace("\t", "\tChanged: "))
+    with pytest.raises(StudyError, match="the text of query"):
+        pool_from(other, served)
+    assert contents(served) == before
+
+
+def test_a_study_is_told_where_its_files_are_now(tmp_path: Path) -> None:
+    study, here, there = tmp_path / "study", tmp_path / "here", tmp_path / "there"
+    init(study, config="demo")
+    copytree(COLLECTION, here)
+    assert pool_from(here, study).changed
+    with Study(study).transaction(write=False) as db:
+        before, passages = load_inputs(db), load_passages(db)
+    here.rename(there)
+    assert not pool_from(there, study).changed
+    with Study(study).transaction(write=False) as db:
+        after = load_inputs(db)
+    assert [(one.kind, one.name, one.digest) for one in after] == [
+        (one.kind, one.name, one.digest) for one in before
+    ]
+    assert all(Path(one.path).is_relative_to(there) for one in after)
+    assert {one.digest.partition(":")[0] for one in after if one.kind == "collection"} == {"texts-sha256"}
+    assert passages
+    assert gold(study, suggest=5).suggested == 5
+
+
+def test_another_pool_takes_the_votes_of_models_with_it(pooled: Path) -> None:
+    opened = Study(pooled)
+    with opened.transaction() as db:
+        number, query, a, b, _ = load_pairs(db)[0]
+        save_votes(db, "judge-1", [(number, ModelVote(pair=(query, a, b), a_first=1, b_first=-1))])
+    assert pool_from(COLLECTION, pooled, depth=2).changed
+    with opened.transaction(write=False) as db:
+        assert db.execute("SELECT count(*) FROM model_votes") == [(0,)]
