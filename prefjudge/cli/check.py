@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check(
     files: Annotated[list[str], typer.Argument(help="Run, qrels or judgments files, or a folder.")],
     kind: Annotated[str, typer.Option(help="auto, run, qrels or judgments.")] = "auto",
-    qrels: Annotated[Path | None, typer.Option(help="Adds judged@cutoff and the expected queries.")] = None,
+    qrels: Annotated[Path | None, typer.Option(help="Adds Judged@cutoff and the expected queries.")] = None,
     queries: Annotated[Path | None, typer.Option(help="The queries that a run should have.")] = None,
     cutoff: Annotated[int, typer.Option(min=1, help="The depth at which ties matter.")] = 10,
     order: OrderBy = None,

@@ -61,8 +61,8 @@ class RunHealth:
     negative_scores : int
         Lines with a score below zero.
     judged : float or None
-        judged@cutoff: the share of judged documents in the first ``cutoff`` places, averaged over the judged
-        queries of the run; None without qrels or without a judged query.
+        Judged@cutoff, as the measure: the share of the documents returned in the first ``cutoff`` places that
+        is judged, averaged over all judged queries; None without qrels.
     notices : tuple of Notice
         What the reader met.
     """
@@ -102,7 +102,7 @@ class _Part:
     contradictions: int
     first_rank: int | None
     negative: int
-    judged: tuple[float, int]
+    judged: float
     ranking: tuple[int, int]
 
 
@@ -122,7 +122,7 @@ def health(
     path : path
         The run file.
     qrels : Qrels, optional
-        Judged documents: judged@cutoff, and the expected queries unless ``queries`` says them.
+        Judged documents: Judged@cutoff, and the expected queries unless ``queries`` says them.
     queries : collection of str, optional
         The queries that the run should have.
     cutoff : int
@@ -145,7 +145,6 @@ def health(
     names = [decode(query) for part in parts for query in part.names]
     expected = tuple(queries) if queries is not None else qrels.queries if qrels is not None else None
     sizes = np.concatenate([part.sizes for part in parts])
-    share, count = (sum(values) for values in zip(*(part.judged for part in parts), strict=True))
     firsts = [part.first_rank for part in parts if part.first_rank is not None]
     return RunHealth(
         path=name,
@@ -166,7 +165,7 @@ def health(
         rank_contradicts_score=sum(part.contradictions for part in parts),
         first_rank=min(firsts, default=None),
         negative_scores=sum(part.negative for part in parts),
-        judged=float(share / count) if count else None,
+        judged=sum(part.judged for part in parts) / len(qrels.queries) if qrels is not None else None,
         notices=tuple(notices),
     )
 
@@ -223,14 +222,15 @@ def _contradictions(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[n
 
 def _judged_share(
     chunk: RunChunk, index: Judged | None, rows: NDArray[np.int64], place: NDArray[np.int64], cutoff: int
-) -> tuple[float, int]:
-    """Return the sum of judged@cutoff over the judged queries of a chunk, and how many those are."""
+) -> float:
+    """Return the sum of Judged@cutoff over the judged queries of a chunk."""
     if index is None:
-        return 0.0, 0
+        return 0.0
     code = np.fromiter((index.queries.get(name, -1) for name in chunk.queries), np.int64, len(chunk.queries))
     top = rows[place < cutoff]
     hits, _ = index.match(chunk.codes[top], code[chunk.group[top]], chunk.docs.take(top))
-    return hits.size / cutoff, int((code >= 0).sum())
+    seen = np.minimum(np.diff(chunk.bounds), cutoff)
+    return float((1.0 / seen[chunk.group[top[hits]]]).sum())
 
 
 def _ranking_digest(chunk: RunChunk, rows: NDArray[np.int64], place: NDArray[np.int64]) -> tuple[int, int]:

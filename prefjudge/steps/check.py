@@ -72,7 +72,7 @@ def check(
     kind : {'auto', 'run', 'qrels', 'judgments'}
         What the files are; ``auto`` takes four columns for qrels and everything else for a run.
     qrels : Path, optional
-        Judged documents: adds judged@cutoff and the queries that a run should have.
+        Judged documents: adds Judged@cutoff and the queries that a run should have.
     queries : Path, optional
         The queries that a run should have.
     cutoff : int

@@ -35,7 +35,7 @@ def run_surprises(run: "RunHealth") -> list[str]:
     if run.depth_min < run.depth_max:
         found.append(f"queries hold {run.depth_min:,} to {run.depth_max:,} documents")
     if run.judged is not None and run.judged < 0.5:
-        found.append(f"only {run.judged:.0%} of the first {run.cutoff} documents are judged")
+        found.append(f"Judged@{run.cutoff} is only {run.judged:.0%}")
     return found
 
 

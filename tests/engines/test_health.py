@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefjudge.engines.files import judged
 from prefjudge.engines.health import health, identical_runs
+from prefjudge.evaluation.measures import Measure, score_matrix
 from prefjudge.formats.qrels import read_qrels
 
 from .test_files import quick
@@ -36,7 +38,7 @@ def test_counts(run):
     assert record.rank_contradicts_score == 1
     assert record.first_rank == 0
     assert record.negative_scores == 2
-    assert record.judged == (1 / 2 + 0) / 2
+    assert record.judged == (1 / 2 + 0 + 0) / 3
     assert record.digest.startswith("sha256:")
 
 
@@ -62,6 +64,14 @@ def test_ranks_that_contradict_scores(tmp_path_factory, lists):
         for rows in lists
     )
     assert health(path).rank_contradicts_score == wrong
+
+
+@pytest.mark.parametrize("cutoff", [1, 2, 10])
+def test_judged_is_the_measure_of_that_name(run, cutoff):
+    labels = read_qrels(run / "qrels")
+    scores = score_matrix(judged([run / "run"], labels), labels, Measure.parse(f"Judged@{cutoff}"))
+    record = health(run / "run", labels, cutoff=cutoff)
+    assert record.judged == pytest.approx(scores.values.mean())
 
 
 def test_tie_at_the_cutoff(run):
