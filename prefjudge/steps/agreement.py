@@ -88,6 +88,7 @@ def agreement(
     from prefjudge.evaluation.agreement import split_half
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
+    from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
 
@@ -98,6 +99,7 @@ def agreement(
     need_files("agreement", example, given=study is not None or bool(runs and qrels))
     notices: list[Notice] = []
     found = gather(study, runs=runs, qrels=qrels, queries=queries, notices=notices)
+    check_outputs(out, inputs=(path for _, path in found.files), study=study)
     readers = reading(
         found.runs,
         chosen_order(found, order),

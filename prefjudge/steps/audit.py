@@ -104,6 +104,7 @@ def audit(
     from prefjudge.evaluation.findings import Rules
     from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
     from prefjudge.steps.inputs import expand
+    from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
 
@@ -115,6 +116,7 @@ def audit(
     paths = expand(runs) if runs else ()
     files: list[tuple[str, str | Path]] = [("leaderboard", leaderboard), *(("run", path) for path in paths)]
     files += [("aliases", aliases)] if aliases else []
+    check_outputs(out, inputs=(path for _, path in files), plot=plot)
     rules = Rules(
         limit=limit, days=days, since=_day(since, "--since"), embargo_months=embargo_months, alike=alike
     )

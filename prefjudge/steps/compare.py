@@ -114,6 +114,7 @@ def compare(
     from prefjudge.evaluation.significance import compare_runs
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
+    from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
 
@@ -130,6 +131,8 @@ def compare(
     need_files("compare", example, given=study is not None or bool(files and qrels))
     notices: list[Notice] = []
     found = gather(study, runs=files, qrels=qrels, queries=queries, notices=notices)
+    outcomes = _outcomes_file(out) if out else None
+    check_outputs(out, outcomes, inputs=(path for _, path in found.files), study=study)
     readers = reading(
         found.runs,
         chosen_order(found, order),
@@ -185,9 +188,14 @@ def _targets(out: Path | None, comparisons: Sequence[Comparison]) -> tuple[str, 
     """Return the files to write: the tests, and the outcomes beside them."""
     if out is None:
         return ()
-    beside = any(comparison.outcomes for comparison in comparisons)
-    names = [out, *([out.with_name(f"{out.stem}.outcomes{out.suffix}")] if beside else [])]
-    return tuple(map(str, names))
+    broken_down = any(comparison.outcomes for comparison in comparisons)
+    return tuple(map(str, [out, *([_outcomes_file(out)] if broken_down else [])]))
+
+
+def _outcomes_file(out: Path) -> str | Path:
+    from prefjudge.steps.outputs import beside
+
+    return beside(out, f"outcomes{out.suffix}")
 
 
 def _write(result: CompareResult) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.gold import GoldPair, suggest_gold
 from prefjudge.errors import StudyError
 from prefjudge.formats.gold import read_gold, write_gold
+from prefjudge.steps.outputs import check_outputs
 from prefjudge.study.gold import load_gold, save_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
@@ -55,6 +56,7 @@ def gold(
     opened = Study(study)
     path = file or opened.folder / REVIEW_FILE
     suggestions = _suggest(opened, suggest) if suggest else ()
+    check_outputs(path if suggestions else None, study=opened.folder)
     if suggestions:
         write_gold(path, suggestions)
     with opened.transaction() as db:

@@ -123,9 +123,9 @@ def pool(
     """
     from prefjudge.formats.queries import read_queries
     from prefjudge.steps.inputs import expand, input_files
+    from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.pool_store import store_pool
     from prefjudge.steps.readers import reading
-    from prefjudge.steps.tables import check_target
 
     study = as_path(study)
     qrels = as_path(qrels)
@@ -133,10 +133,11 @@ def pool(
     collection = as_path(collection)
     plot = as_path(plot)
     out = as_target(out)
-    check_target(out, engine)
     opened, settings = _settings(study)
     notices: list[Notice] = []
     paths = expand(runs)
+    inputs = (*paths, qrels, queries, collection)
+    check_outputs(out, inputs=inputs, study=study, plot=plot, engine=engine)
     order = settings.order if challenge else order or settings.order
     readers = reading(
         paths,

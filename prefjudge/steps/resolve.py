@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.counting import TieWorth
 from prefjudge.errors import InputError, StudyError
-from prefjudge.steps.inputs import as_path
+from prefjudge.steps.inputs import as_path, expand
+from prefjudge.steps.outputs import check_outputs
 from prefjudge.steps.votes import Votes, gather_votes, votes_generator
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ def resolve(
     if study is not None and out is None and form is Form.TREC:
         _refuse_kept_answers(study)
         out = study / QRELS_FILE
+    check_outputs(out, inputs=(judgments, *expand(runs)), study=study)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = resolve_all(
             votes.log,

@@ -155,17 +155,16 @@ def score(
     from prefjudge.formats.parquet import is_parquet
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import chosen_order
+    from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
-    from prefjudge.steps.score_files import per_query_file, write_score
+    from prefjudge.steps.score_files import per_query_file, score_files, write_score
     from prefjudge.steps.score_sql import boards_in_sql, check_in_sql
-    from prefjudge.steps.tables import check_target
 
     study = as_path(study)
     judgments = as_path(judgments)
     queries = as_path(queries)
     out = as_target(out)
-    check_target(out, engine)
     plot = as_path(plot)
     if study is None and not (runs and (qrels or judgments)):
         raise InputError(
@@ -174,6 +173,8 @@ def score(
         )
     notices: list[Notice] = []
     found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
+    outputs = score_files(out, found.study)
+    check_outputs(*outputs, inputs=(path for _, path in found.files), study=study, plot=plot, engine=engine)
     by_labels, by_pairs = _measures(measure, found)
     if in_sql:
         check_in_sql(
@@ -268,7 +269,6 @@ def _boards(
     return boards, pair_agreement(ranks[-1], pairs)
 
 
-def _win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
 def _correlations(
     boards: Sequence["Board"], found: "Sources", notices: list["Notice"]
 ) -> Iterator["RankCorrelation"]:
@@ -293,6 +293,7 @@ def _correlations(
         yield correlate(*on_common_queries(a, b))
 
 
+def _win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
     from prefjudge.evaluation.winratio import win_ratios
     from prefjudge.steps.winratio import official_qrels
 

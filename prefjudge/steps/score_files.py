@@ -4,11 +4,14 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from prefjudge.steps.outputs import beside
+
 if TYPE_CHECKING:
     from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.render.tables import Table
     from prefjudge.steps.labels import Sources
     from prefjudge.steps.score import ScoreResult
+    from prefjudge.study.study import Study
 
 LEADERBOARD_FILE = "leaderboard.csv"
 WIN_RATIO_FILE = "winratio.csv"
@@ -31,7 +34,7 @@ def write_score(
     from prefjudge.render.winratio_tables import winratio_matrix
     from prefjudge.steps.tables import write_table
 
-    target = out or (found.study.folder / LEADERBOARD_FILE if found.study else None)
+    target = board_file(out, found.study)
     tables: dict[str | Path, Table] = {}
     if target:
         tables[target] = scores_table(result.leaderboards, provenance=result.provenance)
@@ -47,11 +50,26 @@ def write_score(
     return tuple(map(str, [*written, *plots]))
 
 
+def board_file(out: str | Path | None, study: "Study | None") -> str | Path | None:
+    """Return the file of the boards: what was asked for, or the study's."""
+    return out or (study.folder / LEADERBOARD_FILE if study else None)
+
+
+def score_files(out: str | Path | None, study: "Study | None") -> list[str | Path]:
+    """Return every file that may be written, but for plots."""
+    target = board_file(out, study)
+    boards = [target, per_query_file(target), provenance_file(target)] if target else []
+    return [*boards, *([study.folder / WIN_RATIO_FILE] if study else [])]
+
+
 def per_query_file(target: str | Path) -> str | Path:
     """Return the file of the scores of each query, beside that of the boards."""
-    from prefjudge.steps.tables import beside
-
     return beside(target, f"per-query{PurePath(target).suffix}")
+
+
+def provenance_file(target: str | Path) -> str | Path:
+    """Return the file of what the boards were made from, beside them."""
+    return beside(target, "provenance.json" if isinstance(target, Path) else "provenance.parquet")
 
 
 def _sidecar(result: "ScoreResult", target: str | Path, engine: str) -> str | Path:
@@ -61,14 +79,13 @@ def _sidecar(result: "ScoreResult", target: str | Path, engine: str) -> str | Pa
 
     from prefjudge.formats.atomic import write_text
     from prefjudge.render.tables import Column, Table
-    from prefjudge.steps.tables import beside, write_table
+    from prefjudge.steps.tables import write_table
 
+    path = provenance_file(target)
     if isinstance(target, Path):
-        path = beside(target, "provenance.json")
         whole = {"provenance": result.provenance, "inputs": [asdict(found) for found in result.inputs]}
         write_text(path, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
         return path
-    path = beside(target, "provenance.parquet")
     rows = [*result.provenance.items(), *((f"{one.kind} {one.path}", one.digest) for one in result.inputs)]
     columns = (Column(name="name"), Column(name="value"))
     write_table(path, Table(title="Provenance", columns=columns, rows=tuple(rows)), engine)

@@ -122,6 +122,7 @@ def stability(
     """
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
+    from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
 
@@ -134,6 +135,9 @@ def stability(
     need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
     found = gather(study, runs=runs, qrels=qrels, queries=queries, notices=notices)
+    extra = [("judgments", path) for path in judgments] + ([("held out", held_out)] if held_out else [])
+    files = [*found.files, *extra]
+    check_outputs(out, inputs=(path for _, path in files), study=study, plot=plot)
     readers = reading(
         found.runs,
         chosen_order(found, order),
@@ -144,8 +148,7 @@ def stability(
         engine=engine,
         notices=notices,
     )
-    extra = [("judgments", path) for path in judgments] + ([("held out", held_out)] if held_out else [])
-    with digesting([*found.files, *extra], trust=trust) as digests, readers as reader:
+    with digesting(files, trust=trust) as digests, readers as reader:
         conditions = []
         apart = _query_ids(held_out) if held_out else None
         for scores in score_matrices(found, measure, reader):
@@ -157,10 +160,10 @@ def stability(
         for one in votes:
             stream = generator(found, "votes", seed)
             conditions += one.conditions(min(trials, _VOTE_TRIALS), confidence, stream)
+        notices += _few(conditions)
         result = StabilityResult(
             conditions=tuple(conditions),
             ceiling=_direct_ceiling(votes, confidence),
-        notices += _few(conditions)
             provenance=describe(found, reader, order, seed),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
@@ -169,9 +172,6 @@ def stability(
     _write(result, out, _plots(plot, len(conditions)))
     return result
 
-
-_VOTE_TRIALS = 200
-"""Each of these resolves every tournament anew."""
 
 def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
     """Say which conditions have so few queries that samples of them are too much alike."""
@@ -187,6 +187,9 @@ def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
 
 
 _FEW = 10
+_VOTE_TRIALS = 200
+"""Each of these resolves every tournament anew."""
+
 
 def _query_ids(path: Path) -> set[str]:
     """Return the query ids of a file: alone on a line, or before a tab and a text."""

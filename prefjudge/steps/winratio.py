@@ -106,6 +106,7 @@ def winratio(
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.plots import plot_win_ratios
     from prefjudge.steps.labels import gather
+    from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.readers import reading
 
@@ -123,6 +124,7 @@ def winratio(
     notices: list[Notice] = []
     named = [str(qrels)] if qrels else []
     found = gather(study, runs=runs, qrels=named, judgments=judgments, queries=queries, notices=notices)
+    check_outputs(out, inputs=(path for _, path in found.files), study=study, plot=plot)
     labels = official_qrels(found)
     if against_qrel and labels is None:
         raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")
