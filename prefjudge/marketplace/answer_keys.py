@@ -39,7 +39,7 @@ class AnswerKey:
         """
         given: dict[str, set[str]] = {}
         for name, text in fields:
-            given.setdefault(name, set()).update(text.split("|"))
+            given.setdefault(name, set()).add(text)
         total = sum(one.score(frozenset(given.get(one.identifier, ()))) for one in self.questions)
         if self.mapping == "PercentageMapping":
             return round(100 * total / self.factor)

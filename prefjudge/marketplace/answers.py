@@ -13,25 +13,35 @@ RESERVED = frozenset({"assignmentId", "hitId", "workerId", "turkSubmitTo"})
 """Names of the frame's address that never count as answers."""
 
 Fields = Iterable[tuple[str, str]]
+Part = tuple[str, str]
+"""An element of an Answer, by its name: FreeText, SelectionIdentifier or OtherSelectionText."""
 
 
 def write_answers(fields: Fields) -> str:
     """Write form fields as QuestionFormAnswers, one Answer a field, in the order of the form.
 
-    Characters that XML cannot hold are left out. Fields of one name, as check boxes send them, become one
-    Answer whose texts are joined by ``|``.
+    Fields of one name, as check boxes send them, become one Answer whose texts are joined by ``|``.
     """
     merged: dict[str, list[str]] = {}
     for name, value in fields:
         if name not in RESERVED:
             merged.setdefault(name, []).append(value)
-    answers = "".join(
-        f"<Answer><QuestionIdentifier>{_text(name)}</QuestionIdentifier>"
-        f"<FreeText>{_text('|'.join(values))}</FreeText></Answer>"
-        for name, values in merged.items()
+    return write_document((name, [("FreeText", "|".join(values))]) for name, values in merged.items())
+
+
+def write_document(answers: Iterable[tuple[str, Iterable[Part]]]) -> str:
+    """Write QuestionFormAnswers, each Answer by the identifier of its question and its parts.
+
+    Characters that XML cannot hold are left out.
+    """
+    written = "".join(
+        f"<Answer><QuestionIdentifier>{_text(identifier)}</QuestionIdentifier>"
+        + "".join(f"<{name}>{_text(value)}</{name}>" for name, value in parts)
+        + "</Answer>"
+        for identifier, parts in answers
     )
     head = '<?xml version="1.0" encoding="ASCII"?>'
-    return f'{head}<QuestionFormAnswers xmlns="{_SCHEMA}">{answers}</QuestionFormAnswers>'
+    return f'{head}<QuestionFormAnswers xmlns="{_SCHEMA}">{written}</QuestionFormAnswers>'
 
 
 def _text(text: str) -> str:

@@ -133,7 +133,7 @@ def submit(turn: Turn, assignment_id: str, fields: Fields, worker_id: str | None
     Raises
     ------
     Refusal
-        ``no_assignment``, ``not_yours``, ``returned`` or ``too_late``.
+        ``no_assignment``, ``not_yours``, ``returned``, ``too_late``, or ``incomplete`` answers to a form.
     """
     assignment = _held(turn, assignment_id, worker_id)
     if assignment["status"] in SUBMITTED:
@@ -151,7 +151,7 @@ def submit(turn: Turn, assignment_id: str, fields: Fields, worker_id: str | None
         " WHERE assignment_id = :id",
         now=turn.now,
         auto=assignment["auto_approve_at"],
-        answer=write_answers(fields),
+        answer=_answer(turn, hit, fields),
         ms=visible_ms,
         pairs=visible_pairs,
         id=assignment_id,
@@ -159,6 +159,15 @@ def submit(turn: Turn, assignment_id: str, fields: Fields, worker_id: str | None
     events.note(turn, "AssignmentSubmitted", hit, assignment)
     hits.shift(turn, hit, pending=-1, submitted=1)
     return assignment
+
+
+def _answer(turn: Turn, hit: Record, fields: Fields) -> str:
+    if hit["kind"] != "form":
+        return write_answers(fields)
+    from prefjudge.marketplace.form_answers import write_form_answers
+    from prefjudge.marketplace.question_forms import parse_form
+
+    return write_form_answers(parse_form(hits.question(turn, hit["hit_id"]), "Question"), fields)
 
 
 def _held(turn: Turn, assignment_id: str, worker_id: str | None) -> Record:

@@ -1,7 +1,7 @@
 """Workers' requests for qualifications: granted at once, by a test's score, or by the requester."""
 
 from prefjudge.marketplace import qualifications
-from prefjudge.marketplace.answers import Fields, write_answers
+from prefjudge.marketplace.answers import Fields
 from prefjudge.marketplace.ids import new_id
 from prefjudge.marketplace.market import Record, Turn
 from prefjudge.marketplace.refusals import Refusal
@@ -13,18 +13,22 @@ COLUMNS = (
 )
 
 
-def latest(turn: Turn, type_id: str, worker_id: str) -> Record | None:
-    """Return the worker's last request of this type."""
-    return turn.record(
+def latest(turn: Turn, kind: Record, worker_id: str) -> Record | None:
+    """Return the worker's last request of this type; one whose time for the test ran out is Rejected."""
+    last = turn.record(
         COLUMNS,
         "FROM qualification_requests WHERE qualification_type_id = :type AND worker_id = :worker"
         " ORDER BY seq DESC LIMIT 1",
-        type=type_id,
+        type=kind["qualification_type_id"],
         worker=worker_id,
     )
+    tested = last is not None and last["status"] == "Open" and kind["test"] is not None
+    if last and tested and last["started"] + kind["test_duration"] <= turn.now:
+        last["status"] = "Rejected"
+    return last
 
 
-def begin(turn: Turn, type_id: str, worker_id: str) -> Record:
+def begin(turn: Turn, type_id: str, worker_id: str) -> None:
     """Ask for a qualification; where it has a test, the worker's time for it starts now.
 
     Raises
@@ -33,12 +37,9 @@ def begin(turn: Turn, type_id: str, worker_id: str) -> Record:
         ``closed``, ``pending``, or ``retry_later`` (``never`` where the type allows no second request).
     """
     kind = _requestable(turn, type_id)
-    last = latest(turn, type_id, worker_id)
+    last = latest(turn, kind, worker_id)
     if last and last["status"] == "Open" and kind["test"] is not None:
-        if last["started"] + kind["test_duration"] > turn.now:
-            return last
-        _close(turn, last, "Rejected", "The time for the test ran out.")
-        last["status"] = "Rejected"
+        return
     if last and last["status"] == "Submitted":
         raise Refusal("pending", "Your request waits for the requester.")
     if last and last["status"] in ("Granted", "Rejected"):
@@ -54,9 +55,6 @@ def begin(turn: Turn, type_id: str, worker_id: str) -> Record:
     turn.insert("qualification_requests", record)
     if kind["test"] is None:
         finish(turn, type_id, worker_id, [])
-    found = latest(turn, type_id, worker_id)
-    assert found is not None, "it was just made"
-    return found
 
 
 def _requestable(turn: Turn, type_id: str) -> Record:
@@ -77,26 +75,26 @@ def _refuse_retry(turn: Turn, kind: Record, last: Record) -> None:
         raise Refusal("retry_later", "You can ask again later.")
 
 
-def finish(turn: Turn, type_id: str, worker_id: str, fields: Fields) -> Record:
+def finish(turn: Turn, type_id: str, worker_id: str, fields: Fields) -> None:
     """Hand in a request, with the answers to its test, and grant it where that needs no person.
 
     Raises
     ------
     Refusal
-        ``no_request`` or ``too_late``.
+        ``no_request``, ``too_late``, or ``incomplete`` answers.
     """
     kind = _requestable(turn, type_id)
-    request = latest(turn, type_id, worker_id)
+    request = latest(turn, kind, worker_id)
+    if request and request["status"] == "Rejected" and request["submitted_at"] is None:
+        raise Refusal("too_late", "The time for the test is over.", 410)
     if request is None or request["status"] != "Open":
         raise Refusal("no_request", "You have no open request for this qualification.")
-    if kind["test"] is not None and request["started"] + kind["test_duration"] <= turn.now:
-        raise Refusal("too_late", "The time for the test is over.", 410)
     fields = list(fields)
     turn.run(
         "UPDATE qualification_requests SET status = 'Submitted', submitted_at = :now, answer = :answer"
         " WHERE request_id = :id",
         now=turn.now,
-        answer=write_answers(fields) if fields else None,
+        answer=_answer(kind["test"], fields),
         id=request["request_id"],
     )
     request["status"] = "Submitted"
@@ -106,7 +104,15 @@ def finish(turn: Turn, type_id: str, worker_id: str, fields: Fields) -> Record:
         from prefjudge.marketplace.answer_keys import read_answer_key
 
         accept(turn, request, read_answer_key(kind["answer_key"]).score(fields))
-    return request
+
+
+def _answer(test: str | None, fields: Fields) -> str | None:
+    if test is None:
+        return None
+    from prefjudge.marketplace.form_answers import write_form_answers
+    from prefjudge.marketplace.question_forms import parse_form
+
+    return write_form_answers(parse_form(test, "Test"), fields)
 
 
 def find(turn: Turn, requester_id: str, request_id: str) -> Record:

@@ -5,10 +5,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from prefjudge.marketplace.elements import local
+from prefjudge.marketplace.elements import local, parse_xml
 from prefjudge.marketplace.turk_errors import refused
 
 STYLES = ("radiobutton", "checkbox", "list", "dropdown", "combobox", "multichooser")
+OTHER = ".other"
+"""What a form field's name ends with that holds another answer than the ones offered."""
+
 _HARMLESS = """a b big blockquote br center cite code col colgroup dd del dl dt em font h1 h2 h3 h4 h5 h6 hr i
     img ins li ol p pre q small strong sub sup table tbody td tfoot th thead tr u ul"""
 _KEPT_TAGS = frozenset(_HARMLESS.split())
@@ -44,6 +47,11 @@ class Form:
     questions: tuple[FormQuestion, ...] = field(default=())
 
 
+def parse_form(xml: str, where: str) -> Form:
+    """Read a QuestionForm from its text; see :func:`read_form`."""
+    return read_form(parse_xml(xml, where), where)
+
+
 def read_form(root: Any, where: str) -> Form:
     """Read a QuestionForm.
 
@@ -64,8 +72,9 @@ def read_form(root: Any, where: str) -> Form:
             raise _wrong(where, f"{name} has no place in a QuestionForm")
     if not questions:
         raise _wrong(where, "a QuestionForm needs a Question")
-    identifiers = [question.identifier for question in questions]
-    if len(set(identifiers)) < len(identifiers):
+    fields = [question.identifier for question in questions]
+    fields += [question.identifier + OTHER for question in questions if question.answer.get("other")]
+    if len(set(fields)) < len(fields):
         raise _wrong(where, "two questions have one QuestionIdentifier")
     return Form(overview=tuple(overview), questions=tuple(questions))
 
@@ -114,12 +123,14 @@ def _question(element: Any, where: str) -> FormQuestion:
         raise _wrong(where, "a Question needs a QuestionIdentifier")
     if "AnswerSpecification" not in parts or "QuestionContent" not in parts:
         raise _wrong(where, f"the question {identifier!r} needs a QuestionContent and an AnswerSpecification")
+    answer = _answer(parts["AnswerSpecification"], identifier, where)
     return FormQuestion(
         identifier=identifier,
         display_name=_text(parts.get("DisplayName")),
-        required=_text(parts.get("IsRequired")) == "true",
+        # a least length says the same, says the API
+        required=_text(parts.get("IsRequired")) == "true" or bool(answer.get("min_length")),
         content=tuple(_contents(parts["QuestionContent"], where)),
-        answer=_answer(parts["AnswerSpecification"], identifier, where),
+        answer=answer,
     )
 
 
@@ -144,7 +155,7 @@ def _free_text(element: Any) -> dict[str, Any]:
     parts = _parts(element)
     constraints = _parts(parts["Constraints"]) if "Constraints" in parts else {}
     numeric, length = constraints.get("IsNumeric"), constraints.get("Length")
-    pattern = constraints.get("AnswerFormatRegex")
+    patterns = [one for one in parts.get("Constraints", ()) if local(one.tag) == "AnswerFormatRegex"]
     return {
         "kind": "text",
         "default": _text(parts.get("DefaultText")),
@@ -154,8 +165,14 @@ def _free_text(element: Any) -> dict[str, Any]:
         "max": _number(numeric.get("maxValue")) if numeric is not None else None,
         "min_length": _number(length.get("minLength")) if length is not None else None,
         "max_length": _number(length.get("maxLength")) if length is not None else None,
-        "regex": pattern.get("regex", "") if pattern is not None else "",
-        "regex_error": pattern.get("errorText", "") if pattern is not None else "",
+        "patterns": [
+            {
+                "regex": one.get("regex", ""),
+                "flags": "i" if one.get("flags") == "i" else "",
+                "error": one.get("errorText") or "Invalid input supplied.",
+            }
+            for one in patterns
+        ],
     }
 
 
@@ -174,10 +191,11 @@ def _selection(element: Any, identifier: str, where: str) -> dict[str, Any]:
     style = _text(parts.get("StyleSuggestion")) or "radiobutton"
     if style not in STYLES:
         raise _wrong(where, f"the question {identifier!r} has an unknown StyleSuggestion {style!r}")
+    least = _number(_text(parts.get("MinSelectionCount")))
     return {
         "kind": "selection",
         "style": style,
-        "min": _number(_text(parts.get("MinSelectionCount"))),
+        "min": 1 if least is None else least,
         "max": _number(_text(parts.get("MaxSelectionCount"))) or 1,
         "options": options,
         "other": any(local(child.tag) == "OtherSelection" for child in parts.get("Selections", ())),

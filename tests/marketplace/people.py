@@ -138,7 +138,7 @@ class Worker:
         self.worker_id = answer["worker_id"]
         self.headers |= {"Cookie": self.cookie, "X-CSRF-Token": answer["csrf"]}
 
-    def request(self, verb: str, path: str, fields: dict[str, str] | None = None) -> urllib3.BaseHTTPResponse:
+    def request(self, verb: str, path: str, fields: Any = None) -> urllib3.BaseHTTPResponse:
         url = path if path.startswith("http") else self.endpoint + path
         more: dict[str, Any] = {}
         if verb == "POST":
@@ -150,7 +150,7 @@ class Worker:
         assert answer.status == status, answer.data
         return answer.json()
 
-    def post(self, path: str, fields: dict[str, str] | None = None, status: int = 200) -> Any:
+    def post(self, path: str, fields: Any = None, status: int = 200) -> Any:
         answer = self.request("POST", path, fields)
         assert answer.status == status, answer.data
         if "set-cookie" in answer.headers:

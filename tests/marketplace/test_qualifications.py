@@ -185,7 +185,9 @@ KEY = """<AnswerKey xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurk
 
 
 def test_a_test_is_timed_scored_and_may_be_retaken(requester, worker, clock):
-    form = question_form(selection("colour", "red", "blue") + selection("shape", "disc", "ring", "cube"))
+    two = "<SelectionAnswer><MaxSelectionCount>2</MaxSelectionCount>"
+    shapes = selection("shape", "disc", "ring", "cube").replace("<SelectionAnswer>", two)
+    form = question_form(selection("colour", "red", "blue") + shapes)
     key = KEY.format(
         mapping="<QualificationValueMapping><PercentageMapping><MaximumSummedScore>15</MaximumSummedScore>"
         "</PercentageMapping></QualificationValueMapping>"
@@ -201,7 +203,42 @@ def test_a_test_is_timed_scored_and_may_be_retaken(requester, worker, clock):
     assert worker.post(f"/qualifications/{kind}", status=409)["code"] == "retry_later"
     clock.advance(51)
     worker.post(f"/qualifications/{kind}")
-    assert worker.post(f"/qualifications/{kind}", {"colour": "red", "shape": "ring|disc"})["value"] == 100
+    both = [("colour", "red"), ("shape", "ring"), ("shape", "disc")]
+    assert worker.post(f"/qualifications/{kind}", both)["value"] == 100
+
+
+def test_a_test_whose_time_ran_out_can_be_begun_again_when_the_type_says_so(requester, worker, clock):
+    kind = make_type(requester, Test=question_form(), TestDurationInSeconds=60, RetryDelayInSeconds=100)
+    path = f"/qualifications/{kind}"
+    worker.post(path)
+    clock.advance(61)
+    shown = worker.get(path)
+    assert (shown["form"], shown["type"]["status"], shown["type"]["final"]) == (None, "rejected", False)
+    assert shown["type"]["retry_after"] is not None
+    assert worker.post(path, {"hand_in": "1", "colour": "red"}, status=410)["code"] == "too_late"
+    assert worker.post(path, status=409)["code"] == "retry_later"
+    clock.advance(40)
+    worker.post(path)
+    assert worker.post(path, {"hand_in": "1", "colour": "red"})["status"] == "pending"
+    (asked,) = requester.list_qualification_requests(QualificationTypeId=kind)["QualificationRequests"]
+    assert "<SelectionIdentifier>red</SelectionIdentifier>" in asked["Answer"]
+
+
+def test_a_test_whose_time_ran_out_is_over_where_there_is_no_second_request(requester, worker, clock):
+    kind = make_type(requester, Test=question_form(), TestDurationInSeconds=60)
+    worker.post(f"/qualifications/{kind}")
+    clock.advance(61)
+    assert worker.get(f"/qualifications/{kind}")["type"]["final"] is True
+    assert worker.post(f"/qualifications/{kind}", status=409)["code"] == "never"
+
+
+def test_a_test_that_is_handed_in_empty_reaches_its_requester(requester, worker):
+    optional = question_form(selection("colour", "red").replace("<IsRequired>true</IsRequired>", ""))
+    kind = make_type(requester, Test=optional, TestDurationInSeconds=60)
+    worker.post(f"/qualifications/{kind}")
+    assert worker.post(f"/qualifications/{kind}", {"hand_in": "1"})["status"] == "pending"
+    (asked,) = requester.list_qualification_requests()["QualificationRequests"]
+    assert asked["Answer"].endswith("/>") or asked["Answer"].endswith("></QuestionFormAnswers>")
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ WAITING = ASSIGNMENT | {"status": "Submitted", "submitted": "2026-11-21T09:00:00
 TYPE = {
     "qualification_type_id": "3QUAL", "name": "Judging test", "description": "Ten comparisons with known answers.",
     "has_test": True, "auto_granted": False, "status": "none", "value": None, "retry_after": None,
+    "final": False,
 }  # fmt: skip
 FRAME = {"url": "/frame", "height": 0, "kind": "html"}
 
@@ -57,8 +58,8 @@ def choices(style: str, **changes: Any) -> dict[str, Any]:
 
 
 def free(**changes: Any) -> dict[str, Any]:
-    names = ("default", "min_length", "max_length", "lines", "numeric", "min", "max", "regex", "regex_error")
-    return {"kind": "text"} | dict.fromkeys(names) | changes
+    names = ("default", "min_length", "max_length", "lines", "numeric", "min", "max")
+    return {"kind": "text", "patterns": []} | dict.fromkeys(names) | changes
 
 
 def question(identifier: str, answer: dict[str, Any], required: bool = True) -> dict[str, Any]:
@@ -74,7 +75,7 @@ FORM = {
         question("radio", choices("radiobutton", other=True)),
         question("boxes", choices("checkbox", max=2)),
         question("menu", choices("dropdown")),
-        question("name", free(min_length=2, max_length=20)),
+        question("name", free(min_length=2, max_length=20, patterns=[{"regex": "\\S", "flags": "", "error": '"Blank"'}])),
         question("essay", free(lines=4), required=False),
         question("age", free(numeric=True, min=18, max=120)),
     ],
@@ -105,8 +106,9 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         "approved": "1234.00", "pending": "2.00", "bonus": "0.45", "balance": "1234.45", "rejected_count": 1, "approved_count": 617, "submitted_count": 1}}),
     "history-none": ("/history", {"assignments": [], "page": 1, "pages": 1, "earnings": {
         "approved": "0.00", "pending": "0.00", "bonus": "0.00", "balance": "0.00", "rejected_count": 0, "approved_count": 0, "submitted_count": 0}}),
-    "qualifications": ("/qualifications", {"types": [TYPE, TYPE | {"name": "Native English", "has_test": False, "status": "pending"}, TYPE | {"name": "Careful " + HOSTILE, "status": "granted", "value": 92}]}),
+    "qualifications": ("/qualifications", {"types": [TYPE, TYPE | {"name": "Native English", "has_test": False, "status": "pending"}, TYPE | {"name": "Once only", "status": "rejected", "final": True}, TYPE | {"name": "Careful " + HOSTILE, "status": "granted", "value": 92}]}),
     "qualification": ("/qualifications/3QUAL", {"type": TYPE, "form": FORM, "deadline": "2026-11-21T11:00:00Z"}),
+    "qualification-once": ("/qualifications/3QUAL", {"type": TYPE | {"status": "rejected", "final": True}, "form": None, "deadline": None}),
     "qualification-ask": ("/qualifications/3QUAL", {"type": TYPE | {"has_test": False}, "form": None, "deadline": None}),
     "inbox": ("/inbox", {"messages": [
         {"subject": "New HITs on Monday", "text": "There will be 400 more.\n\nThank you!", "from": "Search research group", "sent": "2026-11-20T10:00:00Z", "read": False},

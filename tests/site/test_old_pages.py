@@ -61,8 +61,7 @@ OLD = {
     ),
     "sent by a script": page_with(after=FILLED_IN + CHECKED),
     "a button that sends": page_with(
-        after=FILLED_IN
-        + "<script>document.getElementById('submitButton').onclick ="
+        after=FILLED_IN + "<script>document.getElementById('submitButton').onclick ="
         " function () { this.form.submit(); }</script>",
         button="button",
     ),

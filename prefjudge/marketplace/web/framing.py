@@ -64,11 +64,11 @@ def _ticketed(turn: Turn, request: Request) -> str:
 
 
 def _form(front: Front, request: Request, xml: str, origin: str) -> Response:
-    from prefjudge.marketplace.question_forms import form_view, read_form
+    from prefjudge.marketplace.question_forms import form_view, parse_form
 
     assignment_id = request.query_params["assignmentId"]
     context = {
-        "form": form_view(read_form(questions.parse_xml(xml, "Question"), "Question")),
+        "form": form_view(parse_form(xml, "Question")),
         "assignment_id": assignment_id,
         "submit_to": origin,
         "preview": assignment_id == "ASSIGNMENT_ID_NOT_AVAILABLE",

@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from prefjudge.marketplace import qualification_requests, questions
+from prefjudge.marketplace import qualification_requests
 from prefjudge.marketplace.market import Record, Turn
 from prefjudge.marketplace.qualifications import TYPE_COLUMNS
 from prefjudge.marketplace.refusals import Refusal
@@ -14,20 +14,21 @@ from prefjudge.marketplace.web.forms import remembered_pairs
 from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page
 
+HAND_IN = "hand_in"
 _STATUS = {"Open": "none", "Submitted": "pending", "Granted": "granted", "Rejected": "rejected"}
 
 
 def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
     type_id = kind["qualification_type_id"]
-    last = qualification_requests.latest(turn, type_id, worker_id)
+    last = qualification_requests.latest(turn, kind, worker_id)
     granted = turn.rows(
         "SELECT value FROM qualifications WHERE qualification_type_id = :t AND worker_id = :w"
         " AND status = 'Granted'",
         t=type_id,
         w=worker_id,
     )
-    retry = None
-    if last and last["status"] == "Rejected" and kind["retry_delay"] is not None:
+    retry, rejected = None, bool(last and last["status"] == "Rejected")
+    if last and rejected and kind["retry_delay"] is not None:
         again = (last["submitted_at"] or last["started"]) + kind["retry_delay"]
         retry = iso(again) if again > turn.now else None
     return {
@@ -39,6 +40,7 @@ def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
         "status": "granted" if granted else _STATUS[last["status"]] if last else "none",
         "value": granted[0][0] if granted else None,
         "retry_after": retry,
+        "final": rejected and kind["retry_delay"] is None,
     }
 
 
@@ -73,7 +75,7 @@ async def show_type(front: Front, request: Request, session: Session) -> Page:
 
     def act(turn: Turn) -> dict[str, Any]:
         kind = _kind(turn, type_id)
-        last = qualification_requests.latest(turn, type_id, session.worker_id)
+        last = qualification_requests.latest(turn, kind, session.worker_id)
         form, deadline = None, None
         if last and last["status"] == "Open" and kind["test"] is not None:
             form = _form(kind["test"])
@@ -84,23 +86,24 @@ async def show_type(front: Front, request: Request, session: Session) -> Page:
 
 
 def _form(xml: str) -> dict[str, Any]:
-    from prefjudge.marketplace.question_forms import form_view, read_form
+    from prefjudge.marketplace.question_forms import form_view, parse_form
 
-    return form_view(read_form(questions.parse_xml(xml, "Test"), "Test"))
+    return form_view(parse_form(xml, "Test"))
 
 
 async def request_type(front: Front, request: Request, session: Session) -> Page:
-    """Ask for a qualification; or, where its test is open, hand in the answers."""
+    """Ask for a qualification, or hand in its test: the page marks that, for the answers may be empty."""
     type_id = request.path_params["type_id"]
-    fields = [(name, text) for name, text in await remembered_pairs(request) if name != "csrf"]
+    sent = [(name, text) for name, text in await remembered_pairs(request) if name != "csrf"]
+    fields = [(name, text) for name, text in sent if name != HAND_IN]
 
     def act(turn: Turn) -> dict[str, Any]:
-        last = qualification_requests.latest(turn, type_id, session.worker_id)
-        if fields and last and last["status"] == "Open":
+        kind = _kind(turn, type_id)
+        if sent and kind["test"] is not None:
             qualification_requests.finish(turn, type_id, session.worker_id, fields)
         else:
             qualification_requests.begin(turn, type_id, session.worker_id)
-        return _view(turn, _kind(turn, type_id), session.worker_id)
+        return _view(turn, kind, session.worker_id)
 
     context = await front.desk.run(act)
     back = (

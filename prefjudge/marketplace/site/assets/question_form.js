@@ -1,7 +1,47 @@
 "use strict";
-// Gives what is filled in to the page around the form, which keeps it, and takes it back after a reload.
+// Holds the answers to a QuestionForm against its questions before they are sent; and, in the frame of a HIT, gives
+// what is filled in to the page around it, which keeps it, and takes it back after a reload.
 (() => {
-  const form = document.querySelector("form");
+  const form = document.getElementById("form");
+  const controls = group => [...group.querySelectorAll("input, select")];
+  const isOther = control => control.type === "text";
+  const isChosen = control => (control.type === "radio" || control.type === "checkbox" ? control.checked : control.value.trim() !== "");
+
+  const selections = [...form.querySelectorAll("fieldset[data-most]")];
+  const weigh = group => {
+    const [least, most] = [Number(group.dataset.least), Number(group.dataset.most)];
+    const count = controls(group).filter(isChosen).length;
+    const wrong = count ? count < least || count > most : "required" in group.dataset && least > 0;
+    const asked = most === 1 ? "one" : least === most ? most : least ? least + " to " + most : "up to " + most;
+    controls(group)[0].setCustomValidity(wrong ? "Choose " + asked + "." : "");
+  };
+  // Of a question with one answer, another answer takes the place of the chosen one.
+  const replace = (group, changed) => {
+    if (group.dataset.most !== "1" || !isChosen(changed)) return;
+    for (const control of controls(group)) {
+      if (isOther(control) === isOther(changed)) continue;
+      if (control.type === "radio") control.checked = false;
+      else control.value = "";
+    }
+  };
+  const match = control => {
+    const patterns = JSON.parse(control.dataset.patterns);
+    // as Mechanical Turk has it: anywhere in the text, unless the pattern says where
+    const fits = ({ regex, flags }) => { try { return new RegExp(regex, flags).test(control.value); } catch { return true; } };
+    const missed = patterns.find(pattern => !fits(pattern));
+    control.setCustomValidity(missed ? missed.error : "");
+  };
+  const check = () => {
+    selections.forEach(weigh);
+    form.querySelectorAll("[data-patterns]").forEach(match);
+  };
+  form.addEventListener("input", ({ target }) => {
+    const group = target.closest("fieldset[data-most]");
+    if (group) replace(group, target);
+    check();
+  });
+  check();
+
   if (parent === window) return;
   addEventListener("message", event => {
     const said = event.data;
@@ -11,6 +51,7 @@
       if (control.type === "radio" || control.type === "checkbox") control.checked = values.includes(control.value);
       else if (control.type !== "hidden" && values.length) control.value = values[0];
     }
+    check();
   });
   form.addEventListener("input", () => {
     parent.postMessage({ prefjudge: "draft", draft: [...new FormData(form)] }, "*");
