@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from prefjudge.errors import InputError
 from prefjudge.evaluation.compatibility import compatibility
 from prefjudge.evaluation.placings import Floats, Placings, ratio
 
@@ -153,11 +154,21 @@ def expected_reciprocal_rank(
     """ERR: the expected 1/position where a user stops (Chapelle et al. 2009).
 
     A document satisfies with probability (2^grade - 1) / 2^max, where ``max`` is the highest grade of
-    the scale: by default the highest in the qrels.
+    the scale: by default 4, as in gdeval and ir_measures, whichever grades the qrels hold.
+
+    Raises
+    ------
+    InputError
+        A grade is above the scale.
     """
-    top = float(parameters["max"]) or float(np.max(ideal.grade, initial=1.0))
+    top, highest = float(parameters["max"]), float(np.max(ideal.grade, initial=0.0))
+    if highest > top:
+        raise InputError(
+            f"a grade is {highest:g}, above ERR's scale of 0 to {top:g}",
+            f"Name the highest grade of the scale: ERR(max={np.ceil(highest):g}), with the cut-off behind.",
+        )
     found = run.up_to(cutoff)
-    satisfied = (np.exp2(np.clip(found.grade, 0.0, top)) - 1.0) / np.exp2(top)
+    satisfied = (np.exp2(np.maximum(found.grade, 0.0)) - 1.0) / np.exp2(top)
     unsatisfied_before = np.exp(found.before(np.log1p(-satisfied)))
     return found.total(satisfied * unsatisfied_before / found.position)
 
@@ -253,7 +264,7 @@ FAMILIES: Mapping[str, Family] = {
         Family(
             name="ERR",
             scorer=expected_reciprocal_rank,
-            parameters={"max": 0.0},
+            parameters={"max": 4.0},
             spellings=("expectedreciprocalrank",),
         ),
         Family(

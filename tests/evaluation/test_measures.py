@@ -45,8 +45,8 @@ SPELLINGS = {
     "Success@10": ["Success@10", "success.10", "hit_rate@10", "hits@10"],
     "NCG@100": ["NCG@100", "ncg@100"],
     "Judged@10": ["Judged@10", "judged@10"],
-    "ERR@20": ["ERR@20", "err@20"],
-    "ERR(max=4)@20": ["ERR(max=4)@20"],
+    "ERR@20": ["ERR@20", "err@20", "ERR(max=4)@20"],
+    "ERR(max=3)@20": ["ERR(max=3)@20"],
     "RBP(p=0.8)": ["RBP", "rbp", "RBP(p=0.8)", "rbp.8"],
     "RBP(p=0.95)": ["rbp.95", "RBP(p=.95)"],
     "RBP(p=0.95,rel=2)@10": ["rbp.95@10-l2", "RBP(rel=2,p=0.95)@10"],
@@ -121,7 +121,8 @@ RUN = {"q1": {"b": 5.0, "x": 4.0, "c": 3.0, "a": 2.0}}
             "nDCG(dcg='exp-log2')@3",
             (1 / math.log2(4)) / (3 + 1 / math.log2(3) + 1 / math.log2(4)),
         ),
-        ("ERR@10", (1 / 4) / 3 + (3 / 4) * (3 / 4) / 4),
+        ("ERR@10", (1 / 16) / 3 + (15 / 16) * (3 / 16) / 4),
+        ("ERR(max=2)@10", (1 / 4) / 3 + (3 / 4) * (3 / 4) / 4),
         ("ERR(max=3)@10", (1 / 8) / 3 + (7 / 8) * (3 / 8) / 4),
     ],
 )
@@ -130,6 +131,14 @@ def test_values_by_hand(measure: str, value: float) -> None:
     assert scores[0] == pytest.approx(value)
     missed = 3.0 if measure == "ESL@2" else 11.0 if measure == "ESL@10" else 0.0
     assert scores[1:].tolist() == [missed, missed]
+
+
+def test_err_refuses_a_grade_above_its_scale() -> None:
+    labels = make_qrels({"q1": {"a": 5}})
+    with pytest.raises(InputError, match="a grade is 5, above ERR's scale of 0 to 4") as refused:
+        Measure.parse("ERR@10").score(make_ranks({}, labels), labels)
+    assert "ERR(max=5)" in refused.value.hint
+    assert Measure.parse("ERR(max=5)@10").score(make_ranks({}, labels), labels).tolist() == [0]
 
 
 def test_the_matrix_has_a_row_for_every_judged_query() -> None:
@@ -158,7 +167,7 @@ def slow_score(name: str, ranking: list[str], label: dict[str, float]) -> float:
     ideal = sorted(label.values(), reverse=True)
     total = reading = 0.0
     going_on = 1.0
-    top = max(max(label.values()), 1.0)
+    top = 4
     for place, doc in enumerate(ranking[:4], 1):
         grade = label.get(doc, 0.0)
         satisfied = (2**grade - 1) / 2**top
