@@ -27,6 +27,7 @@ def serve(
         bool, typer.Option("--plain-http", help="Allow an address that other machines reach, without TLS.")
     ] = False,
     new_key: Annotated[str | None, typer.Option(help="Issue a key to this requester, and stop.")] = None,
+    revoke_key: Annotated[str | None, typer.Option(help="Take this access key back, and stop.")] = None,
     json: Json = False,
 ) -> None:
     """Run the marketplace: requester API, worker site and admin page."""
@@ -54,8 +55,11 @@ def serve(
         public_url=public_url,
         plain_http=plain_http,
         new_key=new_key,
+        revoke_key=revoke_key,
         ready=ready,
     )
+    if revoke_key is not None:
+        say(f"{revoke_key}: revoked")
     if key is not None and json:
         print_json(key)
     elif key is not None:

@@ -1,7 +1,10 @@
-"""Issues a requester's key from the command line, beside a running marketplace or before it runs."""
+"""Issues and revokes requesters' keys from the command line, beside a running marketplace or before."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from prefjudge.marketplace import requesters
-from prefjudge.marketplace.market import Market
+from prefjudge.marketplace.market import Market, Turn
 from prefjudge.marketplace.requesters import Key
 from prefjudge.marketplace.sweep import sweep
 
@@ -12,9 +15,21 @@ def issue_key(store_url: str, name: str, *, sandbox: bool | None = None) -> Key:
     The secret is shown this once; requests signed with it are that requester's. A store that is new becomes a
     sandbox, or a live marketplace where ``sandbox`` is False.
     """
+    with _turn(store_url, sandbox) as turn:
+        return requesters.new_key(turn, name)
+
+
+def revoke_key(store_url: str, access_key: str) -> None:
+    """Take a requester's key back."""
+    with _turn(store_url, None) as turn:
+        requesters.revoke_key(turn, access_key)
+
+
+@contextmanager
+def _turn(store_url: str, sandbox: bool | None) -> Iterator[Turn]:
     market = Market(store_url, sweep=sweep, sandbox=sandbox)
     try:
         with market.turn() as turn:
-            return requesters.new_key(turn, name)
+            yield turn
     finally:
         market.close()

@@ -94,11 +94,15 @@ def _requesters(turn: Turn) -> list[dict[str, Any]]:
         "FROM requesters r LEFT JOIN accounts a ON a.account = 'requester:' || r.requester_id"
         " ORDER BY r.name",
     )
+    keys: dict[str, list[str]] = {}
+    for requester_id, access_key in turn.rows("SELECT requester_id, access_key FROM access_keys ORDER BY 2"):
+        keys.setdefault(requester_id, []).append(access_key)
     return [
         {
             "requester_id": row["requester_id"],
             "name": row["name"],
             "balance": from_cents(row["cents"] or 0),
+            "access_keys": keys.get(row["requester_id"], []),
         }
         for row in rows
     ]

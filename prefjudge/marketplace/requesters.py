@@ -48,6 +48,12 @@ def new_key(turn: Turn, name: str) -> Key:
     return Key(requester_id=requester_id, access_key=access_key, secret_key=secret, hook_secret=str(hook))
 
 
+def revoke_key(turn: Turn, access_key: str) -> None:
+    """Take a key back: requests signed with it are nobody's from now on."""
+    if not turn.rows("DELETE FROM access_keys WHERE access_key = :key RETURNING access_key", key=access_key):
+        raise missing("AccessKey", access_key)
+
+
 def pay_in(turn: Turn, requester_id: str, cents: int) -> None:
     """Add to what a requester may spend."""
     if not turn.rows("SELECT 1 FROM requesters WHERE requester_id = :id", id=requester_id):

@@ -5,11 +5,13 @@ import hmac
 import secrets
 from dataclasses import dataclass
 
+from prefjudge.marketplace import workers
 from prefjudge.marketplace.ids import new_secret
 from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.refusals import Refusal
 
 MIN_PASSWORD = 8
+ADMIN_SESSION = 12 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,20 @@ class Session:
 def invite(turn: Turn, worker_id: str) -> str:
     """Return the text that lets its holder in as this worker, for the life of an invitation."""
     expires = str(int(turn.now + turn.market.rules.invite_life))
-    return f"{worker_id}.{expires}.{turn.market.sign('invite', worker_id, expires)}"
+    return f"{worker_id}.{expires}.{turn.market.sign('invite', worker_id, expires, _epoch(turn, worker_id))}"
+
+
+def invite_again(turn: Turn, worker_id: str) -> str:
+    """Return a new invitation: the password and whatever else let the worker in before no longer does."""
+    workers.find(turn, worker_id)
+    _set_password(turn, worker_id, None)
+    return invite(turn, worker_id)
+
+
+def _epoch(turn: Turn, worker_id: str) -> str:
+    """Return the worker's epoch: invitations are of one, and the next one makes them void."""
+    rows = turn.rows("SELECT epoch FROM workers WHERE worker_id = :id", id=worker_id)
+    return str(rows[0][0]) if rows else ""
 
 
 def read_invite(turn: Turn, text: str) -> str:
@@ -38,7 +53,8 @@ def read_invite(turn: Turn, text: str) -> str:
     """
     worker_id, _, rest = text.strip().partition(".")
     expires, _, signature = rest.partition(".")
-    if not turn.market.signed(signature, "invite", worker_id, expires) or int(expires) <= turn.now:
+    epoch = _epoch(turn, worker_id)
+    if not turn.market.signed(signature, "invite", worker_id, expires, epoch) or int(expires) <= turn.now:
         raise Refusal("bad_invite", "This invitation is not valid, or no longer. Ask for a new one.", 401)
     return worker_id
 
@@ -81,6 +97,30 @@ def close_session(turn: Turn, secret: str | None) -> None:
     turn.run("DELETE FROM sessions WHERE session_hash = :hash", hash=_hash(secret or ""))
 
 
+def open_admin_session(turn: Turn) -> str:
+    """Return the secret of a new session of the admin, for a cookie."""
+    turn.run("DELETE FROM admin_sessions WHERE expires <= :now", now=turn.now)
+    secret = new_secret()
+    turn.insert("admin_sessions", {"session_hash": _hash(secret), "expires": turn.now + ADMIN_SESSION})
+    return secret
+
+
+def is_admin(turn: Turn, secret: str) -> bool:
+    """Tell whether a cookie is of a session of the admin that lasts."""
+    return bool(
+        turn.rows(
+            "SELECT 1 FROM admin_sessions WHERE session_hash = :hash AND expires > :now",
+            hash=_hash(secret),
+            now=turn.now,
+        )
+    )
+
+
+def close_admin_session(turn: Turn, secret: str) -> None:
+    """End a session of the admin."""
+    turn.run("DELETE FROM admin_sessions WHERE session_hash = :hash", hash=_hash(secret))
+
+
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
@@ -101,8 +141,10 @@ def _scrypt(password: str, salt: bytes) -> bytes:
     return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1)
 
 
-def set_password(turn: Turn, worker_id: str, name: str, password_hash: str) -> None:
-    """Let the worker sign in by name and password.
+def set_password(turn: Turn, worker_id: str, name: str, password_hash: str, secret: str = "") -> None:
+    """Let the worker sign in by name and password, and no longer by invitation.
+
+    Every session but the one of ``secret`` ends.
 
     Raises
     ------
@@ -114,11 +156,20 @@ def set_password(turn: Turn, worker_id: str, name: str, password_hash: str) -> N
     )
     if taken:
         raise Refusal("name_taken", "Another worker has this name.")
+    turn.run("UPDATE workers SET name = :name WHERE worker_id = :id", name=name, id=worker_id)
+    _set_password(turn, worker_id, password_hash, secret)
+
+
+def _set_password(turn: Turn, worker_id: str, password_hash: str | None, secret: str = "") -> None:
     turn.run(
-        "UPDATE workers SET name = :name, password_hash = :hash WHERE worker_id = :id",
-        name=name,
+        "UPDATE workers SET password_hash = :hash, epoch = epoch + 1 WHERE worker_id = :id",
         hash=password_hash,
         id=worker_id,
+    )
+    turn.run(
+        "DELETE FROM sessions WHERE worker_id = :id AND session_hash <> :kept",
+        id=worker_id,
+        kept=_hash(secret),
     )
 
 

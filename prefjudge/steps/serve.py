@@ -46,9 +46,10 @@ def serve(
     public_url: str | None = None,
     plain_http: bool = False,
     new_key: str | None = None,
+    revoke_key: str | None = None,
     ready: Callable[[Door], None] | None = None,
 ) -> IssuedKey | None:
-    """Run a marketplace until it is interrupted, or issue a requester's key.
+    """Run a marketplace until it is interrupted, or issue or revoke a requester's key.
 
     Parameters
     ----------
@@ -66,17 +67,23 @@ def serve(
         Allow an address that other machines reach without TLS in front.
     new_key : str, optional
         Issue a key to the requester of this name, and return it instead of serving.
+    revoke_key : str, optional
+        Take the access key back instead of serving; a marketplace that is running knows at once.
     ready : callable, optional
         Called once it answers.
     """
-    from prefjudge.marketplace.keys import issue_key
+    from prefjudge.marketplace import keys
     from prefjudge.marketplace.server import serve as run
 
     folder = Study(study).folder if study else Path()
     url = store or _store_url(folder)
     if new_key is not None:
-        key = issue_key(url, new_key, sandbox=False if live else None)
+        key = keys.issue_key(url, new_key, sandbox=False if live else None)
         return IssuedKey(requester=new_key, access_key=key.access_key, secret_key=key.secret_key)
+
+    if revoke_key is not None:
+        keys.revoke_key(url, revoke_key)
+        return None
 
     def announce(market: Any) -> None:
         door = _door(market, url)

@@ -125,10 +125,30 @@ def test_the_admin_signs_in_with_the_token(market, clock):
     csrf = re.search(r'name="csrf" value="([^"]+)"', page.data.decode())[1]
     assert post("/admin/workers", cookie, name="x").status == 403
     assert post("/admin/workers", cookie, name="x", csrf=csrf).status == 201
-    forged = {"Cookie": cookie["Cookie"].replace("=1", "=2", 1)}
+    forged = {"Cookie": cookie["Cookie"] + "0"}
     assert HTTP.request("GET", f"{market.endpoint}/admin", headers=forged, redirect=False).status == 303
     clock.advance(13 * 3600)
     assert HTTP.request("GET", f"{market.endpoint}/admin", headers=cookie, redirect=False).status == 303
+
+
+def test_an_admin_who_signs_out_is_out(market, admin):
+    def status():
+        return HTTP.request("GET", f"{market.endpoint}/admin", headers=cookie, redirect=False).status
+
+    signed_in = HTTP.request(
+        "POST",
+        f"{market.endpoint}/admin/signin",
+        fields={"token": market.admin_token},
+        encode_multipart=False,
+        redirect=False,
+    )
+    cookie = {"Cookie": signed_in.headers["set-cookie"].split(";")[0]}
+    page = HTTP.request("GET", f"{market.endpoint}/admin", headers=cookie).data.decode()
+    csrf = {"X-CSRF-Token": re.search(r'name="csrf" value="([^"]+)"', page)[1]}
+    assert status() == 200
+    HTTP.request("POST", f"{market.endpoint}/admin/signout", headers=cookie | csrf, redirect=False)
+    assert status() == 303
+    admin.call("GET", "/admin/overview")  # the token still opens
 
 
 def test_logs_and_metrics_hold_no_secrets(market, admin, requester, worker, caplog):

@@ -7,8 +7,10 @@ import urllib3
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from botocore.exceptions import ClientError
 
 from prefjudge.marketplace.keys import issue_key
+from prefjudge.steps.serve import serve
 from tests.marketplace.people import new_requester, offer, turk_error
 
 
@@ -97,3 +99,19 @@ def test_keys_are_issued_beside_a_running_marketplace(market, tmp_path):
     key = issue_key(f"sqlite:///{tmp_path}/market.db", "from the command line")
     client = new_requester(market.endpoint, (key.access_key, key.secret_key))
     assert client.get_account_balance()["AvailableBalance"] == "10000.00"
+
+
+def test_a_key_that_leaked_is_taken_back(market, admin, tmp_path):
+    store = f"sqlite:///{tmp_path}/market.db"
+    issue_key(store, "another")
+    keys = [issue_key(store, "lab") for _ in range(3)]
+    clients = [new_requester(market.endpoint, (key.access_key, key.secret_key)) for key in keys]
+    serve(store=store, revoke_key=keys[0].access_key)
+    admin.call("DELETE", f"/admin/keys/{keys[1].access_key}")
+    for client in clients[:2]:
+        with pytest.raises(ClientError, match="not one of this marketplace"):
+            client.get_account_balance()
+    clients[2].get_account_balance()
+    (lab,) = [one for one in admin.call("GET", "/admin/overview")["requesters"] if one["name"] == "lab"]
+    assert lab["access_keys"] == [keys[2].access_key]
+    admin.call("DELETE", f"/admin/keys/{keys[1].access_key}", status=400)

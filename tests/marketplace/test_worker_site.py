@@ -9,7 +9,7 @@ import pytest
 import urllib3
 
 from prefjudge.marketplace.server import start
-from tests.marketplace.people import external_question, html_question, offer, question_form
+from tests.marketplace.people import Worker, external_question, html_question, offer, question_form
 
 HTTP = urllib3.PoolManager(retries=False)
 JSON = {"Accept": "application/json"}
@@ -254,6 +254,32 @@ def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
         requester.list_assignments_for_hit(HITId=hits[0]["HITId"]), default=str
     )
     assert "5f00" not in shown
+
+
+def test_a_worker_who_lost_the_way_in_is_invited_again(admin, worker, market):
+    def sign_in(**fields):
+        return HTTP.request(
+            "POST", f"{market.endpoint}/signin", fields=fields, encode_multipart=False, headers=JSON
+        ).status
+
+    worker.post("/account/password", {"name": "wendy", "password": "forgotten1"})
+    invite = admin.call("POST", f"/admin/workers/{worker.worker_id}/invite", status=201)["invite"]
+    worker.get("/hits", status=401)
+    assert sign_in(name="wendy", password="forgotten1") == 401
+    assert sign_in(invite=invite) == 200
+    newer = admin.call("POST", f"/admin/workers/{worker.worker_id}/invite", status=201)["invite"]
+    assert [sign_in(invite=invite), sign_in(invite=newer)] == [401, 200]
+    admin.call("POST", "/admin/workers/ANOBODY/invite", status=400)
+
+
+def test_a_password_ends_the_invitation_and_every_other_session(admin, market):
+    invite = admin.call("POST", "/admin/workers", {}, status=201)["invite"]
+    here, there = (Worker(market.endpoint, HTTP, invite) for _ in range(2))
+    here.post("/account/password", {"name": "bea", "password": "long enough"})
+    here.get("/hits")
+    there.get("/hits", status=401)
+    answer = HTTP.request("POST", f"{market.endpoint}/signin", fields={"invite": invite}, headers=JSON)
+    assert answer.status == 401
 
 
 def test_a_panels_link_asks_before_it_signs_in(admin, worker):

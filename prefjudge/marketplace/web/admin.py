@@ -1,6 +1,7 @@
 """The admin's door: workers, requesters, panels, faults; what goes on."""
 
 import hmac
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -12,7 +13,6 @@ from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.money import to_cents
 from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.turk_errors import invalid
-from prefjudge.marketplace.web.doors import admin_pass
 from prefjudge.marketplace.web.forms import read_json, remembered_fields
 from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page
@@ -34,13 +34,16 @@ async def sign_in(front: Front, request: Request) -> Page:
     if not hmac.compare_digest(token.strip().encode(), front.admin_token.encode()):
         front.patience.failed(who, now)
         return Page(name="admin_signin", context={"error": "The token is wrong."}, status=401)
-    cookies = {front.cookie("admin"): admin_pass(front)}
+    cookies = {front.cookie("admin"): await front.desk.run(sessions.open_admin_session)}
     return Page(name="admin_signin", context={}, location="/admin", cookies=cookies)
 
 
 async def sign_out(front: Front, request: Request) -> Page:
-    """Give the cookie back."""
-    return Page(name="admin_signin", location="/admin/signin", cookies={front.cookie("admin"): None})
+    """End the session."""
+    name = front.cookie("admin")
+    secret = request.cookies.get(name, "")
+    await front.desk.run(lambda turn: sessions.close_admin_session(turn, secret))
+    return Page(name="admin_signin", location="/admin/signin", cookies={name: None})
 
 
 async def show(front: Front, request: Request) -> Page:
@@ -67,13 +70,29 @@ async def add_worker(front: Front, request: Request) -> Page:
         return worker_id, sessions.invite(turn, worker_id)
 
     worker_id, invitation = await front.desk.run(act)
+    return _invited(front, request, worker_id, newcomer.name, invitation)
+
+
+def _invited(front: Front, request: Request, worker_id: str, name: str | None, invitation: str) -> Page:
     context = {
         "worker_id": worker_id,
-        "name": newcomer.name,
+        "name": name,
         "invite": invitation,
         "invite_url": f"{front.origin(request)}/signin?invite={invitation}",
     }
     return Page(name="invited", context=context, status=201)
+
+
+async def invite_again(front: Front, request: Request) -> Page:
+    """Let a worker in anew who lost the invitation or the password, or shut out who has taken them."""
+    worker_id = request.path_params["worker_id"]
+
+    def act(turn: Turn) -> tuple[str | None, str]:
+        return workers.find(turn, worker_id)["name"], sessions.invite_again(turn, worker_id)
+
+    name, invitation = await front.desk.run(act)
+    page = _invited(front, request, worker_id, name, invitation)
+    return replace(page, context={**page.context, "again": True})
 
 
 def _whole(fields: dict[str, str], name: str, default: int) -> int:
@@ -106,6 +125,13 @@ async def add_requester(front: Front, request: Request) -> Response:
     key = await front.desk.run(act)
     said = {name: getattr(key, name) for name in ("requester_id", "access_key", "secret_key", "hook_secret")}
     return JSONResponse(said, 201)
+
+
+async def revoke_key(front: Front, request: Request) -> Response:
+    """Take a requester's key back."""
+    access_key = request.path_params["access_key"]
+    await front.desk.run(lambda turn: requesters.revoke_key(turn, access_key))
+    return JSONResponse({"revoked": access_key})
 
 
 async def add_funds(front: Front, request: Request) -> Response:

@@ -8,13 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prefjudge.marketplace.refusals import Refusal
-from prefjudge.marketplace.sessions import Session, find_session
+from prefjudge.marketplace.sessions import Session, find_session, is_admin
 from prefjudge.marketplace.turk_errors import RequestError
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page, refused_page, respond, wants_json
 
-ADMIN_SESSION = 12 * 3600
 OpenRoute = Callable[[Front, Request], Awaitable[Page | Response]]
 WorkerRoute = Callable[[Front, Request, Session], Awaitable[Page | Response]]
 Handler = Callable[[Request], Awaitable[Response]]
@@ -61,8 +60,8 @@ def admin_door(front: Front, route: OpenRoute) -> Handler:
     """Let the admin in, by the token or by a cookie that the token bought."""
 
     async def handler(request: Request) -> Response:
-        cookie = _admin_cookie(front, request)
-        token = admin_csrf(front, cookie) if cookie else ""
+        cookie = await _admin_cookie(front, request)
+        token = front.market.sign("admin csrf", cookie) if cookie else ""
         if not cookie and not _is_admin_token(front, request):
             if wants_json(request) or request.method != "GET":
                 return respond(
@@ -110,20 +109,8 @@ def _is_admin_token(front: Front, request: Request) -> bool:
     )
 
 
-def admin_pass(front: Front) -> str:
-    """Return the cookie of an admin who gave the token."""
-    expires = str(int(front.market.clock() + ADMIN_SESSION))
-    return f"{expires}.{front.market.sign('admin', expires, front.admin_token)}"
-
-
-def _admin_cookie(front: Front, request: Request) -> str:
+async def _admin_cookie(front: Front, request: Request) -> str:
     cookie = request.cookies.get(front.cookie("admin"), "")
-    expires, _, signature = cookie.partition(".")
-    if not front.market.signed(signature, "admin", expires, front.admin_token):
+    if not cookie or not await front.desk.run(lambda turn: is_admin(turn, cookie), write=False):
         return ""
-    return cookie if int(expires) > front.market.clock() else ""
-
-
-def admin_csrf(front: Front, cookie: str) -> str:
-    """Return the token that must come back with the admin's changes."""
-    return front.market.sign("admin csrf", cookie)
+    return cookie

@@ -126,7 +126,8 @@ async def set_password(front: Front, request: Request, session: Session) -> Page
         return Page(name="account", context=await _account(front, session, error), status=400)
     kept = await asyncio.get_running_loop().run_in_executor(None, sessions.hash_password, password)
     try:
-        await front.desk.run(lambda turn: sessions.set_password(turn, session.worker_id, name, kept))
+        secret = request.cookies.get(front.cookie("worker"), "")
+        await front.desk.run(lambda turn: sessions.set_password(turn, session.worker_id, name, kept, secret))
     except Refusal as refusal:
         return Page(
             name="account", context=await _account(front, session, refusal.message), status=refusal.status
