@@ -59,7 +59,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
             f"a HIT hides {design.gold_per_hit} gold pairs, and the study has {len(gold)}",
             f"Run: prefjudge gold {study.folder} --suggest 12, read the file, then --accept.",
         )
-    rng = study.rng(f"hits/{batch}")
+    rng = _hidden_rng(study, "batch", batch)
     packed = [
         ([group[i] for i in members], votes)
         for votes, group in _by_votes(waiting)
@@ -78,9 +78,18 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     )
     gold_ids = list(gold)
     return tuple(
-        _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in hidden], votes, rng)
+        _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in hidden], votes)
         for number, ((pairs, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)
     )
+
+
+def _hidden_rng(study: Study, *parts: object) -> np.random.Generator:
+    """Return a generator that only the study's secret leads to.
+
+    The study's seed is public, and a page shows its layouts: whoever could draw them again would draw the
+    places of the gold pairs, too. A HIT has a generator of its own, so that all pages together tell no more.
+    """
+    return np.random.default_rng(int(study.opaque("rng", *parts, length=64), 16))
 
 
 def _by_votes(waiting: Sequence[_Wanted]) -> list[tuple[int, list[_Wanted]]]:
@@ -104,10 +113,10 @@ def _study_hit(
     pairs: Sequence[_Wanted],
     gold: Sequence[int],
     votes: int,
-    rng: np.random.Generator,
 ) -> StudyHit:
     config = study.config
     key = study.opaque("hit", batch, number, length=24)
+    rng = _hidden_rng(study, "hit", key)
     plan = plan_hit(range(len(pairs)), range(len(gold)), layouts=config.design.layouts or _LAYOUTS, rng=rng)
     slots = tuple(
         StudySlot(

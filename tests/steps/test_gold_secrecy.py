@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
@@ -16,11 +16,12 @@ from prefjudge.core.gold import suggest_gold
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
+from prefjudge.steps.packing import plan_batch
 from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.serve import Door, keep_open, open_door
 from prefjudge.study.gold import load_gold
-from prefjudge.study.hits import load_hits
+from prefjudge.study.hits import StudyHit, load_hits
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION, pool_demo
@@ -36,6 +37,7 @@ from tests.steps.guesser import (
 
 CHANCE = 0.002
 """Below this the guesser is not lucky. Secret and seed are fixed, so that luck does not come and go."""
+SECRET = "c2356069e9d1e79ca924378153cfbbfb4d4416b1f99d41a2940bfdb66c5319db"
 
 
 class Visitor:
@@ -70,7 +72,7 @@ class Visitor:
 
 def fix_secret(study: Path) -> None:
     with Study(study).transaction() as db:
-        db.execute("INSERT INTO settings VALUES ('secret', :value)", value="5ec2e7" * 8 + "0" * 16)
+        db.execute("INSERT INTO settings VALUES ('secret', :value)", value=SECRET)
 
 
 def publish_and_look(study: Path) -> list[ServedPage]:
@@ -101,15 +103,19 @@ def change(study: Path, old: str, new: str) -> None:
     config.write_text(config.read_text().replace(old, new))
 
 
-@pytest.fixture(scope="module")
-def demo_pages(tmp_path_factory: pytest.TempPathFactory) -> list[ServedPage]:
+def small_study(study: Path) -> Path:
     """The shipped collection in small HITs."""
-    study = tmp_path_factory.mktemp("secrecy") / "study"
     init(study, config="demo")
-    fix_secret(study)
     change(study, "pairs_per_hit = 10", "pairs_per_hit = 2")
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    return study
+
+
+@pytest.fixture(scope="module")
+def demo_pages(tmp_path_factory: pytest.TempPathFactory) -> list[ServedPage]:
+    study = small_study(tmp_path_factory.mktemp("secrecy") / "study")
+    fix_secret(study)
     return publish_and_look(study)
 
 
@@ -160,6 +166,26 @@ def test_the_size_and_punctuation_of_texts_do_not_tell_suggested_gold(cacm_pages
     assert examples.sought.sum() >= 40
     found = success(examples)
     assert found.p_value > CHANCE, found
+
+
+def test_who_has_all_but_the_secret_cannot_draw_a_page_again(
+    demo_pages: list[ServedPage], tmp_path: Path
+) -> None:
+    """The seed, the files and the source are public; a page that is drawn again names its gold pairs."""
+    shown = {str([order for order, _ in page.layouts]) for page in demo_pages}
+    assert len(shown) == len(demo_pages)
+    study = Study(small_study(tmp_path / "study"))
+    guessed = plan_batch(study, "sandbox")
+    assert len(guessed) == len(demo_pages)
+    assert not shown & _orders(guessed)
+    assert plan_batch(study, "sandbox") == guessed, "who has the study gets the same"
+    other = small_study(tmp_path / "other")
+    fix_secret(other)
+    assert shown == _orders(plan_batch(Study(other), "sandbox"))
+
+
+def _orders(hits: Sequence[StudyHit]) -> set[str]:
+    return {str([list(layout.order) for layout in hit.layouts]) for hit in hits}
 
 
 def test_the_page_comes_alone_and_asks_for_nothing(demo_pages: list[ServedPage]) -> None:
