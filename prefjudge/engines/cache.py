@@ -1,7 +1,8 @@
 """The cache of copies: a run that was checked once is not parsed again.
 
 Copies are kept by the digest of the file, so a run that moved is known and one that changed is not. The
-digest of a file is itself remembered as long as its size and time stay: a second look costs milliseconds.
+digest of a file is itself remembered as long as the file system says that it is the same file, unchanged: a
+second look costs milliseconds.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.core.runs import Order
@@ -30,6 +33,9 @@ LIMIT = 20 << 30
 _UNSETTLED = 2_000_000_000
 """Nanoseconds after a file's time in which it may change again without its time telling."""
 
+_OURS = re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\.[0-9a-f]{8}\.part")
+"""How copies are called: the folder may hold what is not ours."""
+
 
 def user_cache() -> Path:
     """Return the user's folder for copies: ``PREFJUDGE_CACHE``, or the system's place for caches."""
@@ -44,6 +50,14 @@ def user_cache() -> Path:
     return base / "prefjudge"
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A file as it was met: what the file system says of it, and the digest of its bytes."""
+
+    state: tuple[int, ...]
+    key: str
+
+
 class RunCache:
     """Copies of runs below one folder. Nothing here fails for want of a cache: the run is read anew."""
 
@@ -53,16 +67,17 @@ class RunCache:
     def copy(self, path: str, order: Order, *, look: bool = True) -> Copy | None:
         """Return the copy of a run, if there is one that can serve ``order``.
 
-        Without ``look``, only a file whose size and time are those of the last time is known.
+        Without ``look``, only a file that did not change since the last time is known.
         """
-        key = self._key(path, look=look)
-        if key is None:
+        known = self._known(path, look=look)
+        if known is None:
             return None
-        copy = open_copy(self.folder / "runs" / key)
+        folder = self.folder / "runs" / known.key
+        copy = open_copy(folder)
         if copy is None or (order is Order.RANK and not copy.contents.ranked):
             return None
         with suppress(OSError):
-            os.utime(self.folder / "runs" / key)
+            os.utime(folder)
         return copy
 
     @contextmanager
@@ -74,33 +89,46 @@ class RunCache:
         finally:
             kept.leave()
 
-    def _key(self, path: str, *, look: bool) -> str | None:
-        """Return the digest of a file as letters of a file name, remembered or computed."""
+    def make(self) -> None:
+        """Make the folder, for its owner alone: runs may be nobody else's business."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _known(self, path: str, *, look: bool) -> _Known | None:
+        """Return a file's state and digest, remembered or computed.
+
+        The time of the last change to a file's inode counts too: no program can set it back, as those do that
+        copy files with their times.
+        """
         try:
-            state = os.stat(path)  # noqa: PTH116 - a path may be any name
+            if not os.path.isfile(path):  # noqa: PTH113 - a path may be any name
+                return None
+            met = time.time_ns()
+            found = os.stat(path)  # noqa: PTH116
             place = hashlib.sha256(os.fsencode(os.path.abspath(path))).hexdigest()[:32]  # noqa: PTH100
         except OSError:
             return None
-        if not os.path.isfile(path):  # noqa: PTH113
-            return None
         entry = self.folder / "index" / f"{place}.json"
-        now = [state.st_size, state.st_mtime_ns]
+        state = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
         with suppress(OSError, ValueError, KeyError, TypeError):
-            known = json.loads(entry.read_text())
-            if known["state"] == now and known["settled"]:
-                return str(known["digest"])
+            remembered = json.loads(entry.read_text())
+            if remembered["state"] == [*state] and remembered["settled"]:
+                return _Known(state, str(remembered["digest"]))
         if not look:
             return None
-        found = digest(path).removeprefix("sha256:")
-        settled = time.time_ns() - state.st_mtime_ns > _UNSETTLED
-        with suppress(Exception), atomic_write(entry, durable=False) as file:
-            file.write(json.dumps({"state": now, "settled": settled, "digest": found}).encode())
-        return found
+        key = digest(path).removeprefix("sha256:")
+        settled = met - max(found.st_mtime_ns, found.st_ctime_ns) > _UNSETTLED
+        with suppress(Exception):
+            self.make()
+            with atomic_write(entry, durable=False) as file:
+                file.write(json.dumps({"state": state, "settled": settled, "digest": key}).encode())
+        return _Known(state, key)
 
     def _trim(self) -> None:
         """Remove the least recently used copies beyond the limit."""
         copies = []
         for folder in (self.folder / "runs").iterdir():
+            if not _OURS.fullmatch(folder.name):
+                continue
             with suppress(OSError):
                 size = sum(file.stat().st_size for file in folder.iterdir())
                 copies.append((folder.stat().st_mtime_ns, size, folder))
@@ -116,11 +144,13 @@ class _Kept:
 
     def __init__(self, cache: RunCache, path: str) -> None:
         self.cache, self.path = cache, path
-        self.key = cache._key(path, look=True)
+        self.known = cache._known(path, look=True)
         self.writer: CopyWriter | None = None
-        if self.key is not None:
+        if self.known is not None:
             with suppress(OSError):
-                self.writer = CopyWriter(cache.folder / "runs" / f".{self.key}.{secrets.token_hex(4)}.part")
+                cache.make()
+                part = f".{self.known.key}.{secrets.token_hex(4)}.part"
+                self.writer = CopyWriter(cache.folder / "runs" / part)
 
     def add(self, chunk: RunChunk) -> None:
         """Append a chunk."""
@@ -139,13 +169,16 @@ class _Kept:
                 self.leave()
 
     def close(self, notices: list[Notice]) -> None:
-        """Keep the copy under its digest."""
-        if self.writer is None or self.key is None:
+        """Keep the copy under its digest, unless the file changed while it was read."""
+        if self.writer is None or self.known is None:
+            return
+        if self.cache._known(self.path, look=True) != self.known:
+            self.leave()
             return
         remarks = [(notice.where.removeprefix(self.path), notice.what) for notice in notices]
         with suppress(OSError):
             if self.writer.close(remarks):
-                target = self.cache.folder / "runs" / self.key
+                target = self.cache.folder / "runs" / self.known.key
                 shutil.rmtree(target, ignore_errors=True)
                 self.writer.folder.rename(target)
                 self.cache._trim()

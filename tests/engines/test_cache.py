@@ -13,6 +13,7 @@ from prefjudge.engines.cache import RunCache, user_cache
 from prefjudge.engines.files import judged, top
 from prefjudge.errors import InputError
 from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.runs import read_chunks
 
 from .test_files import quick, run_files
 from .test_trust import equal_heads, equal_ranks, text
@@ -48,8 +49,9 @@ def test_a_copy_answers_as_the_file_does(tmp_path_factory, data):
                 equal_heads(top(folder / "run", k=k, order=order, cache=folder / "cache"), plain)
 
 
-def test_the_second_look_does_not_read_the_file(run, tmp_path):
+def test_the_second_look_does_not_read_the_file(run, tmp_path, monkeypatch):
     cache = tmp_path / "cache"
+    monkeypatch.setattr("prefjudge.engines.cache._UNSETTLED", 0)  # the file was made just now
     qrels = read_qrels(tmp_path / "qrels")
     heads = top(run, k=2, cache=cache)
     (ranks,) = judged(run, qrels, cache=cache)
@@ -86,12 +88,53 @@ def test_a_file_that_was_just_written_is_looked_at_again(run, tmp_path):
     assert "z" in top(run, k=1, cache=cache).docs
 
 
+@pytest.mark.parametrize("swapped", [True, False])
+def test_a_file_of_the_same_size_and_time_is_another(run, tmp_path, swapped, monkeypatch):
+    """As cp -p, rsync -t and tar leave them."""
+    cache, other = tmp_path / "cache", tmp_path / "other"
+    monkeypatch.setattr("prefjudge.engines.cache._UNSETTLED", 0)
+    top(run, k=1, cache=cache)
+    state = run.stat()
+    time.sleep(0.05)  # longer than a tick of the file system's clock
+    target = other if swapped else run
+    target.write_text(RUN.replace("b 1 2", "z 1 9"))
+    os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
+    if swapped:
+        other.rename(run)
+    assert (run.stat().st_size, run.stat().st_mtime_ns) == (state.st_size, state.st_mtime_ns)
+    assert "z" in top(run, k=1, cache=cache).docs
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_copied(run, tmp_path):
+    """The copy would stand under the digest of the bytes that were there before, also for other files."""
+    cache, twin = tmp_path / "cache", tmp_path / "twin"
+    shutil.copy(run, twin)
+
+    def change(path, **options):
+        run.write_text(RUN.replace("q1 Q0 b 1 2", "q1 Q0 z 1 9"))
+        return read_chunks(path, **options)
+
+    with patch(READ, change):
+        assert "z" in top(run, k=1, cache=cache).docs
+    assert "b" in top(twin, k=1, cache=cache).docs
+    assert "z" in top(run, k=1, cache=cache).docs
+    assert not list((cache / "runs").glob(".*"))
+
+
 def test_a_damaged_copy_is_made_anew(run, tmp_path):
     cache = tmp_path / "cache"
     heads = top(run, k=3, cache=cache)
     (copy,) = (cache / "runs").iterdir()
     (copy / "scores").write_bytes(b"")
     equal_heads(top(run, k=3, cache=cache), heads)
+    qrels = read_qrels(tmp_path / "qrels")
+    (ranks,) = judged(run, qrels)
+    for name in ("docs", "scores", "queries", "bounds"):
+        raw = bytearray((copy / name).read_bytes())
+        raw[-1 if name == "queries" else len(raw) // 2] ^= 1  # a bit, and the size stays
+        (copy / name).write_bytes(raw)
+        equal_ranks(judged(run, qrels, cache=cache)[0], ranks)
+        equal_heads(top(run, k=3, cache=cache), heads)
     (copy / "copy.json").write_text("{")
     equal_heads(top(run, k=3, cache=cache), heads)
     with patch(READ, side_effect=AssertionError("read")):
@@ -121,9 +164,24 @@ def test_the_oldest_copies_go_first(run, tmp_path):
         age(run)
         with patch("prefjudge.engines.cache.LIMIT", 800):
             top(run, k=1, cache=cache)
-            key = RunCache(cache)._key(str(run), look=True)
-    assert (cache / "runs" / key).is_dir()
+            known = RunCache(cache)._known(str(run), look=True)
+    assert (cache / "runs" / known.key).is_dir()
     assert len(list((cache / "runs").iterdir())) < 3
+
+
+def test_nothing_that_is_not_ours_goes(run, tmp_path):
+    """The folder may be one that holds runs, too."""
+    (tmp_path / "runs" / "mine").mkdir(parents=True)
+    (tmp_path / "runs" / "mine" / "run.txt").write_text(RUN)
+    with patch("prefjudge.engines.cache.LIMIT", 0):
+        top(run, k=1, cache=tmp_path)
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["mine"]
+    assert (tmp_path / "runs" / "mine" / "run.txt").read_text() == RUN
+
+
+def test_the_folder_is_its_owners(run, tmp_path):
+    top(run, k=1, cache=tmp_path / "cache")
+    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(run, tmp_path):
