@@ -26,6 +26,9 @@ class Judgments:
         How strongly, from 1; 1 where no strength was asked.
     worker : ndarray of int32, shape (n,)
         Code into ``workers``; -1 where the source does not say.
+    sides : bool
+        Whether left and right are the sides of the screen. A file may list the documents by id, or the
+        preferred one first: then nothing can be learnt from their order.
     """
 
     queries: tuple[str, ...]
@@ -37,6 +40,7 @@ class Judgments:
     choice: NDArray[np.int8]
     strength: NDArray[np.int8]
     worker: Codes
+    sides: bool = True
 
     def __len__(self) -> int:
         return int(self.query.size)

@@ -90,7 +90,8 @@ def fit_noisy_bradley_terry(
     Parameters
     ----------
     judgments : Judgments
-        The votes of all queries, with their workers and the sides shown.
+        The votes of all queries, with their workers and the sides shown. Where those are not known, a guess
+        is as likely to go to either document.
     pools : Pools, optional
         The candidates; by default the judged documents.
     ties : TieWorth
@@ -105,19 +106,23 @@ def fit_noisy_bradley_terry(
     X. Chen and others: Pairwise ranking aggregation in a crowdsourced setting (WSDM 2013) has workers of
     different reliability; the guess with a side bias is that of D. Ustalov and others (Crowd-Kit).
     """
-    from scipy.optimize import minimize
+    from scipy.optimize import Bounds, minimize
 
     priors = priors if priors is not None else Priors()
     (block,) = tournaments(judgments, pools=pools, block_rows=2 * len(judgments) + _pool_rows(pools) + 1)
     votes = _votes(block, len(judgments.workers) + 1, ties, strengths)
     start = np.zeros(votes.n_candidates + 2 * votes.n_workers)
     start[votes.n_candidates : votes.n_candidates + votes.n_workers] = priors.reliability
+    reach = np.full(start.size, np.inf)
+    if not judgments.sides:
+        reach[-votes.n_workers :] = 0.0
     found = minimize(
         negative_log_posterior,
         start,
         args=(votes, priors),
         jac=True,
         method="L-BFGS-B",
+        bounds=Bounds(-reach, reach),
         options={"maxiter": 2000, "maxfun": 4000, "ftol": 1e-12, "gtol": 1e-6},
     )
     strength, reliability, side = _split(found.x, votes)

@@ -22,8 +22,19 @@ _LINE_HINT = "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a
 _TIES = (b"tie", b"TIE", b"=")
 
 
-def read_judgments(path: str | Path, *, notices: list[Notice] | None = None) -> Judgments:
+def read_judgments(
+    path: str | Path, *, sides: bool = False, notices: list[Notice] | None = None
+) -> Judgments:
     """Read side-by-side judgments; ``preferred`` repeats a document, or is ``tie``.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    sides : bool
+        Whether the first document of a line was shown on the left; a file does not say so itself.
+    notices : list of Notice, optional
+        Receives what is odd.
 
     Raises
     ------
@@ -31,7 +42,7 @@ def read_judgments(path: str | Path, *, notices: list[Notice] | None = None) -> 
         With every problem up to a limit: columns, a preferred document that is none of the two, a document
         against itself.
     """
-    reader = _Reader(fspath(path))
+    reader = _Reader(fspath(path), sides=sides)
     try:
         for block in blocks(path, notices=notices):
             rows = fields(block.data, block.line, reader.columns)
@@ -46,8 +57,8 @@ def read_judgments(path: str | Path, *, notices: list[Notice] | None = None) -> 
 
 
 class _Reader:
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, *, sides: bool) -> None:
+        self.path, self.sides = path, sides
         self.problems = Problems(path, "judgments file")
         self.width: int | None = None
         self.queries, self.docs, self.workers = Numbering(), Numbering(), Numbering()
@@ -110,6 +121,7 @@ class _Reader:
             choice=choice,
             strength=np.ones(choice.size, dtype=np.int8),
             worker=worker,
+            sides=self.sides,
         )
 
 

@@ -59,7 +59,7 @@ def observe(study: Path | None, judgments: Path | None, *, ids: bool) -> Observe
     from prefjudge.formats.judgments import read_judgments
 
     notices: list[object] = []
-    log = read_judgments(judgments, notices=notices)  # type: ignore[arg-type]
+    log = read_judgments(judgments, sides=True, notices=notices)  # type: ignore[arg-type]
     return Observed(study=False, log=log, kept=log, notices=tuple(map(str, notices)))
 
 

@@ -1,5 +1,6 @@
 """Worker models: against independent small references, numeric gradients, and the truth of simulations."""
 
+from dataclasses import replace
 from itertools import permutations
 from math import comb
 
@@ -48,6 +49,21 @@ def test_noisy_bradley_terry_recovers_the_workers() -> None:
     assert fit.converged
     assert np.corrcoef(by_worker(judgments, fit.reliability), looks)[0, 1] > 0.8
     assert (by_worker(judgments, fit.left_when_guessing)[-2:] > 0.85).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_sides_the_order_of_two_documents_means_nothing(seed: int) -> None:
+    judgments, _, _ = crowd(seed, queries=10, votes=2)
+    listed = replace(judgments, sides=False)
+    preferred_first = replace(
+        listed, left=listed.winner, right=listed.loser, choice=np.abs(listed.choice).astype(np.int8)
+    )
+    one, other = (fit_noisy_bradley_terry(log) for log in (listed, preferred_first))
+    np.testing.assert_allclose(one.strength, other.strength, atol=1e-3)
+    assert (other.left_when_guessing == 0.5).all()
+    assert [r.winners for r in resolve(listed, rule="noisy-bradley-terry")] == [
+        r.winners for r in resolve(preferred_first, rule="noisy-bradley-terry")
+    ]
 
 
 def test_dawid_skene_recovers_the_workers() -> None:
