@@ -1,7 +1,8 @@
 """The ledger: every cent moves from one account to another, and never appears or vanishes.
 
 Accounts are ``requester:ID`` (free to spend), ``hold:ID`` (promised to a requester's open HITs),
-``worker:ID``, ``fees``, and ``outside``, whose balance is minus all that was ever paid in.
+``worker:ID`` (owed to a worker), ``paid out``, ``fees``, and ``outside``, whose balance is minus all that was
+ever paid in.
 """
 
 from prefjudge.marketplace.market import Turn
@@ -10,6 +11,7 @@ from prefjudge.marketplace.turk_errors import refused
 
 OUTSIDE = "outside"
 FEES = "fees"
+PAID_OUT = "paid out"
 PLAY_MONEY = 1_000_000  # cents: the 10,000 dollars of Mechanical Turk's sandbox
 MOST = 10**11  # cents at once: far from where a sum of many would no longer fit the database's whole numbers
 
@@ -25,13 +27,14 @@ def hold(requester_id: str) -> str:
 
 
 def earned(worker_id: str) -> str:
-    """Name the account of what a worker has earned."""
+    """Name the account of what a worker has earned and was not paid yet."""
     return f"worker:{worker_id}"
 
 
-def balance(turn: Turn, account: str) -> int:
-    """Return an account's balance in cents."""
-    rows = turn.rows("SELECT cents FROM accounts WHERE account = :account", account=account)
+def balance(turn: Turn, account: str, *, lock: bool = False) -> int:
+    """Return an account's balance in cents, held for this turn where ``lock`` is set."""
+    clause = turn.locked if lock else ""
+    rows = turn.rows(f"SELECT cents FROM accounts WHERE account = :account{clause}", account=account)
     return int(rows[0][0]) if rows else 0
 
 
@@ -75,8 +78,7 @@ def spend(turn: Turn, requester_id: str, target: str, cents: int, kind: str, ref
             f"The {kind} would take {from_cents(cents)} dollars; {from_cents(MOST)} is the most.",
         )
     account = free(requester_id)
-    rows = turn.rows(f"SELECT cents FROM accounts WHERE account = :account{turn.locked}", account=account)
-    available = int(rows[0][0]) if rows else 0
+    available = balance(turn, account, lock=True)
     if available < cents:
         if not turn.market.sandbox:
             raise refused(

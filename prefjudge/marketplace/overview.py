@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from prefjudge.marketplace import ledger
+from prefjudge.marketplace import ledger, payouts
 from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.money import from_cents
 from prefjudge.marketplace.times import iso
@@ -43,6 +43,7 @@ def overview(turn: Turn) -> dict[str, Any]:
         " AND target <> source AND target NOT LIKE 'hold:%' GROUP BY kind"
     )
     (held,) = turn.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'hold:%'")[0]
+    (owed,) = turn.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'worker:%'")[0]
     (spent, pairs) = turn.rows("SELECT sum(visible_ms), sum(visible_pairs) FROM assignments")[0]
     seen = counts(turn)
     return {
@@ -52,6 +53,8 @@ def overview(turn: Turn) -> dict[str, Any]:
             "bonus": from_cents(int(paid.get("bonus", 0))),
             "fees": from_cents(int(paid.get("fee", 0))),
             "held": from_cents(int(held or 0)),
+            "owed": from_cents(int(owed or 0)),
+            "paid_out": from_cents(ledger.balance(turn, ledger.PAID_OUT)),
         },
         "seconds_per_pair": round(int(spent) / int(pairs) / 1000, 1) if pairs else None,
         "rejected": seen["assignments"].get("Rejected", 0),
@@ -72,6 +75,7 @@ def worker_list(turn: Turn) -> list[dict[str, Any]]:
     submitted = turn.tally(
         "SELECT worker_id, count(*) FROM assignments WHERE status = 'Submitted' GROUP BY worker_id"
     )
+    paid = payouts.paid_out(turn)
     blocked = {row[0] for row in turn.rows("SELECT DISTINCT worker_id FROM blocks")}
     return [
         {
@@ -81,7 +85,8 @@ def worker_list(turn: Turn) -> list[dict[str, Any]]:
             "submitted": submitted.get(row["worker_id"], 0),
             "approved": row["approved"],
             "rejected": row["rejected"],
-            "earned": from_cents(row["cents"] or 0),
+            "earned": from_cents((row["cents"] or 0) + paid.get(ledger.earned(row["worker_id"]), 0)),
+            "owed": from_cents(row["cents"] or 0),
             "blocked": row["worker_id"] in blocked,
         }
         for row in rows

@@ -75,7 +75,14 @@ def test_what_a_hit_may_cost_is_held_until_it_is_decided(market, requester, work
     requester.delete_hit(HITId=hit["HITId"])
     assert balances(requester) == ("9995.20", "0.00")
     money = admin.call("GET", "/admin/overview")["money"]
-    assert money == {"paid": "4.00", "bonus": "0.00", "fees": "0.80", "held": "0.00"}
+    assert money == {
+        "paid": "4.00",
+        "bonus": "0.00",
+        "fees": "0.80",
+        "held": "0.00",
+        "owed": "4.00",
+        "paid_out": "0.00",
+    }
     assert_balanced(market)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from prefjudge.marketplace import overview, panels, requesters, sessions, workers
+from prefjudge.marketplace import overview, panels, payouts, requesters, sessions, workers
 from prefjudge.marketplace.fault_switch import Fault
 from prefjudge.marketplace.market import Turn
-from prefjudge.marketplace.money import to_cents
+from prefjudge.marketplace.money import from_cents, to_cents
 from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.turk_errors import invalid
 from prefjudge.marketplace.web.forms import read_json, remembered_fields
@@ -141,6 +141,20 @@ async def add_funds(front: Front, request: Request) -> Response:
     cents = to_cents(fields.get("amount", ""), "amount")
     await front.desk.run(lambda turn: requesters.pay_in(turn, requester_id, cents))
     return JSONResponse({"requester_id": requester_id, "paid_in": fields["amount"]}, 201)
+
+
+async def list_payouts(front: Front, request: Request) -> Response:
+    """List what each worker has earned, was paid and is owed, for a spreadsheet or a bank."""
+    return Response(await front.desk.run(payouts.table, write=False), media_type="text/csv")
+
+
+async def add_payout(front: Front, request: Request) -> Response:
+    """Record that a worker was paid."""
+    fields = await remembered_fields(request)
+    worker_id, reference = fields.get("worker_id", ""), fields.get("reference", "").strip()
+    cents = to_cents(fields.get("amount", ""), "amount")
+    await front.desk.run(lambda turn: payouts.record(turn, worker_id, cents, reference))
+    return JSONResponse({"worker_id": worker_id, "paid_out": from_cents(cents), "reference": reference}, 201)
 
 
 async def add_panel(front: Front, request: Request) -> Response:

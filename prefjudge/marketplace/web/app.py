@@ -60,6 +60,8 @@ ADMIN_ROUTES: tuple[tuple[str, str, OpenRoute], ...] = (
     ("POST", "/admin/requesters", admin.add_requester),
     ("DELETE", "/admin/keys/{access_key}", admin.revoke_key),
     ("POST", "/admin/funds", admin.add_funds),
+    ("GET", "/admin/payouts", admin.list_payouts),
+    ("POST", "/admin/payouts", admin.add_payout),
     ("POST", "/admin/panels", admin.add_panel),
     ("POST", "/admin/faults", admin.add_fault),
     ("DELETE", "/admin/faults", admin.clear_faults),
