@@ -22,6 +22,7 @@ from prefjudge.cli import (
     pool,
     publish,
     reject,
+    release,
     resolve,
     run,
     score,
@@ -59,6 +60,7 @@ for verb, panel in (
     (score.score, _ROAD),
     (status.status, _ROAD),
     (history.history, _ROAD),
+    (release.release, _ROAD),
     (check.check, _SURE),
     (winratio.winratio, _SURE),
     (compare.compare, _SURE),
@@ -119,6 +121,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        from prefjudge.cli.output import complain
+
+        what = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
+        complain(PrefjudgeError(what, "Is it there, is there room, and may you read and write it?"))
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -30,12 +30,18 @@ def init(study: str | Path, *, config: str = "default", name: str | None = None)
     Raises
     ------
     StudyError
-        The folder holds something else.
+        The folder holds something else, or cannot be made.
+    ConfigError
+        The name is too long, or the config that is there is wrong.
     """
-    from prefjudge.study.config import load_config, template
-    from prefjudge.study.study import CONFIG_FILE, create
+    from prefjudge.study.config import load_config, parse_config, template
+    from prefjudge.study.study import CONFIG_FILE, create, fill
 
     study = as_path(study)
-    created = create(study, template(config), name=name or study.resolve().name)
-    load_config(study / CONFIG_FILE)
-    return InitResult(study=str(study), config=str(study / CONFIG_FILE), created=created)
+    path = study / CONFIG_FILE
+    text = fill(template(config), name=name or study.resolve().name[:100])
+    if not path.exists():
+        parse_config(text, path)
+    created = create(study, text)
+    load_config(path)
+    return InitResult(study=str(study), config=str(path), created=created)

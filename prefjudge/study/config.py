@@ -2,17 +2,18 @@
 
 import os
 import tomllib
+from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from prefjudge.core.pools import QrelsPerQuery
 from prefjudge.core.runs import Order
 from prefjudge.core.screening import BarringPolicy
-from prefjudge.errors import ConfigError
+from prefjudge.errors import ConfigError, InputError
 from prefjudge.resources import resource_dir
 
 Money = Annotated[Decimal, Field(ge=0, decimal_places=2)]
@@ -50,7 +51,7 @@ class DesignConfig(_Section):
     consent: str = ""
     language: str = "en"
     pages_url: str = ""
-    seconds_per_pair: Annotated[float, Field(gt=0)] = 25.0
+    seconds_per_pair: Annotated[float, Field(ge=0.1, le=3600)] = 25.0
     hourly_floor: Money = Decimal("12.00")
 
 
@@ -95,6 +96,15 @@ class ScreeningConfig(_Section):
     careless: Share = 0.6
     confidence: Share = 0.95
 
+    @model_validator(mode="after")
+    def _sequential_needs_room(self) -> Self:
+        ordered = 0 < self.careless < self.accuracy < 1 and 0.5 < self.confidence < 1
+        if self.policy is BarringPolicy.SEQUENTIAL and not ordered:
+            raise ValueError(
+                "the policy sequential needs 0 < careless < accuracy < 1 and a confidence between 0.5 and 1"
+            )
+        return self
+
 
 class EarlyExit(StrEnum):
     """How a worker is paid who stops before the last comparison."""
@@ -123,6 +133,7 @@ class StudyConfig(_Section):
     """Everything that a study can be told, each with its default."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
+    id: Annotated[str, Field(max_length=100)] = ""
     seed: Annotated[int, Field(ge=0)] = 2021
     store: str = ""
     budget: Money | None = None
@@ -136,6 +147,29 @@ class StudyConfig(_Section):
     screening: ScreeningConfig = ScreeningConfig()
     pay: PayConfig = PayConfig()
     targets: dict[Literal["sandbox", "live"], TargetConfig] = {"sandbox": TargetConfig()}
+
+    @field_validator("rule")
+    @classmethod
+    def _is_a_rule(cls, rule: str) -> str:
+        from prefjudge.core.rules import RULES
+
+        if rule not in RULES:
+            raise ValueError(f"there is no such rule; choose one of: {', '.join(RULES)}")
+        return rule
+
+    @field_validator("measures")
+    @classmethod
+    def _are_measures(cls, measures: tuple[str, ...]) -> tuple[str, ...]:
+        from prefjudge.evaluation.spellings import parse_measure
+
+        if not measures:
+            raise ValueError("name at least one measure, such as RR@10")
+        for measure in measures:
+            try:
+                parse_measure(measure)
+            except InputError as error:
+                raise ValueError(str(error)) from None
+        return measures
 
     @model_validator(mode="after")
     def _live_needs_a_budget(self) -> Self:
@@ -156,16 +190,25 @@ def load_config(path: Path) -> StudyConfig:
         The file is not TOML, or a key or value in it is wrong: every such key is named.
     """
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8: {error}", "Save it as UTF-8.") from error
+    return parse_config(text, path)
+
+
+def parse_config(text: str, path: Path) -> StudyConfig:
+    """Read the text of a config that is, or will be, at ``path``; as :func:`load_config`."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not TOML: {error}", "Mend the line that the message names.") from error
-    _overlay(values, os.environ)
+    told = _overlay(values, os.environ)
     try:
         return StudyConfig.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(f"{path}:\n{_explained(error)}", "Mend these keys.") from None
+        raise ConfigError(f"{path}:\n{_explained(error, told)}", "Mend these keys.") from None
 
 
 def template(name: str) -> str:
@@ -184,17 +227,26 @@ def template(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _overlay(values: dict[str, Any], environ: os._Environ[str] | dict[str, str]) -> None:
+def _overlay(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+    """Take what the environment says; return the variable that each ``section.name`` is from."""
+    told: dict[str, str] = {}
     for key, text in environ.items():
         section, separator, name = key.removeprefix("PREFJUDGE_").lower().partition("__")
-        if key.startswith("PREFJUDGE_") and separator:
-            values.setdefault(section, {})[name] = text
+        if not (key.startswith("PREFJUDGE_") and separator):
+            continue
+        if not isinstance(values.setdefault(section, {}), dict):
+            raise ConfigError(f"{key}: {section} is no section of study.toml", f"Unset {key}.")
+        values[section][name] = text
+        told |= dict.fromkeys((section, f"{section}.{name}"), key)
+    return told
 
 
-def _explained(error: ValidationError) -> str:
+def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
     lines = []
     for problem in error.errors(include_url=False):
         where = ".".join(str(part) for part in problem["loc"]) or "the file"
+        if where in told:
+            where = f"{where}, which {told[where]} sets"
         if problem["type"] == "extra_forbidden":
             lines.append(f"  {where}: there is no such key")
         else:

@@ -2,14 +2,16 @@
 
 import hashlib
 import hmac
+import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.database import Connection, Database
+from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import ConfigError, StudyError
 from prefjudge.study.migrations import STEPS
 
@@ -57,7 +59,26 @@ class Study:
         """The store, brought up to date."""
         database = Database(self._store_url())
         database.migrate(STEPS)
+        self._claim(database)
         return database
+
+    def _claim(self, database: Database) -> None:
+        """Refuse a store that holds another study: each would take the other's pool and HITs for its own."""
+        own = str(self._raw_config.get("id") or self._raw_config.get("name", ""))
+        find = "SELECT value FROM settings WHERE key = 'study'"
+        with database.transaction(write=False) as db:
+            holder = db.execute(find)
+        if not holder:
+            with database.transaction() as db:
+                db.execute(
+                    "INSERT INTO settings VALUES ('study', :own) ON CONFLICT (key) DO NOTHING", own=own
+                )
+                holder = db.execute(find)
+        if holder[0][0] != own:
+            raise StudyError(
+                f"the store {redacted(database.url)} belongs to another study, {holder[0][0]!r}",
+                f"Give {self.folder} a store of its own; if it is that study, put its id into study.toml.",
+            )
 
     @contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[Connection]:
@@ -103,13 +124,23 @@ class Study:
     def budget(self) -> str | None:
         """The budget in dollars, or None."""
         value = self._raw_config.get("budget")
-        return None if value is None else f"{value:.2f}"
+        if value is None:
+            return None
+        try:
+            amount = Decimal(-1 if isinstance(value, bool) else str(value))
+        except InvalidOperation:
+            amount = Decimal(-1)
+        if not (amount.is_finite() and amount >= 0):
+            raise ConfigError(
+                f"{self.folder / CONFIG_FILE}: budget: not an amount of dollars (got {value!r})",
+                "Mend this key.",
+            )
+        return f"{amount:.2f}"
 
     @cached_property
     def _raw_config(self) -> dict[str, Any]:
         """The config unchecked, without pydantic, so that a verb that only looks starts at once."""
         import tomllib
-        from decimal import Decimal
 
         path = self.folder / CONFIG_FILE
         try:
@@ -122,11 +153,23 @@ class Study:
     def _store_url(self) -> str:
         import os
 
-        url = str(self._raw_config.get("store", ""))
-        return os.environ.get("PREFJUDGE_STORE") or url or f"sqlite:///{self.folder / STORE_FILE}"
+        told = os.environ.get("PREFJUDGE_STORE")
+        if told:
+            return told
+        url = str(self._raw_config.get("store") or f"sqlite:///{STORE_FILE}")
+        file = url.removeprefix("sqlite:///")
+        beside = file != url and file not in ("", ":memory:")  # which the database's door refuses
+        return f"sqlite:///{self.folder / file}" if beside else url
 
 
-def create(folder: Path, config: str, *, name: str) -> bool:
+def fill(template: str, *, name: str) -> str:
+    """Return the text of a new study's config, with its name and an id of its own."""
+    # What JSON escapes TOML escapes in the same way, but for the last control character.
+    quoted = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return template.replace('"{name}"', quoted).replace("{id}", secrets.token_hex(6))
+
+
+def create(folder: Path, config: str) -> bool:
     """Make a study folder with the given config text; return whether anything was written.
 
     Raises
@@ -139,7 +182,10 @@ def create(folder: Path, config: str, *, name: str) -> bool:
         return False
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StudyError(f"{folder} exists and is not a study", "Name a new or empty folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / ".gitignore").write_text(_PRIVATE, encoding="utf-8")
-    path.write_text(config.replace("{name}", name), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text(_PRIVATE, encoding="utf-8")
+        path.write_text(config, encoding="utf-8")
+    except OSError as error:
+        raise StudyError(f"cannot make {folder}: {error.strerror}", "Name another folder.") from error
     return True

@@ -1,6 +1,8 @@
 """The command lines and JSON that others rely on."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,18 @@ def test_a_mistake_ends_in_a_message_with_a_hint_and_never_in_a_traceback(
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert len(done.stderr.strip().splitlines()) >= 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_a_full_disk_is_said_without_a_traceback() -> None:
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(
+            [sys.executable, "-m", "prefjudge", "plan", "--sizes", "2:3", "--trials", "5", "--json"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert found.returncode == 1
+    assert found.stderr.startswith("error: No space left on device")
+    assert "Traceback" not in found.stderr
 
 
 def test_the_demo_walks_the_road_and_its_commands_can_be_typed(tmp_path: Path) -> None:

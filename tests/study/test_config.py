@@ -6,6 +6,7 @@ import pytest
 from prefjudge.core.screening import BarringPolicy
 from prefjudge.errors import ConfigError
 from prefjudge.study.config import StudyConfig, load_config, template
+from prefjudge.study.study import fill
 
 
 def config(tmp_path: Path, text: str) -> StudyConfig:
@@ -16,12 +17,13 @@ def config(tmp_path: Path, text: str) -> StudyConfig:
 
 @pytest.mark.parametrize("name", ["default", "demo", "paper2021"])
 def test_every_shipped_config_is_valid(tmp_path: Path, name: str) -> None:
-    assert config(tmp_path, template(name).replace("{name}", "trial")).name == "trial"
+    assert config(tmp_path, fill(template(name), name="trial")).name == "trial"
 
 
 def test_the_default_config_states_the_defaults(tmp_path: Path) -> None:
-    shipped = config(tmp_path, template("default").replace("{name}", "trial"))
-    assert shipped == StudyConfig(name="trial")
+    shipped = config(tmp_path, fill(template("default"), name="trial"))
+    assert len(shipped.id) == 12
+    assert shipped == StudyConfig(name="trial", id=shipped.id)
 
 
 def test_the_papers_config_has_the_papers_values(tmp_path: Path) -> None:
@@ -58,6 +60,39 @@ def test_a_live_target_needs_a_budget_and_an_address(tmp_path: Path) -> None:
 def test_the_environment_overrides_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREFJUDGE_HIT__REWARD", "1.50")
     assert config(tmp_path, 'name = "x"').hit.reward == Decimal("1.50")
+
+
+def test_the_environment_is_blamed_for_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFJUDGE_HIT__REWARD", "lots")
+    monkeypatch.setenv("PREFJUDGE_FOO__BAR", "1")
+    with pytest.raises(ConfigError) as raised:
+        config(tmp_path, 'name = "x"')
+    assert "hit.reward, which PREFJUDGE_HIT__REWARD sets: " in raised.value.message
+    assert "foo, which PREFJUDGE_FOO__BAR sets: there is no such key" in raised.value.message
+    monkeypatch.setenv("PREFJUDGE_NAME__X", "1")
+    with pytest.raises(ConfigError, match="PREFJUDGE_NAME__X: name is no section"):
+        config(tmp_path, 'name = "x"')
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('rule = "most-winz"', "rule: .*no such rule; choose one of: shallow-pooling, "),
+        ("measures = []", "measures: .*at least one measure"),
+        ('measures = ["RR@10", "Foo@3"]', "measures: .*Foo"),
+        ("[design]\nseconds_per_pair = 1e-300", "design.seconds_per_pair: "),
+        ("[design]\nseconds_per_pair = inf", "design.seconds_per_pair: "),
+        ('[screening]\npolicy = "sequential"\naccuracy = 1.0', "screening: .*careless < accuracy < 1"),
+        ('[screening]\npolicy = "sequential"\nconfidence = 1.0', "screening: .*between 0.5 and 1"),
+        ('[screening]\npolicy = "sequential"\ncareless = 0.0', "screening: .*0 < careless"),
+        ('[screening]\npolicy = "sequential"\naccuracy = 0.3', "screening: .*careless < accuracy"),
+    ],
+)
+def test_values_that_would_fail_once_the_work_is_paid_are_refused_at_once(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config(tmp_path, f'name = "x"\n{text}\n')
 
 
 def test_broken_files_are_explained(tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""A study's folder: its name, its id, and the store that is its own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import ConfigError, StudyError
+from prefjudge.steps.init import init
+from prefjudge.steps.status import status
+from prefjudge.study.study import Study
+
+
+def prepend(study: Path, line: str) -> None:
+    config = study / "study.toml"
+    config.write_text(f"{line}\n{config.read_text()}")
+
+
+@pytest.mark.parametrize(
+    "name", ['my"study', "back\\slash", "two\nlines", "tab\there", "bell\x07\x7f", "ü 研究"]
+)
+def test_a_study_may_have_any_name(tmp_path: Path, name: str) -> None:
+    init(tmp_path / "study", name=name)
+    assert Study(tmp_path / "study").config.name == name
+    if "\n" not in name:
+        init(tmp_path / name)
+        assert Study(tmp_path / name).config.name == name
+
+
+def test_nothing_is_left_where_a_study_cannot_be_made(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"name: .*at most 100"):
+        init(tmp_path / "study", name="n" * 150)
+    assert not (tmp_path / "study").exists()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StudyError, match=r"cannot make .*: Not a directory"):
+        init(tmp_path / "file" / "study")
+
+
+def test_two_studies_never_share_a_store(tmp_path: Path) -> None:
+    first, second = tmp_path / "a" / "study", tmp_path / "b" / "study"
+    for study in (first, second):
+        init(study)
+        prepend(study, f'store = "sqlite:///{tmp_path / "shared.db"}"')
+    status(first)
+    with pytest.raises(StudyError, match=r"shared\.db belongs to another study, .*\nGive .* its own"):
+        status(second)
+    status(first)
+    config = second / "study.toml"
+    config.write_text(config.read_text().replace(Study(second).config.id, Study(first).config.id))
+    status(second)
+
+
+def test_a_study_without_an_id_is_known_by_its_name(tmp_path: Path) -> None:
+    for name in ("old", "older"):
+        (tmp_path / name).mkdir()
+        store = tmp_path / "shared.db"
+        (tmp_path / name / "study.toml").write_text(f'name = "{name}"\nstore = "sqlite:///{store}"\n')
+    status(tmp_path / "old")
+    with pytest.raises(StudyError, match="belongs to another study, 'old'"):
+        status(tmp_path / "older")
+
+
+def test_a_store_that_is_a_file_lies_in_the_studys_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    init(tmp_path / "study")
+    prepend(tmp_path / "study", 'store = "sqlite:///x.db"')
+    for folder, study in ((tmp_path, "study"), (tmp_path / "study", "."), (Path(os.sep), tmp_path / "study")):
+        monkeypatch.chdir(folder)
+        status(study)
+    assert sorted(path.name for path in tmp_path.rglob("*.db")) == ["x.db"]
+    assert (tmp_path / "study" / "x.db").is_file()
+    (tmp_path / "study" / "study.toml").write_text('name = "x"\nstore = "sqlite:///"\n')
+    with pytest.raises(StudyError, match="cannot store at"):
+        status(tmp_path / "study")
+
+
+@pytest.mark.parametrize("budget", ['"abc"', "[1]", "-5", "nan", "true", "inf"])
+def test_a_budget_is_an_amount(tmp_path: Path, budget: str) -> None:
+    init(tmp_path / "study")
+    prepend(tmp_path / "study", f"budget = {budget}")
+    with pytest.raises(ConfigError, match="budget: not an amount of dollars"):
+        status(tmp_path / "study")
