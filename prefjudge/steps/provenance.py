@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
+
+from prefjudge.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,25 +24,50 @@ def digesting(
 ) -> Iterator[Callable[[], tuple[InputDigest, ...]]]:
     """Digest files on a thread of their own, beside other work; call what is yielded for the result.
 
-    Runs that are trusted are not read in full, so they are not digested either.
+    Runs that are trusted are not read in full, so they are not digested either; nor are pipes, which can be
+    read only once.
+
+    Raises
+    ------
+    InputError
+        When the result is asked for: a file changed meanwhile, so that nobody can say what was read.
     """
     from concurrent.futures import ThreadPoolExecutor
 
     from prefjudge.formats.digests import digest
-    from prefjudge.steps.inputs import is_address
-
-    def unread(kind: str, path: str | Path) -> bool:
-        return str(path) == "-" or (trust and kind == "run") or is_address(path) or Path(path).is_dir()
 
     named = list(files)
+    met = [_state(path) for _, path in named]
     with ThreadPoolExecutor(1) as thread:
-        running = [None if unread(kind, path) else thread.submit(digest, path) for kind, path in named]
-        try:
-            yield lambda: tuple(
-                InputDigest(kind=kind, path=str(path), digest=found.result() if found else "")
-                for (kind, path), found in zip(named, running, strict=True)
+        running = [
+            thread.submit(digest, path) if state and not (trust and kind == "run") else None
+            for (kind, path), state in zip(named, met, strict=True)
+        ]
+
+        def digests() -> tuple[InputDigest, ...]:
+            found = [one.result() if one else "" for one in running]
+            for (_, path), state in zip(named, met, strict=True):
+                if _state(path) != state:
+                    raise InputError(f"{path} changed while it was read", "Wait for its writer; try again.")
+            return tuple(
+                InputDigest(kind=kind, path=str(path), digest=one)
+                for (kind, path), one in zip(named, found, strict=True)
             )
+
+        try:
+            yield digests
         finally:
-            for found in running:
-                if found:
-                    found.cancel()
+            for one in running:
+                if one:
+                    one.cancel()
+
+
+def _state(path: str | Path) -> tuple[int, ...]:
+    """Return what tells whether a file is still the same; nothing for what is no file here."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return ()
+    if str(path) == "-" or not S_ISREG(found.st_mode):
+        return ()
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
