@@ -5,7 +5,7 @@ from prefjudge.marketplace.answers import Fields, visible_time, write_answers
 from prefjudge.marketplace.ids import new_id
 from prefjudge.marketplace.market import Record, Turn
 from prefjudge.marketplace.refusals import Refusal
-from prefjudge.marketplace.turk_errors import missing
+from prefjudge.marketplace.turk_errors import missing, wrong_state
 
 MAX_HELD = 25  # assignments that one worker may hold at once
 _TRIES = 3
@@ -26,17 +26,27 @@ def get(turn: Turn, assignment_id: str, *, lock: bool = False) -> Record | None:
     return turn.record(COLUMNS, f"FROM assignments WHERE assignment_id = :id{clause}", id=assignment_id)
 
 
-def find(turn: Turn, requester_id: str, assignment_id: str, *, lock: bool = False) -> Record:
+def find(
+    turn: Turn,
+    requester_id: str,
+    assignment_id: str,
+    *,
+    lock: bool = False,
+    needed: str = "Reviewable,Approved,Rejected",
+) -> Record:
     """Return an assignment that a requester may see: one that was submitted.
 
     Raises
     ------
     RequestError
-        ``AssignmentDoesNotExist``.
+        ``AssignmentDoesNotExist``; or ``InvalidAssignmentState``, with the states that the operation needs:
+        it is not submitted.
     """
     found = get(turn, assignment_id, lock=lock)
-    if found is None or found["requester_id"] != requester_id or found["status"] not in SUBMITTED:
+    if found is None or found["requester_id"] != requester_id:
         raise missing("Assignment", assignment_id)
+    if found["status"] not in SUBMITTED:
+        raise wrong_state("InvalidAssignmentState", needed, f"{assignment_id} is not submitted.")
     return found
 
 
@@ -187,7 +197,7 @@ def _refuse_ended(turn: Turn, assignment: Record) -> None:
 
 
 def give_back(turn: Turn, assignment_id: str, worker_id: str) -> Record:
-    """Return a HIT undone: it opens for others again, and no trace is shown to the requester."""
+    """Return a HIT undone: it opens for others again, and the requester's lists show no trace."""
     assignment = _held(turn, assignment_id, worker_id)
     if assignment["status"] == "Returned":
         return assignment

@@ -2,7 +2,7 @@
 
 from prefjudge.marketplace import events, hits, ledger
 from prefjudge.marketplace.market import Record, Turn
-from prefjudge.marketplace.turk_errors import refused
+from prefjudge.marketplace.turk_errors import refused, wrong_state
 
 OVERTURN_WITHIN = 30 * 86400
 
@@ -69,10 +69,10 @@ def reject(turn: Turn, assignment: Record, feedback: str) -> None:
 
 
 def _decided(assignment: Record) -> Exception:
-    return refused(
+    return wrong_state(
         "InvalidAssignmentState",
-        f"The assignment {assignment['assignment_id']} is {assignment['status']}."
-        " This operation can be called with a status of: Submitted.",
+        "Submitted",
+        f"The assignment {assignment['assignment_id']} is {assignment['status']}.",
     )
 
 

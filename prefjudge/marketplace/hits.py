@@ -236,9 +236,9 @@ def dispose(turn: Turn, hit: Record) -> None:
     RequestError
         ``InvalidHITState``: it is not reviewable, or an assignment is not decided.
     """
-    _must_be(turn, hit, "Reviewable", "Reviewing")
+    _must_be(turn, hit, "Reviewing", "Reviewable")
     if hit["submitted"]:
-        raise refused("InvalidHITState", f"The HIT {hit['hit_id']} has assignments to approve or reject.")
+        raise refused("InvalidHITState", f"{hit['hit_id']} has assignments to approve or reject.")
     _release(turn, hit, hit["held"])
     turn.run("UPDATE hits SET disposed = 1, held = 0 WHERE hit_id = :hit", hit=hit["hit_id"])
     events.note(turn, "HITDisposed", hit)
@@ -263,6 +263,6 @@ def _must_be(turn: Turn, hit: Record, *allowed: str) -> None:
     if now not in allowed:
         raise refused(
             "InvalidHITState",
-            f"The HIT {hit['hit_id']} is currently in the state '{now}'."
-            f" This operation can be called with a status of: {', '.join(allowed)}.",
+            f"This HIT is currently in the state '{now}'.  This operation can be called with a status of:"
+            f" {', '.join(allowed)}",
         )

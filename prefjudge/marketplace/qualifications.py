@@ -6,7 +6,7 @@ from prefjudge.marketplace import workers
 from prefjudge.marketplace.ids import new_id
 from prefjudge.marketplace.market import Record, Turn
 from prefjudge.marketplace.requirements import SYSTEM
-from prefjudge.marketplace.turk_errors import invalid, missing, refused
+from prefjudge.marketplace.turk_errors import invalid, missing, refused, wrong_state
 
 TYPE_COLUMNS = (
     "seq, qualification_type_id, requester_id, name, description, keywords, status, test, test_duration,"
@@ -48,9 +48,7 @@ def create_type(turn: Turn, requester_id: str, params: dict[str, Any]) -> Record
     }
     _check_type(record, params)
     if not turn.insert("qualification_types", record, "ON CONFLICT DO NOTHING RETURNING seq"):
-        raise refused(
-            "QualificationTypeAlreadyExists", f"You have a qualification type named {params['Name']!r}."
-        )
+        raise refused("QualificationTypeAlreadyExists", f"The name is {params['Name']!r}.")
     return find_type(turn, record["qualification_type_id"], requester_id)
 
 
@@ -175,15 +173,16 @@ def find_grant(turn: Turn, type_id: str, worker_id: str) -> Record:
     Raises
     ------
     RequestError
-        ``QualificationDoesNotExist``.
+        ``QualificationDoesNotExist``; ``InvalidQualificationState``: it was revoked.
     """
     found = turn.record(
         GRANT_COLUMNS,
-        "FROM qualifications WHERE qualification_type_id = :type AND worker_id = :worker"
-        " AND status = 'Granted'",
+        "FROM qualifications WHERE qualification_type_id = :type AND worker_id = :worker",
         type=type_id,
         worker=worker_id,
     )
     if found is None:
-        raise missing("Qualification", f"{type_id} of worker {worker_id}")
+        raise refused("QualificationDoesNotExist", f"{worker_id} never had {type_id}.")
+    if found["status"] != "Granted":
+        raise wrong_state("InvalidQualificationState", "Granted", f"It is {found['status']}.")
     return found

@@ -79,6 +79,12 @@ def _check_one(turn: Turn, requirement: dict[str, Any], where: str) -> dict[str,
         "SELECT 1 FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
     ):
         raise missing("QualificationType", type_id)
+    if type_id in MASTERS and comparator not in ("DoesNotExist", "NotEqualTo", "NotIn"):
+        raise invalid(
+            where,
+            "this marketplace has no Masters, so nobody could take the HIT. Leave the requirement out, or ask"
+            " for a qualification of your own",
+        )
     integers, locales = requirement.get("IntegerValues", []), requirement.get("LocaleValues", [])
     if integers and locales:
         raise invalid(where, "give IntegerValues or LocaleValues, not both")
@@ -162,14 +168,19 @@ def _locale_meets(comparator: str, locales: list[dict[str, str]], worker: Standi
     return inside == (comparator in ("EqualTo", "In"))
 
 
-def describe(turn: Turn, requirement: dict[str, Any]) -> dict[str, str]:
-    """Say in words what a requirement asks, for the worker's pages."""
+def describe(turn: Turn, requirement: dict[str, Any]) -> dict[str, Any]:
+    """Say in words what a requirement asks, for the worker's pages, and whether there is a page about it."""
     type_id = requirement["QualificationTypeId"]
-    rows = turn.rows("SELECT name FROM qualification_types WHERE qualification_type_id = :id", id=type_id)
-    name = SYSTEM.get(type_id) or (str(rows[0][0]) if rows else type_id)
+    rows = turn.rows(
+        "SELECT name, deleted FROM qualification_types WHERE qualification_type_id = :id", id=type_id
+    )
     values = [str(value) for value in requirement.get("IntegerValues", [])] or [
         "-".join(filter(None, (one["Country"], one.get("Subdivision"))))
         for one in requirement.get("LocaleValues", [])
     ]
-    words = f"{_WORDS[requirement['Comparator']]} {', '.join(values)}".strip()
-    return {"qualification_type_id": type_id, "name": name, "requirement": words}
+    return {
+        "qualification_type_id": type_id,
+        "name": SYSTEM.get(type_id) or (str(rows[0][0]) if rows else type_id),
+        "has_page": bool(rows) and not rows[0][1],
+        "requirement": f"{_WORDS[requirement['Comparator']]} {', '.join(values)}".strip(),
+    }

@@ -50,12 +50,35 @@ class AccessDenied(ApiError):  # noqa: N818
         self.type = type
 
 
+class ParameterValidationError(RequestError):
+    """XML among the parameters cannot be read: no error of the service's model, so boto3 shows its name."""
+
+    type = "ParameterValidationError"
+
+
 TURK = "AWS.MechanicalTurk."
+SENTENCES = {
+    "InsufficientFunds": "This Requester has insufficient funds in their account to complete this"
+    " transaction.",
+    "QualificationDoesNotExist": "You requested a Qualification that does not exist.",
+    "QualificationTypeAlreadyExists": "You have already created a QualificationType with this name. A"
+    " QualificationType's name must be unique among all of the QualificationTypes created by the same user.",
+    "XHTMLParseError": "There was an error parsing the XHTML data in your request.",
+    "XMLParseError": "There was an error parsing the XML question or answer data in your request. Please make"
+    " sure the data is well-formed and validates against the appropriate schema. Details:",
+}
+"""What Mechanical Turk says with a code. Programs look for these words; what is ours to say follows them."""
 
 
 def refused(code: str, message: str) -> RequestError:
-    """Return a RequestError with the TurkErrorCode ``AWS.MechanicalTurk.<code>``."""
-    return RequestError(message, TURK + code)
+    """Return a refusal with the TurkErrorCode ``AWS.MechanicalTurk.<code>``, in Mechanical Turk's words."""
+    error = ParameterValidationError if code in ("XMLParseError", "XHTMLParseError") else RequestError
+    return error(f"{SENTENCES.get(code, '')} {message}".strip(), TURK + code)
+
+
+def wrong_state(code: str, needed: str, message: str) -> RequestError:
+    """Return the error of an operation that a state does not allow: programs look for the states it needs."""
+    return refused(code, f"This operation can be called with a status of: {needed}. {message}".strip())
 
 
 def invalid(where: str, problem: str) -> RequestError:
@@ -65,4 +88,4 @@ def invalid(where: str, problem: str) -> RequestError:
 
 def missing(kind: str, ident: str) -> RequestError:
     """Return the error of an id that names nothing the requester may see."""
-    return refused(f"{kind}DoesNotExist", f"{kind} {ident} does not exist.")
+    return refused(f"{kind}DoesNotExist", f"{'Hit' if kind == 'HIT' else kind} {ident} does not exist.")

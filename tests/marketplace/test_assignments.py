@@ -45,7 +45,7 @@ def test_a_returned_hit_opens_again_and_leaves_no_record(requester, worker):
     worker.post(f"/assignments/{ident}/return")
     assert counts(requester, hit) == (1, 0, 0)
     worker.submit(ident, status=410)
-    assert turk_error(requester.get_assignment, AssignmentId=ident) == "AssignmentDoesNotExist"
+    assert turk_error(requester.get_assignment, AssignmentId=ident) == "InvalidAssignmentState"
     assert requester.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"] == []
     worker.do(hit)  # who returned it may take it again
 

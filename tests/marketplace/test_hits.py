@@ -93,7 +93,9 @@ def test_a_token_makes_a_hit_once_within_a_day(requester, clock):
 
 
 def test_a_failed_call_leaves_its_token_free(requester):
-    assert turk_error(offer, requester, UniqueRequestToken="x", Question="<oops") == "XMLParseError"
+    assert (
+        turk_error(offer, requester, UniqueRequestToken="x", Question="<oops") == "ParameterValidationError"
+    )
     offer(requester, UniqueRequestToken="x")
 
 

@@ -94,7 +94,7 @@ def test_an_answer_key_that_gives_no_number(requester, maximum):
         f"<QualificationValueMapping><PercentageMapping><MaximumSummedScore>{maximum}</MaximumSummedScore>"
         "</PercentageMapping></QualificationValueMapping></AnswerKey>"
     )
-    with pytest.raises(requester.exceptions.RequestError, match="AnswerKey"):
+    with pytest.raises(requester.exceptions.ClientError, match=r"ParameterValidationError.*AnswerKey"):
         requester.create_qualification_type(
             Name="n",
             Description="d",

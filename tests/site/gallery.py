@@ -28,7 +28,10 @@ GROUP = {
 }  # fmt: skip
 BARRED = GROUP | {
     "group_id": "3BARRED", "title": "Judge passages on " + HOSTILE, "qualified": False, "can_preview": False,
-    "missing": [{"qualification_type_id": "3QUAL", "name": "Judging test", "requirement": "of at least 80"}],
+    "missing": [
+        {"qualification_type_id": "3QUAL", "name": "Judging test", "has_page": True, "requirement": "of at least 80"},
+        {"qualification_type_id": "00000000000000000071", "name": "Location", "has_page": False, "requirement": "is US"},
+    ],
 }  # fmt: skip
 ASSIGNMENT = {
     "assignment_id": "3ASSIGNMENT", "hit_id": "3HIT", "group_id": "3GROUP", "title": GROUP["title"],

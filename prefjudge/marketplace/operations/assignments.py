@@ -7,6 +7,8 @@ from prefjudge.marketplace.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.paging import page
 from prefjudge.marketplace.turk_errors import invalid
 
+UNKNOWN = "null"  # the state of what is not submitted, as Mechanical Turk words it to who decides
+
 
 def view(assignment: Record) -> Result:
     """Show an assignment as the API does."""
@@ -29,7 +31,7 @@ def view(assignment: Record) -> Result:
 def _approve(turn: Turn, requester_id: str, params: Params) -> Result:
     decisions.approve(
         turn,
-        assignments.find(turn, requester_id, params["AssignmentId"], lock=True),
+        assignments.find(turn, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN),
         feedback=params.get("RequesterFeedback"),
         overturn=params.get("OverrideRejection", False),
     )
@@ -39,7 +41,7 @@ def _approve(turn: Turn, requester_id: str, params: Params) -> Result:
 def _reject(turn: Turn, requester_id: str, params: Params) -> Result:
     if not params["RequesterFeedback"].strip():
         raise invalid("RequesterFeedback", "is empty")
-    assignment = assignments.find(turn, requester_id, params["AssignmentId"], lock=True)
+    assignment = assignments.find(turn, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN)
     decisions.reject(turn, assignment, params["RequesterFeedback"])
     return {}
 
