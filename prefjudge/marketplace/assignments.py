@@ -11,7 +11,7 @@ MAX_HELD = 25  # assignments that one worker may hold at once
 _TRIES = 3
 COLUMNS = (
     "seq, assignment_id, hit_id, requester_id, worker_id, status, accepted_at, deadline, submitted_at,"
-    " auto_approve_at, approved_at, rejected_at, ended_at, answer, feedback, draft"
+    " auto_approve_at, approved_at, rejected_at, ended_at, answer, feedback, draft, reward"
 )
 SUBMITTED = ("Submitted", "Approved", "Rejected")
 _DONE_BEFORE = (
@@ -81,6 +81,7 @@ def _take(turn: Turn, worker_id: str, hit: Record) -> Record | None:
         "status": "Accepted",
         "accepted_at": turn.now,
         "deadline": turn.now + hit["duration"],
+        "reward": hit["reward"],
     }
     if not turn.insert("assignments", record, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
         return None

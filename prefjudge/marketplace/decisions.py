@@ -23,7 +23,7 @@ def approve(turn: Turn, assignment: Record, *, feedback: str | None = None, over
     elif was != "Submitted":
         raise _decided(assignment)
     requester_id, worker_id = assignment["requester_id"], assignment["worker_id"]
-    reward, reference = hit["reward"], assignment["assignment_id"]
+    reward, reference = assignment["reward"], assignment["assignment_id"]
     cost = hits.unit_cost(turn, reward, hit["first_max"])
     account = ledger.hold(requester_id)
     if was == "Rejected":  # what was held for it went back when it was rejected

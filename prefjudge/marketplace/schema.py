@@ -126,4 +126,11 @@ ALTER TABLE workers ADD COLUMN epoch BIGINT NOT NULL DEFAULT 0;
 CREATE TABLE admin_sessions (session_hash TEXT PRIMARY KEY, expires DOUBLE PRECISION NOT NULL)
 """
 
-STEPS = (_FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION)
+# what a worker accepted a HIT for; its HIT type, and so the HIT's reward, may change later
+_REWARD = """
+ALTER TABLE assignments ADD COLUMN reward BIGINT NOT NULL DEFAULT 0;
+UPDATE assignments SET reward = (SELECT t.reward FROM hits h JOIN hit_types t ON t.hit_type_id = h.hit_type_id
+    WHERE h.hit_id = assignments.hit_id)
+"""
+
+STEPS = (_FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD)

@@ -11,7 +11,7 @@ from prefjudge.marketplace.times import iso
 PER_PAGE = 25
 _COLUMNS = (
     "a.seq, a.assignment_id, a.hit_id, a.worker_id, a.status, a.accepted_at, a.deadline, a.submitted_at,"
-    " a.feedback, a.draft, h.hit_type_id, h.kind, h.height, h.address, t.title, t.reward, t.duration, r.name"
+    " a.feedback, a.draft, a.reward, h.hit_type_id, h.kind, h.height, h.address, t.title, t.duration, r.name"
 )
 _JOINED = (
     "FROM assignments a JOIN hits h ON h.hit_id = a.hit_id JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
@@ -102,9 +102,7 @@ def _earnings(turn: Turn, worker_id: str, counts: dict[str, int]) -> dict[str, A
         "SELECT kind, sum(cents) FROM transfers WHERE target = :account GROUP BY kind", account=account
     )
     (pending,) = turn.rows(
-        "SELECT sum(t.reward) FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
-        " JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
-        " WHERE a.worker_id = :worker AND a.status = 'Submitted'",
+        "SELECT sum(reward) FROM assignments WHERE worker_id = :worker AND status = 'Submitted'",
         worker=worker_id,
     )[0]
     return {

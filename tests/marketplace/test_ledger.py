@@ -109,6 +109,20 @@ def test_a_bonus_is_paid_once_a_token(market, requester, worker, clock):
     assert_balanced(market)
 
 
+def test_a_worker_is_paid_what_the_hit_was_accepted_for(requester, worker, market):
+    hit = offer(requester, MaxAssignments=2)
+    ident = worker.do(hit)
+    requester.reject_assignment(AssignmentId=ident, RequesterFeedback="no")
+    cheap = requester.create_hit_type(
+        Title="t", Description="d", Reward="0.01", AssignmentDurationInSeconds=600
+    )["HITTypeId"]
+    requester.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=cheap)
+    requester.approve_assignment(AssignmentId=ident, OverrideRejection=True)
+    shown = worker.get("/history")
+    assert shown["earnings"]["balance"] == shown["assignments"][0]["reward"] == "2.00"
+    assert_balanced(market)
+
+
 def test_a_live_marketplace_spends_what_was_paid_in(tmp_path):
     with start(f"sqlite:///{tmp_path}/m.db", sandbox=False) as server:
         requester, admin = new_requester(server.endpoint), Admin(server)
