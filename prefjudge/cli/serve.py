@@ -26,6 +26,9 @@ def serve(
     plain_http: Annotated[
         bool, typer.Option("--plain-http", help="Allow an address that other machines reach, without TLS.")
     ] = False,
+    proxy: Annotated[
+        str, typer.Option(help="Where the web server in front calls from: addresses or networks.")
+    ] = "127.0.0.1",
     new_key: Annotated[str | None, typer.Option(help="Issue a key to this requester, and stop.")] = None,
     revoke_key: Annotated[str | None, typer.Option(help="Take this access key back, and stop.")] = None,
     json: Json = False,
@@ -54,6 +57,7 @@ def serve(
         live=live,
         public_url=public_url,
         plain_http=plain_http,
+        proxy=proxy,
         new_key=new_key,
         revoke_key=revoke_key,
         ready=ready,

@@ -17,10 +17,10 @@ from prefjudge.marketplace.courier import Courier
 from prefjudge.marketplace.desk import Desk
 from prefjudge.marketplace.logs import log_to_stderr
 from prefjudge.marketplace.market import Clock, Market, Rules
-from prefjudge.marketplace.settings import Settings
+from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
 from prefjudge.marketplace.sweep import sweep
 from prefjudge.marketplace.web.app import build_app
-from prefjudge.marketplace.web.dropping import DroppableProtocol
+from prefjudge.marketplace.web.bounded import bounded
 from prefjudge.marketplace.web.front import Front
 
 
@@ -67,7 +67,8 @@ class Server:
         self._uvicorn = uvicorn.Server(
             uvicorn.Config(
                 build_app(self.front),
-                http=DroppableProtocol,
+                http=bounded(settings.is_proxy),
+                forwarded_allow_ips=settings.proxy,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -171,20 +172,22 @@ def serve(
     sandbox: bool = True,
     public_url: str | None = None,
     plain_http: bool = False,
+    proxy: str = ON_THIS_MACHINE,
     ready: Callable[[Server], None] | None = None,
 ) -> None:
     """Serve a marketplace until the program is told to stop.
 
     ``ready`` is called with the server, which knows its addresses, once requests are answered.
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
-    refused unless ``plain_http`` allows clear text. Where they are not given, the environment's
-    ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` say so.
+    refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from. Where they
+    are not given, the environment's ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` say so.
     """
     settings = Settings(
         host=host,
         port=port,
         public_url=public_url or os.environ.get("PREFJUDGE_PUBLIC_URL") or None,
         plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
+        proxy=proxy,
     )
     server = Server(store_url, settings, sandbox=sandbox)
     log_to_stderr()

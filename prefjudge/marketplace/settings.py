@@ -1,10 +1,12 @@
 """How a marketplace meets the network."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from prefjudge.errors import ConfigError
 
+ON_THIS_MACHINE = "127.0.0.1"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -20,12 +22,16 @@ class Settings:
         The address by which workers and requesters reach it through a web server that adds TLS.
     plain_http
         Allow a public address without TLS.
+    proxy
+        The addresses and networks, with commas between, of web servers in front: what they say of who calls
+        is believed.
     """
 
     host: str = "127.0.0.1"
     port: int = 0
     public_url: str | None = None
     plain_http: bool = False
+    proxy: str = ON_THIS_MACHINE
 
     def check(self) -> None:
         """Refuse to listen to the world in clear text.
@@ -33,8 +39,15 @@ class Settings:
         Raises
         ------
         ConfigError
-            The address is public and there is neither a TLS address in front nor ``plain_http``.
+            The address is public and there is neither a TLS address in front nor ``plain_http``; or
+            ``proxy`` names no address.
         """
+        try:
+            self.is_proxy("127.0.0.1")
+        except ValueError as error:
+            raise ConfigError(
+                f"the proxy is no address: {error}", "Give IP addresses or networks, as 172.16.0.0/12."
+            ) from error
         secure = urlsplit(self.public_url or "").scheme == "https"
         if not self.is_loopback and not secure and not self.plain_http:
             raise ConfigError(
@@ -46,6 +59,14 @@ class Settings:
     def is_loopback(self) -> bool:
         """Tell whether only this machine can connect."""
         return self.host in LOOPBACK
+
+    def is_proxy(self, address: str) -> bool:
+        """Tell whether a web server in front has this address."""
+        networks = [ip_network(one.strip()) for one in self.proxy.split(",")]
+        try:
+            return any(ip_address(address) in network for network in networks)
+        except ValueError:
+            return False
 
     @property
     def is_private(self) -> bool:

@@ -45,6 +45,7 @@ def serve(
     live: bool = False,
     public_url: str | None = None,
     plain_http: bool = False,
+    proxy: str = "127.0.0.1",
     new_key: str | None = None,
     revoke_key: str | None = None,
     ready: Callable[[Door], None] | None = None,
@@ -65,6 +66,8 @@ def serve(
         The address of the web server in front that adds TLS.
     plain_http : bool
         Allow an address that other machines reach without TLS in front.
+    proxy : str
+        Where the web server in front calls from (addresses, networks): what it says of who calls is believed.
     new_key : str, optional
         Issue a key to the requester of this name, and return it instead of serving.
     revoke_key : str, optional
@@ -85,10 +88,13 @@ def serve(
         keys.revoke_key(url, revoke_key)
         return None
 
+    announced: list[Door] = []
+
     def announce(market: Any) -> None:
         door = _door(market, url)
         if study:
             _announce(folder, door)
+            announced.append(door)
         if ready:
             ready(door)
 
@@ -100,11 +106,12 @@ def serve(
             sandbox=not live,
             public_url=public_url,
             plain_http=plain_http,
+            proxy=proxy,
             ready=announce,
         )
     finally:
-        if study:
-            (folder / _RUNNING_FILE).unlink(missing_ok=True)
+        for door in announced:
+            _retract(folder, door)
     return None
 
 
@@ -153,15 +160,22 @@ def open_door(study: Study, target: str = "sandbox") -> Iterator[Door]:
 
 
 @contextmanager
-def keep_open(study: Path) -> Iterator[None]:
-    """Keep a study's embedded marketplace answering, so that the verbs in the block share it."""
+def keep_open(study: Path, target: str = "sandbox") -> Iterator[None]:
+    """Keep a study's embedded marketplace answering, so that the verbs in the block share it.
+
+    Where somebody serves it already, or the target is elsewhere, there is nothing to keep.
+    """
     opened = Study(study)
-    with open_door(opened) as door:
+    served = _running(opened.folder) is not None
+    with open_door(opened, target) as door:
+        if served or not door.admin_token:
+            yield
+            return
         _announce(opened.folder, door)
         try:
             yield
         finally:
-            (opened.folder / _RUNNING_FILE).unlink(missing_ok=True)
+            _retract(opened.folder, door)
 
 
 @contextmanager
@@ -246,3 +260,14 @@ def _announce(folder: Path, door: Door) -> None:
     from prefjudge.formats.atomic import write_text
 
     write_text(folder / _RUNNING_FILE, json.dumps({"endpoint": door.endpoint}))
+
+
+def _retract(folder: Path, door: Door) -> None:
+    """Take the address back, unless another server has left its own since."""
+    path = folder / _RUNNING_FILE
+    try:
+        ours = json.loads(path.read_text(encoding="utf-8"))["endpoint"] == door.endpoint
+    except (OSError, ValueError, KeyError):
+        return
+    if ours:
+        path.unlink(missing_ok=True)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.marketplace.settings import Settings
+
 FOLDER = Path(__file__).resolve().parents[2] / "deploy"
 
 
@@ -15,7 +17,7 @@ def serve_arguments(words: list[str]) -> dict[str, str]:
     assert words[0].endswith("prefjudge")
     assert words[1] == "serve"
     options = dict(zip(words[2::2], words[3::2], strict=True))
-    assert set(options) <= {"--host", "--port", "--store"}
+    assert set(options) <= {"--host", "--port", "--proxy", "--store"}
     return options
 
 
@@ -31,6 +33,10 @@ def test_the_container_serves_as_nobody_special():
     options = serve_arguments(words)
     assert options["--port"] == found["EXPOSE"]
     assert options["--store"].startswith("sqlite:///" + found["VOLUME"])
+    settings = Settings(host=options["--host"], public_url="https://a.example", proxy=options["--proxy"])
+    settings.check()
+    assert settings.is_proxy("172.17.0.1")
+    assert not settings.is_proxy("203.0.113.9")
     assert found["USER"] not in ("root", "0")
     assert f":{found['EXPOSE']}/healthz" in found["HEALTHCHECK"]
 

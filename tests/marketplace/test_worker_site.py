@@ -3,6 +3,8 @@
 import hmac
 import json
 import re
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 
 import pytest
@@ -113,6 +115,26 @@ def test_signing_in(market, admin, clock):
     assert sign_in(name="ann", password="correct horse").status == 429
     clock.advance(61)
     assert sign_in(name="ann", password="correct horse").status == 200
+
+
+def test_guesses_made_at_once_are_as_many_as_one_after_another(market, admin):
+    admin.call("POST", "/admin/workers", {"name": "vic", "password": "right one"}, status=201)
+
+    def sign_in(password):
+        fields = {"name": "vic", "password": password}
+        return crowd.request("POST", f"{market.endpoint}/signin", fields=fields, headers=JSON).status
+
+    crowd = urllib3.PoolManager(maxsize=40, retries=False)
+    with ThreadPoolExecutor(40) as threads:
+        heard = Counter(threads.map(sign_in, [f"wrong {i}" for i in range(40)]))
+    assert heard == {401: 10, 429: 30}
+
+
+def test_who_signs_in_well_does_not_wait(market, admin):
+    admin.call("POST", "/admin/workers", {"name": "vic", "password": "right one"}, status=201)
+    fields = {"name": "vic", "password": "right one"}
+    for _ in range(12):
+        assert HTTP.request("POST", f"{market.endpoint}/signin", fields=fields, headers=JSON).status == 200
 
 
 def test_a_session_ends(worker, clock):

@@ -1,5 +1,6 @@
 """What every request may need of the running marketplace."""
 
+import asyncio
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from prefjudge.marketplace.web.meters import Meters
 from prefjudge.marketplace.web.patience import Patience
 
 MAX_BODY = 1_000_000
+BODY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +54,17 @@ async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
     Raises
     ------
     Refusal
-        ``too_large``.
+        ``too_large``, ``too_slow``.
     """
     if not hasattr(request.state, "body"):
         body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > limit:
-                raise Refusal("too_large", f"The request is longer than {limit} bytes.", 413)
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > limit:
+                        raise Refusal("too_large", f"The request is longer than {limit} bytes.", 413)
+        except TimeoutError:
+            raise Refusal("too_slow", "The request took too long to arrive.", 408) from None
         request.state.body = bytes(body)
     return bytes(request.state.body)

@@ -9,21 +9,27 @@ _REMEMBERED = 10_000
 
 
 class Patience:
-    """Counts failures by name of whatever fails, within a minute."""
+    """Counts tries by name of whatever tries, within a minute."""
 
     def __init__(self) -> None:
-        self._failures: OrderedDict[str, list[float]] = OrderedDict()
+        self._tries: OrderedDict[str, list[float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def exhausted(self, who: str, now: float, tries: int = TRIES) -> bool:
-        """Tell whether ``who`` has failed too often of late."""
-        with self._lock:
-            return len([time for time in self._failures.get(who, ()) if time > now - WINDOW]) >= tries
+    def admit(self, who: str, now: float, tries: int = TRIES) -> bool:
+        """Count a try of ``who`` and let it be made, unless there were too many of late.
 
-    def failed(self, who: str, now: float) -> None:
-        """Count a failure."""
+        It counts before it is made, so that many at once are as many as one after another.
+        """
         with self._lock:
-            recent = [time for time in self._failures.pop(who, []) if time > now - WINDOW]
-            self._failures[who] = [*recent, now]
-            while len(self._failures) > _REMEMBERED:
-                self._failures.popitem(last=False)
+            recent = [time for time in self._tries.pop(who, []) if time > now - WINDOW]
+            admitted = len(recent) < tries
+            self._tries[who] = [*recent, now] if admitted else recent
+            while len(self._tries) > _REMEMBERED:
+                self._tries.popitem(last=False)
+            return admitted
+
+    def forgive(self, who: str, now: float) -> None:
+        """Take back a try, which went well."""
+        with self._lock:
+            if now in (tries := self._tries.get(who, [])):
+                tries.remove(now)

@@ -29,16 +29,10 @@ async def show_sign_in(front: Front, request: Request) -> Page:
 async def sign_in(front: Front, request: Request) -> Page:
     """Open a session for who has an invitation, or a name and its password."""
     fields = await remembered_fields(request)
-    address = request.client.host if request.client else ""
-    who, now = f"{address}|{fields.get('name', '')}", front.market.clock()
-    if front.patience.exhausted(who, now) or front.patience.exhausted(address, now, 10 * TRIES):
-        return _again(fields, "Too many wrong tries. Wait a minute.", "too_many_tries", 429)
     try:
-        secret, session = await _open(front, fields)
+        secret, session = await _open(front, fields, request.client.host if request.client else "")
     except Refusal as refusal:
-        front.patience.failed(who, now)
-        front.patience.failed(address, now)
-        return _again(fields, refusal.message, refusal.code, 401)
+        return _again(fields, refusal)
     return Page(
         name="signin",
         context={"worker_id": session.worker_id, "name": session.name, "csrf": session.csrf},
@@ -47,10 +41,16 @@ async def sign_in(front: Front, request: Request) -> Page:
     )
 
 
-async def _open(front: Front, fields: dict[str, str]) -> tuple[str, Session]:
+async def _open(front: Front, fields: dict[str, str], address: str) -> tuple[str, Session]:
     worker_id: str | None = None
-    if not fields.get("invite"):
-        worker_id = await _by_password(front, fields.get("name", "").strip(), fields.get("password", ""))
+    if not fields.get("invite"):  # which nobody guesses
+        name, password = fields.get("name", "").strip(), fields.get("password", "")
+        who, now = f"{address}|{name}", front.market.clock()
+        if not (front.patience.admit(who, now) and front.patience.admit(address, now, 10 * TRIES)):
+            raise Refusal("too_many_tries", "Too many wrong tries. Wait a minute.", 429)
+        worker_id = await _by_password(front, name, password)
+        front.patience.forgive(who, now)
+        front.patience.forgive(address, now)
 
     def act(turn: Turn) -> tuple[str, Session]:
         secret = sessions.open_session(turn, worker_id or sessions.read_invite(turn, fields["invite"]))
@@ -70,15 +70,15 @@ async def _by_password(front: Front, name: str, password: str) -> str:
     return worker_id
 
 
-def _again(fields: dict[str, str], error: str, code: str, status: int) -> Page:
+def _again(fields: dict[str, str], refusal: Refusal) -> Page:
     context = {
         "invite": "",
         "next": _local(fields.get("next", "")),
-        "error": error,
-        "code": code,
+        "error": refusal.message,
+        "code": refusal.code,
         "suggested": fields.get("name", ""),
     }
-    return Page(name="signin", context=context, status=status)
+    return Page(name="signin", context=context, status=refusal.status)
 
 
 def _local(path: str) -> str:

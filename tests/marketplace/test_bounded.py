@@ -1,0 +1,81 @@
+"""Who connects much and says little does not keep others out."""
+
+import socket
+import time
+
+import pytest
+import urllib3
+
+from prefjudge.marketplace.server import start
+from prefjudge.marketplace.settings import Settings
+from prefjudge.marketplace.web import bounded, front
+
+
+def connect(server, head=b""):
+    connection = socket.create_connection(server._socket.getsockname(), timeout=10)
+    connection.sendall(head)
+    return connection
+
+
+def is_closed(connection, within=5.0):
+    connection.settimeout(within)
+    try:
+        while connection.recv(1000):
+            pass
+        return True
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-a: ",
+        b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /healthz HTTP/1.1\r\n",
+    ],
+)
+def test_half_a_request_is_not_waited_for(market, monkeypatch, head):
+    monkeypatch.setattr(bounded, "LOOK", 0.3)
+    with connect(market, head) as connection:
+        began = time.monotonic()
+        assert is_closed(connection)
+        assert time.monotonic() - began < 4
+
+
+def test_a_slow_answer_is_waited_for(market, admin, monkeypatch):
+    monkeypatch.setattr(bounded, "LOOK", 0.1)
+    admin.call("POST", "/admin/faults", {"kind": "delay", "seconds": 0.8}, status=201)
+    target = {"X-Amz-Target": "MTurkRequesterServiceV20170117.GetAccountBalance"}
+    assert urllib3.request("POST", market.endpoint, body=b"{}", headers=target, retries=False).status == 200
+
+
+def test_a_body_that_drips_is_not_waited_for(market, monkeypatch):
+    monkeypatch.setattr(front, "BODY_SECONDS", 0.3)
+    head = b"POST /signin HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\na"
+    with connect(market, head) as connection:
+        assert connection.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_one_address_has_so_many_connections(tmp_path, monkeypatch):
+    monkeypatch.setattr(bounded, "MOST", 5)
+    with start(f"sqlite:///{tmp_path}/m.db", settings=Settings(proxy="192.0.2.1")) as server:
+        kept = [connect(server) for _ in range(5)]
+        over = connect(server)
+        assert is_closed(over)
+        kept.pop().close()
+        time.sleep(0.2)
+        with connect(server, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") as one:
+            assert one.recv(1000).startswith(b"HTTP/1.1 200")
+        for connection in (*kept, over):
+            connection.close()
+
+
+def test_the_web_server_in_front_has_any_number(market, monkeypatch):
+    monkeypatch.setattr(bounded, "MOST", 2)
+    opened = [connect(market) for _ in range(6)]
+    assert not is_closed(opened[-1], within=0.3)
+    for connection in opened:
+        connection.close()
