@@ -38,7 +38,8 @@ def mean_interval(values: Floats, confidence: float = 0.95) -> Bounds:
     Returns
     -------
     centre, low, high : ndarray of float64, shape (runs,)
-        The bounds are NaN where there is only one query.
+        The bounds are NaN where all queries score the same, or there is only one: nothing then says how far
+        the mean may be off.
     """
     from scipy.special import stdtrit
 
@@ -47,7 +48,8 @@ def mean_interval(values: Floats, confidence: float = 0.95) -> Bounds:
     if count < 2:
         nothing = np.full_like(centre, np.nan)
         return centre, nothing, nothing
-    reach = stdtrit(count - 1, 0.5 + confidence / 2) * values.std(axis=0, ddof=1) / np.sqrt(count)
+    spread = np.where(np.ptp(values, axis=0) > 0, values.std(axis=0, ddof=1), np.nan)
+    reach = stdtrit(count - 1, 0.5 + confidence / 2) * spread / np.sqrt(count)
     return centre, centre - reach, centre + reach
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.core.runs import Codes, Order, encode
 from prefjudge.evaluation.intervals import Statistic, mean_interval, median_interval
-from prefjudge.evaluation.measures import lower_is_better
+from prefjudge.evaluation.measures import bounds, lower_is_better
 from prefjudge.evaluation.placings import Floats, number_in_group
 
 Interval = Literal["t", "order statistics"]
@@ -26,8 +27,8 @@ class LeaderboardRow:
     run : str
         The run tag, or what the perfect ranking is called.
     score, low, high : float
-        The mean (or median) over the judged queries and its confidence interval; NaN bounds where one query
-        says nothing about the spread.
+        The mean (or median) over the judged queries and its confidence interval, as far as the measure's
+        scale reaches; NaN bounds where nothing varies, as with one query.
     perfect : bool
         Whether this is a perfect ranking, which takes no rank.
     beats : tuple of str
@@ -108,7 +109,8 @@ def leaderboard(
         The rows from best to worst.
     """
     interval = mean_interval if statistic == "mean" else median_interval
-    centre, low, high = interval(scores.values, confidence)
+    centre, *ends = interval(scores.values, confidence)
+    low, high = (np.clip(end, *bounds(scores.measure)) for end in ends)
     badness = centre if lower_is_better(scores.measure) else -centre
     is_perfect = np.array([run in perfect for run in scores.runs], dtype=bool)
     rivals = np.sort(badness[~is_perfect])
@@ -118,8 +120,8 @@ def leaderboard(
             rank=None if is_perfect[column] else int(ranks[column]),
             run=scores.runs[column],
             score=float(centre[column]),
-            low=float(low[column]),
-            high=float(high[column]),
+            low=_end(low[column]),
+            high=_end(high[column]),
             perfect=bool(is_perfect[column]),
             beats=tuple(
                 scores.runs[bar]
@@ -141,6 +143,11 @@ def leaderboard(
         order=scores.order,
         rows=rows,
     )
+
+
+def _end(bound: float) -> float:
+    """Return an end of an interval; every NaN is one object, so that equal rows are equal."""
+    return float(bound) if isfinite(bound) else nan
 
 
 def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order, name: str | None = None) -> JudgedRanks:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.families import FAMILIES, Parameter
+from prefjudge.evaluation.families import FAMILIES, Family, Parameter
 from prefjudge.evaluation.placings import Floats, Placings, ideal_placings, placings
 from prefjudge.evaluation.spellings import parse_measure
 
@@ -95,8 +96,26 @@ def lower_is_better(name: str) -> bool:
 
     Names of preference measures (``ppref@10``) are welcome too: all of those rise with quality.
     """
-    family = FAMILIES.get(name.partition("@")[0].partition("(")[0])
+    family = _family(name)
     return family is not None and family.lower_is_better
+
+
+def bounds(name: str) -> tuple[float, float]:
+    """Return the least and the greatest score under the measure of this canonical name.
+
+    Infinite for preference measures: some of those have no greatest score.
+    """
+    family = _family(name)
+    if family is None:
+        return -inf, inf
+    if not family.lower_is_better:
+        return 0.0, 1.0
+    cutoff = Measure.parse(name).cutoff  # a position
+    return 1.0, inf if cutoff is None else cutoff + 1.0
+
+
+def _family(name: str) -> Family | None:
+    return FAMILIES.get(name.partition("@")[0].partition("(")[0])
 
 
 def score_matrix(ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure) -> Scores:

@@ -14,6 +14,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation import paired, resampling
 from prefjudge.evaluation.corrections import Correction, adjust, check_resamples, resamples_needed
 from prefjudge.evaluation.grids import Grid, to_grid
+from prefjudge.evaluation.measures import bounds
 from prefjudge.evaluation.pairsums import BLOCK, PairSums, pair_sums
 from prefjudge.evaluation.resampling import EVERY_FLIP
 from prefjudge.evaluation.significance_tests import VARIANTS, SignificanceTest, classical_p, default_test
@@ -57,7 +58,8 @@ class Significance:
         The mean of b minus the mean of a.
     low, high : ndarray of float64, shape (pairs,)
         The 1 - alpha interval of the difference, not adjusted for the number of pairs: Student's t, or the
-        percentiles of the bootstrap where that is the test. NaN where all queries differ by the same amount.
+        percentiles of the bootstrap where that is the test; as far as the measure's scale reaches. NaN where
+        all queries differ by the same amount.
     effect : ndarray of float64, shape (pairs,)
         The standardised mean difference: difference / standard deviation of the differences (Cohen's d_z);
         NaN where all queries differ by the same amount: there is no deviation to divide by.
@@ -175,7 +177,8 @@ def compare_runs(
         p, low, high = _permute(grid, sums, b, a, count, rng, block), *_interval(grid, sums, spread, alpha)
     else:
         p, low, high = classical_p(chosen, sums), *_interval(grid, sums, spread, alpha)
-    low, high = (np.where(spread > 0, end, np.nan) for end in (low, high))
+    reach = np.subtract(*bounds(scores.measure)[::-1])
+    low, high = (np.where(spread > 0, np.clip(end, -reach, reach), np.nan) for end in (low, high))
     identical = sums.plus + sums.minus == 0
     p = np.where(identical, 1.0, p)
     return Significance(

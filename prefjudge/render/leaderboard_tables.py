@@ -108,7 +108,9 @@ def side_by_side_table(
         for placed in found:
             row = placed.get(run)
             cells += (
-                [None] * 3 if row is None else [_mark(row, row.score), (row.high - row.low) / 2, row.rank]
+                [None] * 3
+                if row is None
+                else [_mark(row, row.score), max(row.high - row.score, row.score - row.low), row.rank]
             )
         rows.append(tuple(cells))
     beaten = sorted({name for board in boards for row in board.rows for name in row.beats})

@@ -68,6 +68,28 @@ def test_too_few_queries_have_no_interval() -> None:
     assert np.isnan(median_interval(np.zeros((5, 1)))[1]).all()
 
 
+def test_where_nothing_varies_there_is_no_interval() -> None:
+    rows = leaderboard(scores_of({"same": [0.1, 0.1, 0.1], "other": [0.2, 0.3, 0.4]})).rows
+    assert np.isfinite([rows[0].low, rows[0].high]).all()
+    assert np.isnan([rows[1].low, rows[1].high]).all()
+
+
+@pytest.mark.parametrize(
+    ("measure", "values", "ends"),
+    [
+        ("RR@10", [1, 1, 0], (0, 1)),
+        ("ESL@10", [1, 1, 11], (1, 11)),
+        ("wpref@10", [1, 1, 0], None),
+    ],
+)
+def test_an_interval_ends_where_the_scale_does(
+    measure: str, values: list[float], ends: tuple[float, float] | None
+) -> None:
+    (row,) = leaderboard(scores_of({"a": values}, measure)).rows
+    _, low, high = mean_interval(np.array(values, dtype=np.float64)[:, np.newaxis])
+    assert (row.low, row.high) == (ends or (low[0], high[0]))
+
+
 def test_the_perfect_ranking_scores_1_on_its_own_labels() -> None:
     labels = {"q1": {"a": 1, "b": 3, "c": 0}, "q2": {"d": 1}, "q3": {"e": 0}}
     qrels = make_qrels(labels)

@@ -186,6 +186,11 @@ def test_no_test_calls_four_equal_differences_significant(test: str) -> None:
     )
 
 
+def test_an_interval_of_a_difference_ends_where_the_scale_does() -> None:
+    result = run(np.array([[0.0, 1.0], [0.0, 1.0], [0.5, 0.0]]), "t")
+    assert (result.low[0], result.high[0]) == (-1, 1)
+
+
 def test_the_bootstrap_refuses_few_queries() -> None:
     with pytest.raises(InputError, match="19 queries are too few for the bootstrap"):
         run(reciprocal(1, 19, 2), "bootstrap")
