@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.pool import pool as pool
     from prefjudge.steps.publish import publish as publish
     from prefjudge.steps.reject import reject as reject
+    from prefjudge.steps.release import release as release
     from prefjudge.steps.resolve import resolve as resolve
     from prefjudge.steps.run import run as run
     from prefjudge.steps.score import score as score
@@ -56,6 +57,7 @@ _VERBS = (
     "pool",
     "publish",
     "reject",
+    "release",
     "resolve",
     "run",
     "score",

@@ -12,7 +12,7 @@ from prefjudge.core.counting import TieWorth
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.inputs import as_path, expand
 from prefjudge.steps.outputs import check_outputs
-from prefjudge.steps.votes import Votes, gather_votes, votes_generator
+from prefjudge.steps.votes import Votes, fitting_rule, gather_votes, votes_generator
 
 if TYPE_CHECKING:
     from prefjudge.core.confidence import Confidence
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 PREFERENCE_NAME = "preference"
 QRELS_FILE = "preference.qrels"
-_COUNTING_RULES = ("shallow-pooling", "shallow-pooling-pairs", "most-wins", "copeland")
-"""Rules that count what a candidate has won, so that all must have been shown as often."""
-_UNEVEN_RULE = "bradley-terry"
 _SURE_QUERIES = 20_000
 """Up to so many queries, the probabilities are computed without being asked for."""
 
@@ -142,7 +139,7 @@ def resolve(
     out = as_path(out)
     _check_rules(rule, sparse_rule)
     votes = gather_votes(study, judgments, without, with_models=with_models, verb="resolve")
-    fitting, notices = (rule, ()) if rule else _fitting_rule(votes)
+    fitting, notices = (rule, ()) if rule else fitting_rule(votes)
     names = tuple(dict.fromkeys(fitting))
     if with_models and out is None:
         raise InputError(
@@ -183,23 +180,6 @@ def resolve(
         form=form.value,
         out=str(out) if out else None,
         notices=(*map(str, votes.notices), *notices, *_words_on_sparse(first.counts(), study, sparse_rule)),
-    )
-
-
-def _fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the config's rule, or one that does without equally many votes where they are needed and absent.
-
-    The notice says why it is another.
-    """
-    from prefjudge.core.rounds import votes_are_even
-
-    if not votes.driven_by or votes.rule not in _COUNTING_RULES or votes.pools is None:
-        return (votes.rule,), ()
-    if votes_are_even(votes.log, votes.pools):
-        return (votes.rule,), ()
-    return (_UNEVEN_RULE,), (
-        f"the strategy {votes.driven_by} gave some pairs more votes than others, and {votes.rule}, the rule "
-        f"in study.toml, would count them: {_UNEVEN_RULE} is used; --rule {votes.rule} insists",
     )
 
 

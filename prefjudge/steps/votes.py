@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError, StudyError
 
+_COUNTING_RULES = ("shallow-pooling", "shallow-pooling-pairs", "most-wins", "copeland")
+"""Rules that count what a candidate has won, so that all must have been shown as often."""
+_UNEVEN_RULE = "bradley-terry"
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -76,6 +80,23 @@ def gather_votes(
         return replace(found, log=_leave_out(found.log, without))
     return replace(
         found, log=_pseudonymous(study, _leave_out(found.log, _worker_ids(study, found.log, without)))
+    )
+
+
+def fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the config's rule, or one that does without equally many votes where they are needed and absent.
+
+    The notice says why it is another.
+    """
+    from prefjudge.core.rounds import votes_are_even
+
+    if not votes.driven_by or votes.rule not in _COUNTING_RULES or votes.pools is None:
+        return (votes.rule,), ()
+    if votes_are_even(votes.log, votes.pools):
+        return (votes.rule,), ()
+    return (_UNEVEN_RULE,), (
+        f"the strategy {votes.driven_by} gave some pairs more votes than others, and {votes.rule}, the rule "
+        f"in study.toml, would count them: {_UNEVEN_RULE} is used; --rule {votes.rule} insists",
     )
 
 

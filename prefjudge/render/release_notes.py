@@ -1,0 +1,71 @@
+"""The page that goes with a release, in Markdown."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_INPUT = ("kind", "name", "digest")
+_DESIGN = (
+    ("question", "Question"),
+    ("pairs_per_hit", "Pairs in a HIT"),
+    ("gold_per_hit", "Gold pairs hidden in it"),
+    ("judgments_per_pair", "Judgments of a pair"),
+    ("allow_ties", "Ties allowed"),
+)
+
+
+def release_notes(record: Mapping[str, Any]) -> str:
+    """Return the page for the record of a release."""
+    numbers, design, pool = record["numbers"], record["design"], record["pool"]
+    how = f"by the strategy `{record['driven_by']}`" if record["driven_by"] else "all pairs of a pool"
+    facts = [
+        ("Queries", f"{numbers['queries']:,}"),
+        ("Best answers", f"{numbers['answers']:,}"),
+        ("Judgments that count", f"{numbers['judgments']:,}"),
+        ("Judgments that were dropped", f"{numbers['dropped']:,}"),
+        ("Workers", f"{numbers['workers']:,}"),
+        ("Pool", f"top {pool['depth']} of each run, order {pool['order']}, qrels {pool['qrels']}"),
+        ("Judged", how),
+        ("Rule", record["rule"]),
+        *((words, _plain(design[key])) for key, words in _DESIGN),
+        ("Screening", record["screening"]["policy"]),
+        ("Reward of a HIT", f"${record['reward']}"),
+    ]
+    parts = [
+        f"# {record['name']}",
+        "Preference judgments of search results: people chose, side by side, the passage that best answers "
+        f"the question. Made with prefjudge {record['prefjudge']}.",
+        _table(("", ""), facts),
+        "## Files",
+        _table(
+            ("file", "holds", "rows"),
+            [(f"`{one['name']}`", one["holds"], f"{one['rows']:,}") for one in record["files"]],
+        ),
+        "`release.json` says the same for programs, with the design and the digests of the inputs; "
+        "`SHA256SUMS` is checked by `sha256sum -c`. Workers, HITs and assignments have pseudonyms, the same "
+        "in all files. `left` and `right` are the sides on which a worker saw the passages.",
+        "## Made from",
+        _table(
+            ("kind", "name", "digest"),
+            [(one["kind"], one["name"], one["digest"]) for one in record["inputs"]],
+        ),
+        "## Using it",
+        "A query with one candidate has no judgment: that candidate is its answer.\n\n"
+        "```console\n$ prefjudge resolve --judgments judgments.txt --out again.qrels\n"
+        "$ prefjudge score --runs 'RUNS' --qrels preference.qrels\n```",
+        *([f"## Notes\n\n{_list(record['notices'])}"] if record["notices"] else []),
+        "## Licence\n\nNone is given here: add one before you publish, and mind that of the texts.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _plain(value: object) -> str:
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _list(words: Sequence[str]) -> str:
+    return "\n".join(f"- {one}" for one in words)

@@ -1,0 +1,243 @@
+"""Writes what a study found into a folder that can be published, and how it was made."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prefjudge.errors import StudyError
+from prefjudge.steps.inputs import as_path
+
+if TYPE_CHECKING:
+    from prefjudge.study.logs import LoggedAssignment, LoggedJudgment
+    from prefjudge.study.study import Study
+
+FOLDER = "release"
+FORMAT = 1
+"""The number of the layout of `RECORD`: a reader of an older one goes by it."""
+RECORD = "release.json"
+_ANSWERS = "the best answers (TREC qrels)"
+_TOURNAMENTS = "each query's tournament: its status, its winners and their wins"
+_KEPT = "the judgments that count: query, left, right, preferred, worker"
+_PREFS = "the same in trec_eval's prefs format"
+_LOG = "every judgment, and why some do not count"
+_WORK = "every assignment, and how it fared on gold"
+_POOL = "the candidates, and what put them there"
+_CHOICES = {1: "left", -1: "right", 0: "tie"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedFile:
+    """One file of a release: what it holds, how many rows of it, and its digest (SHA-256)."""
+
+    name: str
+    holds: str
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseResult:
+    """A release in numbers: ``judgments`` count, ``dropped`` do not; ``answers`` are preference qrels."""
+
+    study: str
+    out: str
+    queries: int
+    judgments: int
+    dropped: int
+    workers: int
+    answers: int
+    rule: str
+    files: tuple[ReleasedFile, ...]
+    notices: tuple[str, ...]
+
+
+def release(
+    study: str | Path, *, out: str | Path | None = None, texts: bool = False, gold: bool = False
+) -> ReleaseResult:
+    """Write a study's judgments and answers into a folder for others, with no worker's id or secret in it.
+
+    People are pseudonyms, which only the study's secret links to their ids; neither times of day nor
+    addresses are written. The same study gives the same bytes.
+
+    Parameters
+    ----------
+    study : Path
+        The study.
+    out : Path, optional
+        The folder; ``release`` in the study by default. What an earlier release wrote there is replaced.
+    texts : bool
+        Add the texts of the queries and passages that were judged, where their licence allows it.
+    gold : bool
+        Add the gold pairs, which then screen nobody any more.
+
+    Raises
+    ------
+    StudyError
+        The study has no judgments, or the folder holds something else.
+    """
+    from prefjudge.study.study import Study
+
+    opened = Study(Path(study))
+    folder = as_path(out) or opened.folder / FOLDER
+    ours = (folder / RECORD).is_file() or not folder.exists()
+    if not ours and (not folder.is_dir() or any(folder.iterdir())):
+        raise StudyError(f"{folder} is no release", "Give an empty folder, or a new one: --out FOLDER")
+    bundle = _Bundle(opened, folder)
+    bundle.write(texts=texts, gold=gold)
+    return bundle.close()
+
+
+class _Bundle:
+    """The files of a release, as they are written."""
+
+    def __init__(self, study: "Study", folder: Path) -> None:
+        from prefjudge.core.preferences import resolve, to_qrels
+        from prefjudge.steps.votes import fitting_rule, gather_votes
+        from prefjudge.study.answers import last_version, load_answers
+        from prefjudge.study.gold import load_gold
+        from prefjudge.study.logs import load_assignment_log, load_judgment_log
+        from prefjudge.study.pooling import load_inputs, load_passages, load_queries
+
+        self.study, self.folder = study, folder
+        self.files: list[ReleasedFile] = []
+        self.votes = gather_votes(study.folder, None, verb="release")
+        (rule,), self.notices = fitting_rule(self.votes)
+        self.resolutions = resolve(self.votes.log, rule=rule, pools=self.votes.pools, asked=self.votes.asked)
+        with study.transaction(write=False) as db:
+            self.log, self.assignments = load_judgment_log(db), load_assignment_log(db)
+            self.inputs, self.gold = load_inputs(db), load_gold(db)
+            self.queries, self.passages = load_queries(db), load_passages(db)
+            self.version = last_version(db)
+            kept = load_answers(db, self.version, "preference")
+        self.qrels = kept if self.version else to_qrels(self.resolutions)
+
+    def write(self, *, texts: bool, gold: bool) -> None:
+        """Write the files."""
+        from prefjudge.formats.digests import digest
+        from prefjudge.formats.gold import write_gold
+        from prefjudge.formats.judgments import write_judgments
+        from prefjudge.formats.pools import write_pool, write_prefs
+        from prefjudge.formats.qrels import write_qrels
+        from prefjudge.formats.resolutions import write_resolutions
+
+        log, pools, found, qrels = self.votes.log, self.votes.pools, self.resolutions, self.qrels
+        assert pools is not None
+        votes, works = list(map(self._judgment, self.log)), list(map(self._assignment, self.assignments))
+        files: list[tuple[str, str, int, Callable[[Path, Any], None], Any]] = [
+            ("preference.qrels", _ANSWERS, int(qrels.query.size), write_qrels, qrels),
+            ("resolutions.jsonl", _TOURNAMENTS, len(found), write_resolutions, [found]),
+            ("judgments.txt", _KEPT, len(log), write_judgments, log),
+            ("preferences.prefs", _PREFS, len(log), write_prefs, log),
+            ("judgments.jsonl", _LOG, len(votes), _write_lines, votes),
+            ("assignments.jsonl", _WORK, len(works), _write_lines, works),
+            ("pool.tsv", _POOL, int(pools.query.size), write_pool, pools),
+        ]
+        if texts:
+            asked = {vote.query_id: self.queries.get(vote.query_id, "") for vote in self.log}
+            shown = {doc: self.passages.get(doc, "") for vote in self.log for doc in (vote.left, vote.right)}
+            files += [
+                ("queries.tsv", "the queries that were judged", len(asked), _write_texts, asked),
+                ("passages.tsv", "the passages that were judged", len(shown), _write_texts, shown),
+            ]
+        if gold:
+            pairs = list(self.gold.values())
+            files.append(("gold.tsv", "the gold pairs", len(pairs), write_gold, pairs))
+        for name, holds, rows, write, what in files:
+            path = self.folder / name
+            write(path, what)
+            sha256 = digest(path).removeprefix("sha256:")
+            self.files.append(ReleasedFile(name=name, holds=holds, rows=rows, sha256=sha256))
+
+    def close(self) -> ReleaseResult:
+        """Write what tells of the files, take away what an earlier release left, and return the result."""
+        from prefjudge.formats.atomic import write_text
+        from prefjudge.render.release_notes import release_notes
+
+        result = ReleaseResult(
+            study=str(self.study.folder),
+            out=str(self.folder),
+            queries=len(self.resolutions),
+            judgments=len(self.votes.log),
+            dropped=sum(1 for vote in self.log if vote.dropped),
+            workers=len({vote.worker_id for vote in self.log}),
+            answers=int(self.qrels.query.size),
+            rule=self.resolutions.rule,
+            files=tuple(self.files),
+            notices=(*map(str, self.votes.notices), *self.notices),
+        )
+        record = self._record(result)
+        write_text(self.folder / "README.md", release_notes(record))
+        write_text(self.folder / "SHA256SUMS", "".join(f"{one.sha256}  {one.name}\n" for one in self.files))
+        before = self.folder / RECORD
+        old = json.loads(before.read_text())["files"] if before.is_file() else []
+        write_text(before, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+        for name in {one["name"] for one in old} - {one.name for one in self.files}:
+            (self.folder / Path(name).name).unlink(missing_ok=True)
+        return result
+
+    def _judgment(self, vote: "LoggedJudgment") -> dict[str, Any]:
+        return {
+            "query": vote.query_id,
+            "left": vote.left,
+            "right": vote.right,
+            "choice": _CHOICES[vote.choice],
+            "strength": vote.strength,
+            "milliseconds": vote.milliseconds,
+            "worker": self.study.opaque("worker", vote.worker_id),
+            "judge": vote.judge,
+            "phase": vote.phase,
+            "assignment": self.study.opaque("assignment", vote.assignment_id),
+            "dropped": vote.dropped or None,
+        }
+
+    def _assignment(self, work: "LoggedAssignment") -> dict[str, Any]:
+        return {
+            "assignment": self.study.opaque("assignment", work.assignment_id),
+            "hit": self.study.opaque("hit", work.hit_key),
+            "worker": self.study.opaque("worker", work.worker_id),
+            "answered": work.answered,
+            "gold_right": work.gold_right,
+            "gold_missed": work.gold_missed,
+            "seconds": round(work.seconds, 1),
+            "verdict": work.verdict,
+        }
+
+    def _record(self, result: ReleaseResult) -> dict[str, Any]:
+        """Return what a program reads of the release: numbers, design, and files; no path, time or secret."""
+        from prefjudge import __version__
+
+        config = self.study.config
+        return {
+            "format": FORMAT,
+            "prefjudge": __version__,
+            "name": config.name,
+            "seed": config.seed,
+            "numbers": {
+                name: getattr(result, name)
+                for name in ("queries", "judgments", "dropped", "workers", "answers")
+            },
+            "rule": result.rule,
+            "driven_by": self.votes.driven_by or None,
+            "version": self.version or None,
+            "pool": config.pool.model_dump(mode="json"),
+            "design": config.design.model_dump(mode="json", exclude={"pages_url"}),
+            "screening": config.screening.model_dump(mode="json"),
+            "reward": f"{config.hit.reward:.2f}",
+            "inputs": [{"kind": one.kind, "name": one.name, "digest": one.digest} for one in self.inputs],
+            "notices": list(result.notices),
+            "files": [asdict(one) for one in result.files],
+        }
+
+
+def _write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    from prefjudge.formats.atomic import write_text
+
+    write_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+
+
+def _write_texts(path: Path, texts: Mapping[str, str]) -> None:
+    from prefjudge.formats.atomic import write_text
+
+    write_text(path, "".join(f"{key}\t{' '.join(text.split())}\n" for key, text in texts.items()))

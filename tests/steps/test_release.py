@@ -1,0 +1,130 @@
+"""A release holds what a study found, for others: everything that can be used, and nobody's id."""
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import StudyError
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.steps.collect import collect
+from prefjudge.steps.publish import publish
+from prefjudge.steps.release import release
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.run import run
+from prefjudge.steps.work import work
+from prefjudge.study.study import Study
+from tests.cli.conftest import prefjudge
+from tests.steps.conftest import COLLECTION
+
+
+@pytest.fixture
+def judged(served: Path) -> Path:
+    """A study whose every pair is judged, some of them again after careless work."""
+    publish(served, yes=True)
+    for _ in range(9):
+        work(served, workers=20, error=0.1, careless=9, truth=COLLECTION / "truth.tsv")
+        if collect(served).finished:
+            return served
+    raise AssertionError("the study was not judged")
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_what_is_released_can_be_used_again(judged: Path, tmp_path: Path) -> None:
+    done = release(judged)
+    folder = Path(done.out)
+    assert folder == judged / "release"
+    resolve(judged)
+    answers = folder / "preference.qrels"
+    assert answers.read_bytes() == (judged / "preference.qrels").read_bytes()
+    resolve(judgments=folder / "judgments.txt", out=tmp_path / "again")
+    again, whole = read_qrels(tmp_path / "again"), read_qrels(answers)
+    pairs = [
+        {(labels.queries[q], labels.docs[d]) for q, d in zip(labels.query, labels.doc, strict=True)}
+        for labels in (again, whole)
+    ]
+    assert pairs[0] <= pairs[1]
+    sizes = Counter(line.split("\t")[0] for line in (folder / "pool.tsv").read_text().splitlines()[1:])
+    assert all(sizes[query] == 1 for query, _ in pairs[1] - pairs[0])  # nothing to compare
+    votes = lines(folder / "judgments.jsonl")
+    assert (len(votes), done.dropped) == (
+        done.judgments + done.dropped,
+        sum(bool(v["dropped"]) for v in votes),
+    )
+    assert done.dropped > 0
+    kept = [line.split() for line in (folder / "judgments.txt").read_text().splitlines()]
+    assert kept == [
+        [v["query"], v["left"], v["right"], v[str(v["choice"])], v["worker"]]
+        for v in votes
+        if not v["dropped"]
+    ]
+    assert {w["assignment"] for w in lines(folder / "assignments.jsonl")} >= {v["assignment"] for v in votes}
+
+
+def test_nobody_and_nothing_secret_is_in_it(judged: Path) -> None:
+    done = release(judged, texts=True, gold=True)
+    opened = Study(judged)
+    with opened.transaction(write=False) as db:
+        hidden = [
+            *(worker for (worker,) in db.execute("SELECT DISTINCT worker_id FROM judgments")),
+            *(name for row in db.execute("SELECT assignment_id, hit_key FROM assignments") for name in row),
+            *(name for (name,) in db.execute("SELECT hit_id FROM hits")),
+            *(name for row in db.execute("SELECT first_token, second_token FROM slots") for name in row),
+            *(path for (path,) in db.execute("SELECT path FROM inputs")),
+        ]
+    hidden += [opened.secret.hex(), str(judged), str(COLLECTION)]
+    whole = b"\n".join(bytes_of(Path(done.out)).values()).decode()
+    assert len(hidden) > 50
+    assert [name for name in hidden if str(name) in whole] == []
+
+
+def test_the_same_study_gives_the_same_bytes_and_what_is_not_asked_for_goes(judged: Path) -> None:
+    folder = Path(release(judged).out)
+    first = bytes_of(folder)
+    with_texts = release(judged, texts=True, gold=True)
+    assert {one.name for one in with_texts.files} - set(first) == {"queries.tsv", "passages.tsv", "gold.tsv"}
+    assert (folder / "passages.tsv").is_file()
+    release(judged)
+    assert bytes_of(folder) == first
+    sums = (folder / "SHA256SUMS").read_text().splitlines()
+    assert {name: digest for digest, name in (line.split() for line in sums)} == {
+        one["name"]: hashlib.sha256((folder / one["name"]).read_bytes()).hexdigest()
+        for one in json.loads((folder / "release.json").read_text())["files"]
+    }
+
+
+def test_the_answers_that_run_keeps_are_released(pooled: Path) -> None:
+    run(pooled, strategy="lead:2", workers=12, error=0.1, truth=COLLECTION / "truth.tsv", yes=True)
+    done = release(pooled)
+    folder = Path(done.out)
+    assert (folder / "preference.qrels").read_bytes() == (pooled / "preference.qrels").read_bytes()
+    record = json.loads((folder / "release.json").read_text())
+    assert (record["driven_by"], record["version"]) == ("lead:2", 1)
+    assert "by the strategy `lead:2`" in (folder / "README.md").read_text()
+
+
+def test_a_folder_of_something_else_is_left_alone(judged: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "README.md").write_text("mine")
+    with pytest.raises(StudyError, match="thesis is no release"):
+        release(judged, out=tmp_path / "thesis")
+    assert bytes_of(tmp_path / "thesis") == {"README.md": b"mine"}
+
+
+def test_the_verb(pooled: Path, judged: Path) -> None:
+    done = prefjudge("release", judged, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {"queries", "judgments", "dropped", "workers", "answers", "rule", "files", "out"} <= set(found)
+    assert "preference.qrels" in prefjudge("release", judged).stdout
+    shutil.rmtree(judged / "release")
