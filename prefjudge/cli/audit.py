@@ -21,17 +21,17 @@ def audit(
         Path | None, typer.Option(help="Lines of: a name on the leaderboard, a tab, its team.")
     ] = None,
     merge: Annotated[bool, typer.Option(help="Take names together that share a person or an id.")] = True,
-    limit: Annotated[int, typer.Option(help="Submissions that a team may make …")] = 2,
-    days: Annotated[int, typer.Option(help="… in any period of so many days.")] = 30,
+    limit: Annotated[int, typer.Option(min=1, help="Submissions that a team may make …")] = 2,
+    days: Annotated[int, typer.Option(min=1, help="… in any period of so many days.")] = 30,
     since: Annotated[str | None, typer.Option(help="When the rules came into force: yyyy-mm-dd.")] = None,
     as_of: Annotated[
         str | None, typer.Option(help="The day to judge embargoes on; by default that of the last entry.")
     ] = None,
-    embargo_months: Annotated[int, typer.Option(help="How long an entry may stay anonymous.")] = 9,
+    embargo_months: Annotated[int, typer.Option(min=0, help="How long an entry may stay anonymous.")] = 9,
     alike: Annotated[
-        float, typer.Option(help="Report descriptions and runs that are so alike, 0 to 1.")
+        float, typer.Option(min=0, max=1, help="Report descriptions and runs that are so alike.")
     ] = 0.9,
-    depth: Annotated[int, typer.Option(help="How many top documents of the runs to compare.")] = 10,
+    depth: Annotated[int, typer.Option(min=1, help="How many top documents of the runs to compare.")] = 10,
     order: OrderBy = None,
     trust: Trust = False,
     on_duplicate: OnDuplicate = "error",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from prefjudge.core.runs import Heads
+from prefjudge.errors import InputError
 from prefjudge.evaluation import findings
 from prefjudge.evaluation.findings import Finding, Rules
 from prefjudge.evaluation.likeness import run_likeness
@@ -83,9 +84,16 @@ def audit(
     Returns
     -------
     Audit
+
+    Raises
+    ------
+    InputError
+        The day is before the first submission.
     """
     rules = rules or Rules()
     ordered = sorted(submissions, key=lambda entry: (entry.date, entry.line))
+    if as_of is not None and as_of < ordered[0].date:
+        raise InputError(f"{as_of} is before the first submission", f"Name a day from {ordered[0].date} on.")
     day = as_of or ordered[-1].date
     teams = resolve_teams([(entry.name, entry.team) for entry in ordered], aliases=aliases, merge=merge)
     team_of = {name: team.name for team in teams for name in team.submissions}

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from prefjudge.errors import InputError
 from prefjudge.evaluation.likeness import RunLikeness, description_likeness
 from prefjudge.evaluation.submissions import TYPES, Standing, Submission
 from prefjudge.evaluation.teams import Team, is_anonymous, short_name
@@ -71,6 +72,11 @@ class Rules:
         How long an entry may stay anonymous.
     alike : float
         From which likeness on, 0 to 1, two descriptions or runs count as nearly the same.
+
+    Raises
+    ------
+    InputError
+        A number makes no sense.
     """
 
     limit: int = 2
@@ -78,6 +84,17 @@ class Rules:
     since: date | None = None
     embargo_months: int = 9
     alike: float = 0.9
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("limit", self.limit, 1),
+            ("days", self.days, 1),
+            ("embargo_months", self.embargo_months, 0),
+        ):
+            if value < least:
+                raise InputError(f"{name} is {value}", f"It is {least} or more.")
+        if not 0 <= self.alike <= 1:
+            raise InputError(f"alike is {self.alike:g}", "It is a likeness from 0 to 1, such as 0.9.")
 
 
 def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Iterable[Finding]:
@@ -96,14 +113,20 @@ def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> I
                     flagged.append((start, stop))
         for start, stop in flagged:
             part = entries[start:stop]
-            worst = max(sum(one.date <= other.date < one.date + period for other in part) for one in part)
+            periods = [
+                [one for one in part if first.date <= one.date < first.date + period] for first in part
+            ]
+            worst = max(periods, key=len)
+            others = f"; {len(part)} in periods that overlap, to {part[-1].date}"
             yield Finding(
                 rule=Rule.FREQUENCY,
                 team=team,
                 submissions=tuple(entry.name for entry in part),
-                value=float(worst),
-                words=f"{short_name(team)} made {worst} submissions within {rules.days} days, "
-                f"{rules.limit} are allowed ({part[0].date} to {part[-1].date})",
+                value=float(len(worst)),
+                words=f"{short_name(team)} made {len(worst)} submissions within {rules.days} days "
+                f"({worst[0].date} to {worst[-1].date}), "
+                f"{rules.limit} {'is' if rules.limit == 1 else 'are'} allowed"
+                f"{others if len(part) > len(worst) else ''}",
             )
 
 

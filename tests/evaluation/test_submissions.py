@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.core.runs import Heads, heads_of
+from prefjudge.errors import InputError
 from prefjudge.evaluation.audit import Audit, audit
 from prefjudge.evaluation.findings import Finding, Rule, Rules, add_months
 from prefjudge.evaluation.likeness import description_likeness, run_likeness
@@ -49,6 +50,29 @@ def test_the_first_and_the_thirty_first_day_are_not_one_period() -> None:
     assert found(audit(entries), Rule.FREQUENCY) == []
     (finding,) = found(audit(entries, rules=Rules(days=31)), Rule.FREQUENCY)
     assert finding.submissions == ("20210101-one", "20210115-two", "20210131-three")
+
+
+def test_the_period_named_is_the_most_crowded_one() -> None:
+    days = ("20210101-a", "20210125-b", "20210128-c", "20210210-d", "20210305-e")
+    (finding,) = found(audit([entry(day) for day in days]), Rule.FREQUENCY)
+    assert finding.words == (
+        "Team A made 3 submissions within 30 days (2021-01-01 to 2021-01-28), 2 are allowed; "
+        "4 in periods that overlap, to 2021-02-10"
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"limit": 0}, {"limit": -1}, {"days": -3}, {"embargo_months": -1}, {"alike": 7.0}]
+)
+def test_rules_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+    (name,) = wrong
+    with pytest.raises(InputError, match=f"{name} is"):
+        Rules(**wrong)  # type: ignore[arg-type]
+
+
+def test_embargoes_are_not_judged_before_the_first_submission() -> None:
+    with pytest.raises(InputError, match="1999-01-01 is before the first submission"):
+        audit([entry("20210101-a")], as_of=date(1999, 1, 1))
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=15), st.integers(1, 3), st.integers(1, 60))
