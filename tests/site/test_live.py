@@ -211,6 +211,13 @@ def test_the_admin_sees_the_work_and_invites(marketplace, open_page):
     assert "/signin?invite=" in link
     inspect(page)
     page.click("text=Back")
+    page.click("text=Invite a worker")
+    page.fill("#newcomer", "Émilie")
+    page.forgiven.append("400 (Bad Request)")
+    page.click("button:has-text('Invite')")
+    assert "is taken" in page.inner_text("[role=alert]")
+    inspect(page)
+    page.click("a:has-text('Administration')")
     page.click("text=Sign out")
     page.goto(marketplace.server.admin)
     assert page.query_selector("#token") is not None

@@ -65,6 +65,7 @@ def _html(front: Front, request: Request, page: Page, session: Session | None, c
         "worker": {"worker_id": session.worker_id, "name": session.name} if session else None,
         "unread": session.unread if session else 0,
         "path": request.url.path,
+        "framed": page.framed,
         "marketplace": front.about,
     }
     answer = Response(
