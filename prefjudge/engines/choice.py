@@ -24,6 +24,11 @@ ENGINES = ("files", "duckdb", "spark")
 class Runs(Protocol):
     """Runs that can be asked for the few rows that matter."""
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The file of each run."""
+        ...
+
     def __len__(self) -> int:
         """Return how many runs there are."""
         ...
@@ -48,6 +53,11 @@ class RunFiles:
     cache: Path | None = None
     executor: Executor | None = None
     notices: list[Notice] | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The file of each run."""
+        return tuple(map(str, self.paths))
 
     def __len__(self) -> int:
         """Return how many runs there are."""

@@ -21,7 +21,7 @@ from prefjudge.formats.parquet import COLUMNS, is_parquet
 from prefjudge.formats.problems import Notice, shown
 from prefjudge.formats.runs import OnDuplicate, RunChunk
 
-_COLUMNS = "path VARCHAR, tag VARCHAR, query VARCHAR, doc VARCHAR, rank BIGINT, score DOUBLE"
+_COLUMNS = "path VARCHAR, tag VARCHAR, query VARCHAR, doc VARCHAR, rank BIGINT, score DOUBLE, source VARCHAR"
 
 
 class DuckEngine:
@@ -67,6 +67,7 @@ class DuckEngine:
                 "doc": _texts(path, chunk.docs.to_bytes()),
                 "rank": rank,
                 "score": chunk.score,
+                "source": path,
             }
         )
         self._append(RUNS, frame)
@@ -78,7 +79,7 @@ class DuckEngine:
         files = str(Path(path) / "*.parquet") if Path(path).is_dir() else path
         try:
             self.connection.execute(
-                f"INSERT INTO {RUNS} SELECT {', '.join(COLUMNS)} FROM read_parquet(?)", [files]
+                f"INSERT INTO {RUNS} SELECT {', '.join(COLUMNS)}, ? FROM read_parquet(?)", [path, files]
             )
         except self._error as error:
             raise InputError(

@@ -122,7 +122,12 @@ def judged(
     results = list(_each(work, names, executor))
     for result in results:
         check_overlap(
-            result.path, qrels, example=result.example, shared=len(result.seen), found=result.judged.size
+            result.path,
+            qrels,
+            example=result.example,
+            shared=len(result.seen),
+            found=result.judged.size,
+            notices=notices,
         )
     tags = run_tags([result.path for result in results], [result.tag for result in results], notices)
     if notices is not None:

@@ -5,12 +5,24 @@ from collections.abc import Sequence
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.errors import InputError
+from prefjudge.formats.problems import Notice
 
 _SAMPLE = 1000
 
 
-def check_overlap(path: str, qrels: Qrels, *, example: tuple[str, str], shared: int, found: int) -> None:
-    """Refuse a run that has no query of the qrels, or whose doc_ids are of another kind.
+def check_overlap(
+    path: str,
+    qrels: Qrels,
+    *,
+    example: tuple[str, str],
+    shared: int,
+    found: int,
+    notices: list[Notice] | None = None,
+) -> None:
+    """Refuse a run that has no query of the qrels, or whose doc_ids are numbers where theirs are not.
+
+    Other doc_ids say little by their looks (``ug7v899j`` and ``xqhn0vbp`` are of one collection): a run that
+    found nothing scores 0, and is noticed where its ids look different.
 
     Parameters
     ----------
@@ -22,6 +34,8 @@ def check_overlap(path: str, qrels: Qrels, *, example: tuple[str, str], shared: 
         A query and a document of the run.
     shared, found : int
         How many judged queries the run has, and how many of their judged documents it returned.
+    notices : list of Notice, optional
+        Receives what is odd.
     """
     query, doc = example
     if not shared and qrels.queries:
@@ -30,12 +44,18 @@ def check_overlap(path: str, qrels: Qrels, *, example: tuple[str, str], shared: 
             f" its first query is {query!r}, the qrels have {qrels.queries[0]!r}",
             _hint("query_id", query, qrels.queries),
         )
-    if shared and not found and qrels.docs and _shape(doc) not in map(_shape, qrels.docs[:_SAMPLE]):
-        raise InputError(
-            f"{path}: no judged document of {qrels.name} is in this run: its doc_ids look like {doc!r},"
-            f" those of the qrels like {qrels.docs[0]!r}",
-            _hint("doc_id", doc, qrels.docs),
-        )
+    judged = qrels.docs[:_SAMPLE]
+    if found or not shared or not judged:
+        return
+    words = (
+        f"no judged document of {qrels.name} is in this run: its doc_ids look like {doc!r},"
+        f" those of the qrels like {judged[0]!r}"
+    )
+    numbers = sum(map(str.isdigit, judged))
+    if numbers == (0 if doc.isdigit() else len(judged)):
+        raise InputError(f"{path}: {words}", _hint("doc_id", doc, qrels.docs))
+    if notices is not None and _shape(doc) not in map(_shape, judged):
+        notices.append(Notice(where=path, what=words))
 
 
 def _shape(name: str) -> str:

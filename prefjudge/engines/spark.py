@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -50,7 +51,12 @@ class SparkEngine:
             check_runs(self, order)
 
     def _tables(self, paths: Sequence[str]) -> Any:
-        return self.session.read.parquet(*paths).select(*COLUMNS)
+        from pyspark.sql import functions as f
+
+        named = (
+            self.session.read.parquet(path).select(*COLUMNS, f.lit(path).alias("source")) for path in paths
+        )
+        return reduce(lambda one, other: one.unionByName(other), named)
 
     def _lines(self, paths: Sequence[str], order: Order) -> Any:
         """Return the lines of run files as columns, with their file, form, and whether they can be read."""
@@ -110,7 +116,8 @@ class SparkEngine:
                 "Spark cannot read the runs:", "prefjudge check FILE names the line and the remedy", problems
             )
         names = f.create_map(*(f.lit(text) for pair in known.items() for text in pair))
-        return lines.select(names[f.col("file")].alias("path"), *COLUMNS[1:])
+        name = names[f.col("file")]
+        return lines.select(name.alias("path"), *COLUMNS[1:], name.alias("source"))
 
     def load(self, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a view of rows from home."""

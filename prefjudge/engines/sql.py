@@ -1,8 +1,8 @@
 """The top of runs and the places of judged documents as SQL: one text for every engine that has the tables.
 
-Tables: runs (path, tag, query, doc, rank, score) and qrels (query, doc, grade); text compares as bytes. From
-what comes home the measures are computed as they are from files: equal places give equal scores, to the last
-digit. What is too much to come home is saved by the engine where it is.
+Tables: runs (path, tag, query, doc, rank, score, and source: the file that it is from) and qrels (query, doc,
+grade); text compares as bytes. From what comes home the measures are computed as they are from files: equal
+places give equal scores, to the last digit. What is too much to come home is saved by the engine where it is.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ RETRIEVED = f"""
 """How many documents each run returned for each judged query."""
 
 _EACH_RUN = f"""
-        SELECT path, MIN(tag) AS tag, MIN(query) AS query, MIN(doc) AS doc
+        SELECT path, MIN(tag) AS tag, MIN(query) AS query, MIN(doc) AS doc,
+            MIN(source) AS source, MAX(source) AS other
         FROM {RUNS}
         GROUP BY path
         ORDER BY path"""
@@ -201,8 +202,8 @@ class SqlRuns:
     engine : SqlEngine
         What runs the texts.
     paths : path or iterable of paths
-        Run files, and Parquet that may hold many runs. Runs come in the order of their files; those of
-        Parquet follow, by name.
+        Run files, and Parquet that may hold many runs. Runs come in the order of their files, and those of
+        one Parquet by name.
     order : Order
         What ranks a document higher.
     notices : list of Notice, optional
@@ -212,6 +213,8 @@ class SqlRuns:
     ----------
     paths, tags : sequence of str
         The runs as the table knows them, and what they are called.
+    sources : tuple of str
+        The file of each run, as it was given; of an address that stands for many, its own.
     examples : list of (str, str)
         A query and a document of each run.
 
@@ -229,16 +232,22 @@ class SqlRuns:
         order: Order | str = Order.SCORE,
         notices: list[Notice] | None = None,
     ) -> None:
-        self.engine, self.order = engine, Order(order)
+        self.engine, self.order, self.notices = engine, Order(order), notices
         key_of(self.order)
-        given = paths_of(paths)
+        given = tuple(dict.fromkeys(paths_of(paths)))
         remarks: list[Notice] = []
         engine.load_runs(given, self.order, remarks)
-        found = {path: (tag or "", (query, doc)) for path, tag, query, doc in engine.rows(_EACH_RUN)}
-        self.paths = [path for path in given if path in found]
-        self.paths += [path for path in found if path not in self.paths]
-        self.examples = [found[path][1] for path in self.paths]
-        self.tags = run_tags(self.paths, [found[path][0] for path in self.paths], notices)
+        place = {path: number for number, path in enumerate(given)}
+        found = sorted(engine.rows(_EACH_RUN), key=lambda row: (place.get(row[4], len(given)), row[0]))
+        shared = next((row for row in found if row[4] != row[5]), None)
+        if shared is not None:
+            raise InputError(
+                f"{shared[4]} and {shared[5]} both hold a run {shared[0]!r}", "Rename one of them."
+            )
+        self.paths = [row[0] for row in found]
+        self.sources = tuple(row[4] for row in found)
+        self.examples = [(row[2], row[3]) for row in found]
+        self.tags = run_tags(self.paths, [row[1] or "" for row in found], notices)
         if notices is not None:
             notices += remarks
 
@@ -289,7 +298,14 @@ class SqlRuns:
         ranks = []
         for path, tag, example in zip(self.paths, self.tags, self.examples, strict=True):
             shared = int(np.count_nonzero(seen[path]))
-            check_overlap(path, qrels, example=example, shared=shared, found=len(found[path]))
+            check_overlap(
+                path,
+                qrels,
+                example=example,
+                shared=shared,
+                found=len(found[path]),
+                notices=self.notices,
+            )
             columns = np.array(sorted(found[path]), dtype=np.int32).reshape(-1, 5).T
             ranks.append(
                 JudgedRanks(

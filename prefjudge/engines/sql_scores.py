@@ -152,4 +152,4 @@ def _load_labels(runs: SqlRuns, sets: Sequence[Qrels]) -> None:
     for labels in sets:
         for path, example in zip(runs.paths, runs.examples, strict=True):
             shared, found = overlap.get((labels.name, path), (0, 0))
-            check_overlap(path, labels, example=example, shared=shared, found=found)
+            check_overlap(path, labels, example=example, shared=shared, found=found, notices=runs.notices)

@@ -145,7 +145,8 @@ def compare(
     )
     with digesting(found.files, trust=trust) as digests, readers as reader:
         matrices = score_matrices(found, measure, reader)
-        place = found.runs.index(lead) if lead is not None else None
+        places = [reader.only_run_of(path) for path in (lead, b) if path is not None]
+        place = places[0] if lead is not None else None
         comparisons = []
         for scores in matrices:
             name = baseline if place is None else scores.runs[place]

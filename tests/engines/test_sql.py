@@ -23,6 +23,7 @@ from prefjudge.formats.parquet import COLUMNS
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.runs import read_chunks
 from prefjudge.render.tables import Column, Table
+from prefjudge.steps.compare import compare
 from prefjudge.steps.pool import pool
 from prefjudge.steps.score import score
 
@@ -165,6 +166,21 @@ def test_what_readers_notice_is_said(engine, tmp_path):
         assert sum("do not stand together" in text for text in said) == 2
 
 
+def test_a_run_that_found_nothing_scores_0_whatever_its_ids_look_like(duck, tmp_path):
+    """Those of CORD-19 have no common shape; but a number is no document of a collection without numbers."""
+    (tmp_path / "run").write_text("q1 Q0 ug7v899j 1 2 t\nq1 Q0 02tnwd4m 2 1 t\n")
+    (tmp_path / "qrels").write_text("q1 0 xqhn0vbp 1\n")
+    for kind, in_sql in (("files", False), ("duckdb", False), ("duckdb", True)):
+        asked = {"runs": [tmp_path / "run"], "engine": kind, "in_sql": in_sql}
+        found = score(qrels=[str(tmp_path / "qrels")], **asked)
+        assert found.leaderboards[0].rows[0].score == 0
+        (notice,) = found.notices
+        assert "no judged document of qrels is in this run: its doc_ids look like" in notice
+        (tmp_path / "numbers").write_text("q1 0 17 1\n")
+        with pytest.raises(InputError, match="no judged document of numbers is in this run"):
+            score(qrels=[str(tmp_path / "numbers")], **asked)
+
+
 def test_real_runs(engine, data_dir):
     paths = sorted(map(str, (data_dir / "cacm" / "runs").iterdir()))[:2]
     paths.append(str(data_dir / "dl21" / "runs" / "watprp.txt.gz"))
@@ -242,6 +258,47 @@ def test_runs_in_parquet(engine, runs, tmp_path):
     assert same(kept.judged(qrels), files.judged(paths, qrels))
     alone = SqlRuns(engine, tmp_path / "two.parquet", order="rank")
     assert as_rows(alone.top(3)) == as_rows(files.top(paths[1:], k=3, order="rank"))
+
+
+def test_runs_come_in_the_order_of_their_files(engine, runs, tmp_path):
+    """Parquet before a file, and two of which the second has the name that sorts first."""
+    paths, _ = runs
+    for name, path in (("z", paths[0]), ("a", paths[1])):
+        SqlRuns(engine, path)
+        save_table(engine, table_of(engine, path=name), str(tmp_path / f"of-{name}.parquet"))
+    z, a = str(tmp_path / "of-z.parquet"), str(tmp_path / "of-a.parquet")
+    found = SqlRuns(engine, [z, paths[2], a])
+    assert (found.paths, found.sources) == (["z", paths[2], "a"], (z, paths[2], a))
+    assert found.tags == ("tag a", "c", "tag b")
+    shutil.copytree(z, tmp_path / "twin.parquet") if Path(z).is_dir() else shutil.copy(
+        z, tmp_path / "twin.parquet"
+    )
+    with pytest.raises(InputError, match=r"documents are repeated|both hold a run 'z'"):
+        SqlRuns(engine, [z, tmp_path / "twin.parquet"])
+
+
+def test_the_first_run_compared_is_the_baseline(engine, tmp_path):
+    """Whatever the runs in Parquet call themselves; and a table of two is not one run."""
+    good, bad = (tmp_path / f"{name}.parquet" for name in ("good", "bad"))
+    both = tmp_path / "both.parquet"
+    columns = tuple(
+        Column(name=name, kind={"rank": "integer", "score": "number"}.get(name, "text")) for name in COLUMNS
+    )
+    rows = {
+        good: [("z.txt", "good", f"q{n}", doc, p, -p) for n in range(5) for p, doc in enumerate("ab")],
+        bad: [("a.txt", "bad", f"q{n}", doc, p, -p) for n in range(5) for p, doc in enumerate("ba")],
+    }
+    rows[both] = [(f"{row[1]} too", *row[1:]) for row in (*rows[good], *rows[bad])]
+    for path, lines in rows.items():
+        save_table(engine, Table(title="", columns=columns, rows=tuple(lines)), str(path))
+    (tmp_path / "qrels").write_text("".join(f"q{n} 0 a 1\n" for n in range(5)))
+    asked = {"qrels": [str(tmp_path / "qrels")], "engine": name_of(engine)}
+    for a, b, names in ((good, bad, ["good", "bad"]), (bad, good, ["bad", "good"])):
+        tested = compare(a, b, **asked).comparisons[0].significance
+        assert [tested.runs[tested.a[0]], tested.runs[tested.b[0]]] == names
+        assert tested.difference[0] == (0.5 if names[1] == "good" else -0.5)
+    with pytest.raises(InputError, match=r"both\.parquet holds 2 runs"):
+        compare(good, both, **asked)
 
 
 def test_parquet_is_checked(engine, runs, tmp_path):
