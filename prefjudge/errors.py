@@ -57,6 +57,6 @@ class CrowdError(PrefjudgeError):
 
 
 class NotFinished(PrefjudgeError):  # noqa: N818 - a state, not a fault
-    """The work goes on: HITs are still open."""
+    """The work goes on: HITs are still open, or queries not through."""
 
     exit_code = 3

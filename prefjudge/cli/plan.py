@@ -24,7 +24,10 @@ def plan(
     judgments: Annotated[Path | None, typer.Option(help="Votes to estimate the error from.")] = None,
     strategy: Annotated[
         list[str],
-        typer.Option(help="default, round-robin:3, lead:3, 2=lead:3,6=knockout:5 … May be repeated."),
+        typer.Option(
+            help="default, round-robin:3, lead:3 (three votes ahead, or the majority of 21), "
+            "2=lead:3,6=knockout:5 … May be repeated."
+        ),
     ] = [],  # noqa: B006 - typer reads the default
     budget: Annotated[
         str | None, typer.Option(help="The most to spend, in dollars, with what is committed; chooses.")

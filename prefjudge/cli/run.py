@@ -8,6 +8,7 @@ import typer
 
 from prefjudge.cli.options import Json, Live, StudyFolder
 from prefjudge.cli.output import print_json, say
+from prefjudge.errors import NotFinished
 from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 def run(
     study: StudyFolder,
     strategy: Annotated[
-        str | None, typer.Option(help="default, round-robin:3, halving:1x2, knockout:3 or lead:3.")
+        str | None,
+        typer.Option(
+            help="default, round-robin:3, halving:1x2, knockout:3, or lead:3 (three votes ahead, or the "
+            "majority of 21)."
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="A model whose votes order the candidates and veto the hopeless.")
@@ -57,6 +62,11 @@ def run(
         print_json(result)
     else:
         _show(result, study)
+    if result.unfinished:
+        raise NotFinished(
+            f"{result.unfinished:,} of {many(result.queries, 'query', 'queries')} are not through",
+            f"prefjudge run {study} goes on where it stopped.",
+        )
 
 
 def _ask(offer: "PublishResult") -> bool:
@@ -72,9 +82,6 @@ def _show(result: "RunResult", study: Path) -> None:
         f"{result.strategy}: {many(result.judgments, 'judgment')} in {many(result.rounds, 'round')}, "
         f"${result.committed:.2f} committed; ended by {result.stopped_by}"
     )
-    if result.unfinished:
-        of = many(result.queries, "query", "queries")
-        say(f"{result.unfinished:,} of {of} not through; `prefjudge run {study}` goes on where it stopped")
     for duel in result.duels:
         verb = "dethrones" if duel.dethroned else "loses to"
         runs = ", ".join(duel.brought_by)

@@ -213,7 +213,7 @@ _MOST_VOTES = 21
 
 @dataclass(frozen=True, slots=True)
 class LeadStop:
-    """Let the best known answer meet one challenger after the other, each until one of them has a lead.
+    """Let the best known answer meet one challenger after the other, until a lead or the majority decides.
 
     References
     ----------

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from prefjudge.steps.readers import Reader
 
 LEAD = "lead:5"
-"""A newcomer becomes the best answer, or is refused, at a lead of five votes: in a year of simulated months
-(``scripts/upkeep.py``) that ends with the same answers as often as two fresh judgings agree."""
+"""A newcomer becomes the best answer, or is refused, at a lead of five votes, or by the majority of 21: in a
+year of simulated months (``scripts/upkeep.py``) that ends with the same answers as often as two fresh
+judgings agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

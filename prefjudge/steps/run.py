@@ -70,7 +70,7 @@ def run(
         The study, with its pool and gold pairs.
     strategy : str, optional
         What to ask for: ``default``, ``round-robin:VOTES``, ``halving:VOTESxFACTOR``, ``knockout:VOTES`` or
-        ``lead:LEAD``. A study keeps the one that it began with.
+        ``lead:LEAD`` (so many votes ahead, or the majority of 21). A study keeps the one that it began with.
     model : str, optional
         Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
         lose to all others. People settle the rest. A study keeps this, too.
@@ -127,7 +127,7 @@ def run(
         return refused
 
     rounds, stopped_by = 0, ""
-    with keep_open(opened.folder):
+    with keep_open(opened.folder, "live" if live else "sandbox"):
         while not (stopped_by := gather() or stopped_by):
             asked = drive.next(_log(opened))
             if not len(asked.pairs) or rounds >= _MOST_ROUNDS:

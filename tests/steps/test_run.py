@@ -1,5 +1,6 @@
 """A study driven round after round, and the answers kept current as new runs come."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
 from prefjudge.steps.score import score
+from prefjudge.steps.serve import keep_open
 from prefjudge.steps.status import status
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
@@ -232,6 +234,25 @@ def test_a_published_study_is_not_driven(young: Path) -> None:
     collect(young)
     with pytest.raises(StudyError, match="was published by `publish`"):
         run(young, **HONEST)  # type: ignore[arg-type]
+
+
+def test_the_verb_exits_with_3_where_the_budget_ended_it(young: Path) -> None:
+    config = young / "study.toml"
+    config.write_text(config.read_text().replace("budget = 100.00", "budget = 2.39"))
+    ended = prefjudge("run", young, "--workers", 6, "--error", 0, "--yes", "--json")
+    assert ended.returncode == 3
+    assert json.loads(ended.stdout)["judgments"] == 0
+    assert "not finished: 13 of 15 queries are not through\n" in ended.stderr
+
+
+def test_a_marketplace_that_is_served_already_goes_on_after_a_run(young: Path) -> None:
+    with keep_open(young):
+        run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+        pointer = young / "marketplace.db.serving"
+        assert pointer.is_file(), "the other verbs find the server that is there"
+        other = pointer.read_text().replace("127.0.0.1", "localhost")
+        pointer.write_text(other)
+    assert pointer.read_text() == other, "whoever serves since then is not cut off"
 
 
 def test_the_verb_narrates_its_rounds(young: Path) -> None:

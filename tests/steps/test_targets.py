@@ -16,6 +16,7 @@ from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.server import Server, start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
+from prefjudge.steps.run import run
 from prefjudge.steps.serve import keep_open
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
@@ -56,6 +57,19 @@ def test_a_live_study_spends_the_requesters_own_money(pooled: Path, live: Server
     assert collect(pooled, live=True).open == offer.hits
     with pytest.raises(StudyError, match="nothing has been published to sandbox"):
         collect(pooled)
+
+
+def test_a_run_on_a_live_target_needs_no_sandbox(pooled: Path, live: Server) -> None:
+    point_live_at(pooled, live.endpoint)
+    config = pooled / "study.toml"
+    config.write_text(config.read_text().replace("budget = 100.00", "budget = 2.00"))
+    result = run(pooled, live=True, yes=True)
+    assert result.stopped_by.startswith("the budget")
+    assert not list(pooled.glob("marketplace.db*"))
+    with Study(pooled).transaction(write=False) as db:
+        assert db.execute("SELECT key FROM settings WHERE key LIKE 'marketplace:%'") == [
+            ("marketplace:live",)
+        ]
 
 
 def test_live_money_needs_the_studys_name_or_an_explicit_yes(pooled: Path, live: Server) -> None:
