@@ -19,7 +19,7 @@ from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.sources import blocks
 
 _LINE_HINT = "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker"
-_TIES = (b"tie", b"TIE", b"=")
+TIES = (b"tie", b"TIE", b"=")
 
 
 def read_judgments(
@@ -99,7 +99,7 @@ class _Reader:
             if left == right:
                 where, raw, hint = rows.column_of(row, 2), right, _LINE_HINT
                 what = "the document is compared with itself"
-            elif preferred not in _TIES:
+            elif preferred not in TIES:
                 where, raw = rows.column_of(row, 3), preferred
                 what = f"the preferred document is neither {decode(left)!r} nor {decode(right)!r}"
                 hint = "the last column repeats one of the two documents, or is: tie"

@@ -70,7 +70,8 @@ def check(
     files : sequence of paths or patterns
         Run, qrels or judgments files, or folders of them; with ``manifest``, one folder.
     kind : {'auto', 'run', 'qrels', 'judgments'}
-        What the files are; ``auto`` takes four columns for qrels and everything else for a run.
+        What the files are; ``auto`` takes lines whose fourth column repeats a document for judgments, other
+        lines of four columns for qrels, and everything else for a run.
     qrels : Path, optional
         Judged documents: adds Judged@cutoff and the queries that a run should have.
     queries : Path, optional
@@ -128,29 +129,53 @@ def _against(manifest: str, files: Sequence[str | Path]) -> tuple["FoundFile", .
     return tuple(find_listed(Path(files[0]), one) for one in listed)
 
 
-def _kind(path: str | Path, asked: str) -> Kind:
+def _kind(path: str | Path, asked: str) -> tuple[Kind, str]:
+    """Return what a file is, and what speaks against it where that was guessed."""
     kinds: dict[str, Kind] = {"run": "run", "qrels": "qrels", "judgments": "judgments"}
     if asked in kinds:
-        return kinds[asked]
+        return kinds[asked], ""
     if asked != "auto":
         raise InputError(f"there is no kind of file {asked!r}", "Choose auto, run, qrels or judgments.")
-    return "qrels" if _columns(path) == 4 else "run"
+    rows = _first_rows(path)
+    width = len(rows[0]) if rows else 0
+    if width in (4, 5) and 2 * sum(map(_is_vote, rows)) >= len(rows):
+        return "judgments", ""
+    if width == 4:
+        return "qrels", ""
+    if width == 3 and all(row[2:] and row[2] in _GRADES for row in rows):
+        return "run", "its third column is taken for ranks; if it holds grades, add --kind qrels"
+    return "run", ""
 
 
-def _columns(path: str | Path) -> int:
-    """Return the columns of the first line that is neither blank nor a comment; 0 where there is none."""
+_GRADES = (b"0", b"1", b"2", b"3", b"4")
+_GLANCE = 1000
+"""So many lines say what a file is: one of them may be wrong."""
+
+
+def _is_vote(row: list[bytes]) -> bool:
+    """Say whether a line's fourth column repeats a document; in qrels the second is 0 or Q0."""
+    from prefjudge.formats.judgments import TIES
+
+    documents = [name for name in row[1:3] if name not in (b"0", b"Q0")]
+    return len(row) > 3 and (row[3] in documents or row[3] in TIES)
+
+
+def _first_rows(path: str | Path) -> list[list[bytes]]:
+    """Return the columns of the first lines that are neither blank nor comments."""
     from prefjudge.formats.sources import pieces
 
     if str(path) == "-":
-        return 0  # reading ahead would swallow it
+        return []  # reading ahead would swallow it
     try:
         for piece in pieces(path):
-            for line in piece.lstrip(b"\xef\xbb\xbf").split(b"\n"):
-                if line.strip() and not line.startswith(b"#"):
-                    return len(line.split())
+            lines = piece.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+            whole = lines[:-1] or lines  # the piece may cut its last line
+            rows = [line.split() for line in whole if line.strip() and not line.startswith(b"#")]
+            if rows:
+                return rows[:_GLANCE]
     except InputError:
-        return 0  # the reader will say what is wrong
-    return 0
+        return []  # the reader will say what is wrong
+    return []
 
 
 def _check_file(
@@ -167,14 +192,14 @@ def _check_file(
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.steps.surprises import qrels_surprises, run_surprises
 
-    asked = _kind(path, kind)
+    asked, doubt = _kind(path, kind)
     notices: list[Notice] = []
     found, counts, warnings = None, {}, []
     try:
         if asked == "run":
             found = health(path, qrels, queries, cutoff, order=order)
             notices += found.notices
-            warnings = run_surprises(found)
+            warnings = [*([doubt] if doubt else []), *run_surprises(found)]
         elif asked == "qrels":
             labels = read_qrels(path, fractions=True, notices=notices)
             counts = {

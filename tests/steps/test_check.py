@@ -73,6 +73,33 @@ def test_qrels_and_judgments_have_surprises_too(tmp_path: Path) -> None:
     assert not check([votes], kind="judgments").ok
 
 
+@pytest.mark.parametrize(
+    ("lines", "kind"),
+    [
+        (["q1 d1 d2 d2", "q1 d3 d2 d3"], "judgments"),
+        (["q1 d1 d2 tie", "q1 d3 d2 oops", "q2 7 8 7"], "judgments"),
+        (["# made by hand", "q1 d1 d2 d1 w1"], "judgments"),
+        (["q1 0 d1 0", "q1 0 d2 0"], "qrels"),
+        (["q1 Q0 d1 1", "q1 Q0 d2 0"], "qrels"),
+        (["q1 Q0 d1 1 0.5"], "run"),
+        (["q1 d1 1", "q1 d2 2"], "run"),
+    ],
+)
+def test_what_a_file_is_can_be_told_from_its_lines(tmp_path: Path, lines: list[str], kind: str) -> None:
+    (file,) = check([write(tmp_path / "file.txt", *lines)]).files
+    assert file.kind == kind
+    assert file.ok == (not any("oops" in line for line in lines))
+
+
+def test_three_columns_of_small_numbers_may_be_grades(tmp_path: Path) -> None:
+    grades = write(tmp_path / "qrels.tsv", "q1\td1\t1", "q2\td2\t0")
+    ranks = write(tmp_path / "run.tsv", *(f"q1\td{rank}\t{rank}" for rank in range(1, 9)))
+    for file, doubted in zip(check([grades, ranks]).files, (True, False), strict=True):
+        assert any("add --kind qrels" in text for text in file.warnings) is doubted
+    (file,) = check([grades], kind="qrels").files
+    assert file.counts["queries"] == 2
+
+
 def test_runs_that_rank_alike_are_named(tmp_path: Path) -> None:
     for name, scores in {"a": (9, 8), "b": (0.2, 0.1), "c": (1, 2)}.items():
         write(tmp_path / f"{name}.txt", f"q1 Q0 d1 1 {scores[0]} {name}", f"q1 Q0 d2 2 {scores[1]} {name}")
