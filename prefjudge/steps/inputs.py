@@ -61,7 +61,7 @@ def _matching(pattern: str) -> list[Path]:
 
     from prefjudge.formats.parquet import is_parquet
 
-    if glob.has_magic(pattern):
+    if glob.has_magic(pattern) and not Path(pattern).exists():  # a file's own name may have brackets
         found = [Path(name) for name in sorted(glob.glob(pattern))]  # noqa: PTH207
     elif Path(pattern).is_dir() and not is_parquet(pattern):
         found = [path for path in sorted(Path(pattern).iterdir()) if not path.name.startswith((".", "_"))]
