@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import prefjudge
+from prefjudge.errors import InputError
 from tests.steps.conftest import COLLECTION
 
 FILES = {name: str(COLLECTION / f"{name}.tsv") for name in ("queries", "collection", "gold", "truth")}
@@ -44,3 +45,34 @@ def test_paths_may_be_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     prefjudge.check([str(COLLECTION / "runs" / "lexical.txt")], qrels=QRELS)
     for written in ("pool.tsv", "boards.csv", "winners.qrels", "leaderboard.csv", "compare.md"):
         assert (tmp_path / written).is_file()
+
+
+def test_one_may_be_given_where_several_may() -> None:
+    run, labels = COLLECTION / "runs" / "lexical.txt", COLLECTION / "qrels.txt"
+    for runs, qrels in ((str(run), QRELS), (run, labels), (run, f"original={QRELS}")):
+        (board,) = prefjudge.score(runs=runs, qrels=qrels, measure="RR@10").leaderboards
+        assert (board.measure, len(board.rows)) == ("RR@10", 1)
+    every = COLLECTION / "runs" / "*.txt"
+    assert len(prefjudge.compare(runs=every, qrels=labels, measure="P@1").comparisons) == 1
+    assert len(prefjudge.stability(runs=every, qrels=labels, measure="P@1", trials=5).conditions) == 1
+    assert len(prefjudge.agreement(runs=every, qrels=labels, measure="P@1", splits=2).agreements) == 1
+    assert prefjudge.check(run, qrels=labels).ok
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"statistic": "mode"}, "there is no statistic 'mode'"),
+        ({"order": "bogus"}, "there is no order 'bogus'"),
+        ({"sample": 5, "seed": -1}, "seed is -1"),
+    ],
+)
+def test_what_is_no_choice_is_named(options: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words) as refused:
+        prefjudge.score(runs=RUNS, qrels=QRELS, **options)  # type: ignore[arg-type]
+    assert refused.value.hint
+
+
+def test_an_order_may_be_text() -> None:
+    result = prefjudge.score(runs=RUNS, qrels=QRELS, order="rank")  # type: ignore[arg-type]
+    assert result.leaderboards[0].order == "rank"

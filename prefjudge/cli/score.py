@@ -65,7 +65,6 @@ def score(
 ) -> None:
     """Score runs under one or more qrels, with intervals, and compare the leaderboards."""
     from prefjudge.core.runs import Order
-    from prefjudge.evaluation.intervals import named_statistic
     from prefjudge.steps.score import score as run
 
     result = run(
@@ -76,7 +75,7 @@ def score(
         judgments=judgments,
         queries=queries,
         order=one_of(Order, order, "--order"),
-        statistic=named_statistic(statistic),
+        statistic=statistic,
         per_query=per_query,
         health=health,
         leave_one_out=leave_one_out,

@@ -29,9 +29,9 @@ class AgreementResult:
 def agreement(
     study: str | Path | None = None,
     *,
-    runs: Sequence[str | Path] = (),
-    qrels: Sequence[str] = (),
-    measure: Sequence[str] = (),
+    runs: str | Path | Sequence[str | Path] = (),
+    qrels: str | Path | Sequence[str | Path] = (),
+    measure: str | Sequence[str] = (),
     queries: str | Path | None = None,
     order: Order | None = None,
     splits: int = 100,

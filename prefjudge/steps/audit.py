@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_path
+from prefjudge.steps.inputs import as_order, as_path
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.audit import Audit
@@ -32,7 +32,7 @@ class AuditResult:
 def audit(
     leaderboard: str | Path,
     *,
-    runs: Sequence[str | Path] = (),
+    runs: str | Path | Sequence[str | Path] = (),
     aliases: str | Path | None = None,
     merge: bool = True,
     limit: int = 2,
@@ -112,6 +112,7 @@ def audit(
     aliases = as_path(aliases)
     plot = as_path(plot)
     out = as_path(out)
+    ordered = as_order(order) or Order.SCORE
     notices: list[Notice] = []
     paths = expand(runs) if runs else ()
     files: list[tuple[str, str | Path]] = [("leaderboard", leaderboard), *(("run", path) for path in paths)]
@@ -123,7 +124,7 @@ def audit(
     entries = read_leaderboard(leaderboard)
     readers = reading(
         paths,
-        order or Order.SCORE,
+        ordered,
         trust=trust,
         on_duplicate=on_duplicate,
         workers=workers,
@@ -143,7 +144,7 @@ def audit(
             ),
             provenance={
                 "prefjudge": __version__,
-                "order": str(order or Order.SCORE),
+                "order": str(ordered),
                 "runs": str(len(reader)),
             },
             inputs=digests(),

@@ -53,7 +53,7 @@ class CheckResult:
 
 
 def check(
-    files: Sequence[str | Path],
+    files: str | Path | Sequence[str | Path],
     *,
     kind: str = "auto",
     qrels: str | Path | None = None,
@@ -94,9 +94,10 @@ def check(
     from prefjudge.engines.health import identical_runs
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.formats.queries import read_queries
-    from prefjudge.steps.inputs import expand
+    from prefjudge.steps.inputs import as_order, expand, several
     from prefjudge.steps.readers import each, working
 
+    files = several(files)
     if not files:
         raise InputError("check needs a file", "For instance: prefjudge check run.gz --qrels FILE")
     if manifest is not None:
@@ -110,7 +111,7 @@ def check(
         qrels=judged,
         queries=expected,
         cutoff=cutoff,
-        order=order or Order.SCORE,
+        order=as_order(order) or Order.SCORE,
     )
     with working(workers, paths) as executor:
         checked = each(work, paths, executor)

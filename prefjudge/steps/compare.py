@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_path
+from prefjudge.steps.inputs import as_path, several
 
 if TYPE_CHECKING:
     from prefjudge.core.qrels import Scores
@@ -44,10 +44,10 @@ def compare(
     b: str | Path | None = None,
     *,
     study: str | Path | None = None,
-    runs: Sequence[str | Path] = (),
+    runs: str | Path | Sequence[str | Path] = (),
     baseline: str | None = None,
-    qrels: Sequence[str] = (),
-    measure: Sequence[str] = (),
+    qrels: str | Path | Sequence[str | Path] = (),
+    measure: str | Sequence[str] = (),
     queries: str | Path | None = None,
     order: Order | None = None,
     test: str | None = None,
@@ -126,7 +126,7 @@ def compare(
     if (a is None) != (b is None):
         raise InputError("compare takes two runs", "For many: compare --baseline RUN --runs 'DIR/*'")
     lead = a or (Path(baseline) if baseline and Path(baseline).is_file() else None)
-    files = list(dict.fromkeys(str(path) for path in (lead, b, *runs) if path is not None))
+    files = list(dict.fromkeys(str(path) for path in (lead, b, *several(runs)) if path is not None))
     example = "prefjudge compare A.txt B.txt --qrels FILE"
     need_files("compare", example, given=study is not None or bool(files and qrels))
     notices: list[Notice] = []

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
     from prefjudge.study.pooling import InputFile
+
+T = TypeVar("T", str, Path, str | Path)
 
 QRELS_NAME = "original"
 """What the study calls the qrels that it starts from."""
@@ -24,6 +27,26 @@ def as_path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
+def several(given: T | Sequence[T]) -> tuple[T, ...]:
+    """Return what a program may have given as one text or path, or as several."""
+    if isinstance(given, str | Path):
+        return (given,)  # a text is a sequence of texts too
+    return tuple(given)
+
+
+def as_order(order: Order | str | None) -> Order | None:
+    """Return an order that a program may have named.
+
+    Raises
+    ------
+    InputError
+        There is no such order.
+    """
+    if order is not None and order not in set(Order):
+        raise InputError(f"there is no order {order!r}", f"Choose one of: {', '.join(Order)}.")
+    return None if order is None else Order(order)
+
+
 def as_target(path: str | Path | None) -> str | Path | None:
     """Return where to write, as a path unless it is an address."""
     return path if path is not None and is_address(path) else as_path(path)
@@ -34,7 +57,7 @@ def is_address(path: str | Path) -> bool:
     return "://" in str(path)
 
 
-def expand(patterns: Sequence[str | Path]) -> tuple[str | Path, ...]:
+def expand(patterns: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...]:
     """Return the files that the patterns match and those of the folders named, sorted within each of them.
 
     Addresses stay as they are, and so do folders of Parquet, which are tables.
@@ -45,7 +68,7 @@ def expand(patterns: Sequence[str | Path]) -> tuple[str | Path, ...]:
         A pattern matches nothing, or a folder is empty.
     """
     found: dict[str | Path, None] = {}
-    for pattern in map(str, patterns):
+    for pattern in map(str, several(patterns)):
         files = [pattern] if is_address(pattern) else _matching(pattern)
         if not files:
             raise InputError(

@@ -33,8 +33,8 @@ class Sources:
 def gather(
     study: Path | None,
     *,
-    runs: Sequence[str | Path] = (),
-    qrels: Sequence[str] = (),
+    runs: str | Path | Sequence[str | Path] = (),
+    qrels: str | Path | Sequence[str | Path] = (),
     judgments: Path | None = None,
     queries: Path | None = None,
     notices: list["Notice"],
@@ -55,9 +55,9 @@ def gather(
     from prefjudge.core.qrels import restrict
     from prefjudge.formats.judgments import read_judgments
     from prefjudge.formats.queries import read_queries
-    from prefjudge.steps.inputs import expand
+    from prefjudge.steps.inputs import expand, several
 
-    named = [_named(text) for text in qrels]
+    named = [_named(given) for given in several(qrels)]
     paths = expand(runs) if runs else ()
     sets = [_read_labels(path, name, notices) for name, path in named]
     votes = read_judgments(judgments, notices=notices) if judgments else None
@@ -100,10 +100,12 @@ def _read_labels(path: Path, name: str | None, notices: list["Notice"]) -> "Qrel
     return labels
 
 
-def _named(text: str) -> tuple[str | None, Path]:
-    """Split ``NAME=FILE``; a file whose own name has a ``=`` is given as it is."""
-    name, separator, path = text.partition("=")
-    return (name, Path(path)) if separator and not Path(text).exists() else (None, Path(text))
+def _named(given: str | Path) -> tuple[str | None, Path]:
+    """Split ``NAME=FILE``; a path, and a file whose own name has a ``=``, is given as it is."""
+    name, separator, path = str(given).partition("=")
+    if isinstance(given, Path) or not separator or Path(given).exists():
+        return None, Path(given)
+    return name, Path(path)
 
 
 def _of_study(folder: Path, notices: list["Notice"]) -> Sources:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.steps.inputs import as_order, several
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,7 @@ DEFAULT_SEED = 2021
 """The seed of statistics on plain files; a study has its own."""
 
 
-def score_matrices(found: "Sources", measures: Sequence[str], reader: "Reader") -> "tuple[Scores, ...]":
+def score_matrices(found: "Sources", measures: str | Sequence[str], reader: "Reader") -> "tuple[Scores, ...]":
     """Score all runs under each label set with each measure, in that order.
 
     Raises
@@ -27,7 +28,7 @@ def score_matrices(found: "Sources", measures: Sequence[str], reader: "Reader") 
     """
     from prefjudge.evaluation.measures import Measure, score_matrix
 
-    named = measures or (found.study.config.measures if found.study else ("RR@10",))
+    named = several(measures) or (found.study.config.measures if found.study else ("RR@10",))
     parsed = list(dict.fromkeys(Measure.parse(text) for text in named))
     matrices = []
     for labels, ranks in zip(found.qrels, reader.judged_all(found.qrels), strict=True):
@@ -37,13 +38,15 @@ def score_matrices(found: "Sources", measures: Sequence[str], reader: "Reader") 
 
 def chosen_order(found: "Sources", order: Order | None) -> Order:
     """Return the order asked for, else the study's, else by score."""
-    return order or (found.study.config.pool.order if found.study else Order.SCORE)
+    return as_order(order) or (found.study.config.pool.order if found.study else Order.SCORE)
 
 
 def generator(found: "Sources", verb: str, seed: int | None) -> "np.random.Generator":
     """Return the study's stream of that name, or a generator of the seed given."""
     import numpy as np
 
+    if seed is not None and seed < 0:
+        raise InputError(f"seed is {seed}", "It is a whole number from 0 on.")
     if seed is None and found.study is not None:
         return found.study.rng(verb)
     return np.random.default_rng(DEFAULT_SEED if seed is None else seed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_path, as_target
+from prefjudge.steps.inputs import as_path, as_target, several
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -71,13 +71,13 @@ class ScoreResult:
 def score(
     study: str | Path | None = None,
     *,
-    runs: Sequence[str | Path] = (),
-    qrels: Sequence[str] = (),
-    measure: Sequence[str] = (),
+    runs: str | Path | Sequence[str | Path] = (),
+    qrels: str | Path | Sequence[str | Path] = (),
+    measure: str | Sequence[str] = (),
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
     order: Order | None = None,
-    statistic: "Statistic" = "mean",
+    statistic: str = "mean",
     per_query: bool = False,
     health: bool = False,
     leave_one_out: bool = False,
@@ -152,6 +152,7 @@ def score(
     StudyError
         The study is not resolved yet.
     """
+    from prefjudge.evaluation.intervals import named_statistic
     from prefjudge.formats.parquet import is_parquet
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import chosen_order
@@ -175,7 +176,8 @@ def score(
     found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
     outputs = score_files(out, found.study)
     check_outputs(*outputs, inputs=(path for _, path in found.files), study=study, plot=plot, engine=engine)
-    by_labels, by_pairs = _measures(measure, found)
+    by_labels, by_pairs = _measures(several(measure), found)
+    chosen = named_statistic(statistic)
     if in_sql:
         check_in_sql(
             engine,
@@ -204,9 +206,9 @@ def score(
     with digesting(found.files, trust=trust) as digests, readers as reader:
         agreement: tuple[PairAgreement, ...] = ()
         if in_sql:
-            boards = boards_in_sql(found, by_labels, statistic, reader, saved)
+            boards = boards_in_sql(found, by_labels, chosen, reader, saved)
         else:
-            boards, agreement = _boards(found, by_labels, by_pairs, statistic, reader)
+            boards, agreement = _boards(found, by_labels, by_pairs, chosen, reader)
         result = ScoreResult(
             boards=tuple(boards),
             tau=tuple(_correlations(boards, found, notices)),

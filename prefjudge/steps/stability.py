@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_path
+from prefjudge.steps.inputs import as_path, several
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,10 +52,10 @@ class StabilityResult:
 def stability(
     study: str | Path | None = None,
     *,
-    runs: Sequence[str | Path] = (),
-    qrels: Sequence[str] = (),
-    measure: Sequence[str] = (),
-    judgments: Sequence[Path] = (),
+    runs: str | Path | Sequence[str | Path] = (),
+    qrels: str | Path | Sequence[str | Path] = (),
+    measure: str | Sequence[str] = (),
+    judgments: str | Path | Sequence[str | Path] = (),
     held_out: str | Path | None = None,
     queries: str | Path | None = None,
     order: Order | None = None,
@@ -128,6 +128,7 @@ def stability(
 
     study = as_path(study)
     held_out = as_path(held_out)
+    votes_files = [Path(path) for path in several(judgments)]
     queries = as_path(queries)
     plot = as_path(plot)
     out = as_path(out)
@@ -135,7 +136,7 @@ def stability(
     need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
     found = gather(study, runs=runs, qrels=qrels, queries=queries, notices=notices)
-    extra = [("judgments", path) for path in judgments] + ([("held out", held_out)] if held_out else [])
+    extra = [("judgments", path) for path in votes_files] + ([("held out", held_out)] if held_out else [])
     files = [*found.files, *extra]
     check_outputs(out, inputs=(path for _, path in files), study=study, plot=plot)
     readers = reading(
@@ -155,8 +156,8 @@ def stability(
             for part, rows in _parts(scores, apart):
                 stream = generator(found, "stability", seed)
                 conditions.append(_ranked(part, rows, trials, confidence, stream))
-        sets = _vote_sets(found, judgments, notices)
-        votes = [_Votes(found, one, measure, reader) for one in sets]
+        sets = _vote_sets(found, votes_files, notices)
+        votes = [_Votes(found, one, several(measure), reader) for one in sets]
         for one in votes:
             stream = generator(found, "votes", seed)
             conditions += one.conditions(min(trials, _VOTE_TRIALS), confidence, stream)
