@@ -137,6 +137,20 @@ class Database:
                         db.execute(statement)
                 db.execute("INSERT INTO schema_version VALUES (:version)", version=number)
 
+    @contextmanager
+    def alone(self, patience: float) -> Iterator[bool]:
+        """Hold a lock that one process at a time holds, until the block ends or the process dies.
+
+        Gives False, and holds nothing, where another does not let go of it within ``patience`` seconds.
+        """
+        lock = _lock_postgresql if self.dialect == "postgresql" else _lock_sqlite
+        raw = lock(self.url, patience)
+        try:
+            yield raw is not None
+        finally:
+            if raw is not None:
+                raw.close()
+
     def close(self) -> None:
         """Close every thread's connection."""
         with self._lock:
@@ -197,6 +211,36 @@ def _connect_postgresql(url: str) -> Any:
         raise PrefjudgeError(
             f"cannot connect to {redacted(url)}: {error}", "Is the server running?"
         ) from error
+
+
+def _lock_sqlite(url: str, patience: float) -> Any:
+    """Return the connection that holds the lock, or None; it is a file beside the store, which stays free."""
+    path = Path(f"{url.removeprefix('sqlite:///')}.lock")
+    try:
+        path.touch(mode=0o600)
+        raw = sqlite3.connect(path, timeout=patience, isolation_level=None)
+    except (sqlite3.Error, OSError) as error:
+        raise StudyError(f"cannot open {path}: {error}", "Is the folder there and writable?") from error
+    try:
+        raw.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:  # the database is locked
+        raw.close()
+        return None
+    return raw
+
+
+def _lock_postgresql(url: str, patience: float) -> Any:
+    """Return the connection whose session holds the lock, or None."""
+    raw = _connect_postgresql(url)
+    import psycopg
+
+    try:
+        raw.execute(f"SET lock_timeout = {int(1000 * patience)}")
+        raw.execute("SELECT pg_advisory_lock(7266)")
+    except psycopg.errors.LockNotAvailable:
+        raw.close()
+        return None
+    return raw
 
 
 def redacted(url: str) -> str:

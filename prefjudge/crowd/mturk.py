@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from prefjudge.crowd.protocol import FetchedAssignment, FetchedHit, HitRequest
+from prefjudge.crowd.protocol import FetchedAssignment, FetchedHit, HitRequest, RefusedError
 from prefjudge.errors import CrowdError
 
 REGION = "us-east-1"
@@ -159,6 +159,11 @@ class MTurkCrowd:
         except _AlreadyDoneError:
             return
 
+    def has_bonus(self, assignment_id: str, reason: str) -> bool:
+        """Return whether a bonus was paid for an assignment with this reason."""
+        paid = self._pages("list_bonus_payments", "BonusPayments", AssignmentId=assignment_id)
+        return any(bonus["Reason"] == reason for bonus in paid)
+
     def qualification(self, name: str, description: str) -> str:
         """Return the id of the requester's qualification of this name, made where there is none."""
         if self._qualifications is None:
@@ -193,6 +198,14 @@ class MTurkCrowd:
         """Let a HIT expire now; assignments that are held may still be submitted."""
         self._call("update_expiration_for_hit", HITId=hit_id, ExpireAt=datetime(2015, 1, 1, tzinfo=UTC))
 
+    def delete(self, hit_id: str) -> None:
+        """Give back what a closed HIT still holds, for answers that never came; a repeat is harmless."""
+        try:
+            self._call("delete_hit", HITId=hit_id)
+        except _WrongStateError:
+            if self._call("get_hit", HITId=hit_id)["HIT"]["HITStatus"] != "Disposed":
+                raise
+
     def _pages(self, operation: str, key: str, **parameters: Any) -> list[dict[str, Any]]:
         """Read every page of a list."""
         found: list[dict[str, Any]] = []
@@ -223,18 +236,19 @@ class MTurkCrowd:
             ) from error
 
 
-class _AlreadyDoneError(CrowdError):
+class _AlreadyDoneError(RefusedError):
     """The marketplace has seen this request token."""
 
 
-class _WrongStateError(CrowdError):
+class _WrongStateError(RefusedError):
     """The thing is not in the state that the call needs, perhaps because the call was made before."""
 
 
 def _explained(endpoint: str, operation: str, response: dict[str, Any]) -> CrowdError:
     code = str(response.get("TurkErrorCode") or response.get("Error", {}).get("Code", ""))
     message = str(response.get("Message") or response.get("Error", {}).get("Message", ""))
-    kind: type[CrowdError] = CrowdError
+    refused = response.get("Error", {}).get("Code") in ("RequestError", "ParameterValidationError")
+    kind: type[CrowdError] = RefusedError if refused else CrowdError
     if re.search(r"(?i)HITAlreadyExists|RequestAlreadyMade|DuplicateRequest|IdempotentRequest", code):
         kind = _AlreadyDoneError
     elif re.search(r"InvalidAssignmentState|InvalidHITState", code):

@@ -5,6 +5,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
+from prefjudge.errors import CrowdError
+
+
+class RefusedError(CrowdError):
+    """The marketplace answered, and did nothing of what the call asks for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
@@ -105,6 +111,10 @@ class Crowd(Protocol):
         """Pay a worker a bonus."""
         ...
 
+    def has_bonus(self, assignment_id: str, reason: str) -> bool:
+        """Return whether a bonus was paid for an assignment with this reason."""
+        ...
+
     def qualification(self, name: str, description: str) -> str:
         """Return the id of the requester's qualification of this name, made where there is none."""
         ...
@@ -115,4 +125,8 @@ class Crowd(Protocol):
 
     def close(self, hit_id: str) -> None:
         """Let a HIT expire now; assignments that are held may still be submitted."""
+        ...
+
+    def delete(self, hit_id: str) -> None:
+        """Give back what a closed HIT still holds, for answers that never came; a repeat is harmless."""
         ...

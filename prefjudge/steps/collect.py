@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from prefjudge.core.screening import BarringRule
 from prefjudge.errors import BudgetError, StudyError
 from prefjudge.steps.checking import check_assignment
-from prefjudge.steps.settlement import find_dues, pay_dues
+from prefjudge.steps.settlement import find_dues, pay_dues, release_unused
+from prefjudge.steps.spending import intended
 from prefjudge.study.assignments import (
     KEPT,
     load_gold_records,
@@ -18,10 +19,12 @@ from prefjudge.study.assignments import (
     save_barred,
     save_decision,
 )
-from prefjudge.study.hits import HitStatus, StudyHit, load_hits, save_extension, save_hits, save_status
-from prefjudge.study.ledger import Intent, intend, settle
+from prefjudge.study.gold import load_withdrawn
+from prefjudge.study.hits import HitStatus, StudyHit, load_hits, save_extension, save_status
+from prefjudge.study.ledger import Intent, settle
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.study import Study
+from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
 
 if TYPE_CHECKING:
     from prefjudge.crowd.protocol import Crowd, FetchedAssignment, FetchedHit
@@ -75,26 +78,27 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
     CrowdError
         The marketplace refused, failed or cannot be reached.
     """
-    from prefjudge.steps.serve import open_crowd
+    from prefjudge.steps.spending import take_turn
 
     opened = Study(study)
-    target = "live" if live else "sandbox"
+    target = LIVE if live else SANDBOX
     with opened.transaction(write=False) as db:
-        hits = [hit for hit in load_hits(db) if hit.hit_id and hit.target == target]
-    if not hits:
-        raise StudyError(
-            f"nothing has been published to {target}", f"Run: prefjudge publish {study} --{target}"
-        )
-    with open_crowd(opened, target) as crowd:
-        return _Collection(opened, crowd).run(hits, target, progress)
+        refuse_other_target(db, target)
+        if not count_hits(db, target):
+            raise StudyError(
+                f"nothing has been published to {target}", f"Run: prefjudge publish {study} --{target}"
+            )
+    with take_turn(opened, target) as crowd:
+        return _Collection(opened, crowd, target).run(progress)
 
 
 class _Collection:
     """One pass over the open HITs."""
 
-    def __init__(self, study: Study, crowd: "Crowd") -> None:
+    def __init__(self, study: Study, crowd: "Crowd", target: str) -> None:
         self._study = study
         self._crowd = crowd
+        self._target = target
         self._reasons: Counter[str] = Counter()
         self._collected = 0
         self._reissued = 0
@@ -106,20 +110,26 @@ class _Collection:
                     "SELECT pair_id, query_id, doc_a, doc_b FROM pairs"
                 )
             }
+            self._withdrawn = load_withdrawn(db)
             self._known: dict[str, str | None] = dict(
                 db.execute("SELECT assignment_id, decision FROM assignments")
             )
 
-    def run(self, hits: Sequence[StudyHit], target: str, progress: Progress | None) -> CollectResult:
-        looked_at = [hit for hit in hits if hit.status is HitStatus.OPEN]
+    def run(self, progress: Progress | None) -> CollectResult:
+        from prefjudge.steps.publish import interrupted_hits, publish_hits
+
+        publish_hits(self._study, self._crowd, interrupted_hits(self._study, self._target))
+        with self._study.transaction(write=False) as db:
+            looked_at = load_hits(db, self._target, HitStatus.OPEN)
         for number, hit in enumerate(looked_at, start=1):
             self._visit(hit)
             if progress:
                 progress(number, len(looked_at))
         self._bar()
         if self._study.config.pay.when == "collect":
-            pay_dues(self._study, self._crowd, target, find_dues(self._study, target))
-        self._reissue_loose_pairs(target)
+            pay_dues(self._study, self._crowd, self._target, find_dues(self._study, self._target))
+        release_unused(self._study, self._crowd, self._target)
+        self._reissue_loose_pairs()
         if self._refused is not None:
             raise self._refused
         return self._result()
@@ -138,7 +148,7 @@ class _Collection:
     def _take(self, hit: StudyHit, fresh: Sequence["FetchedAssignment"]) -> None:
         """Append new assignments to the log."""
         design = self._study.config.design
-        checked = [check_assignment(hit, found, self._pairs, design) for found in fresh]
+        checked = [check_assignment(hit, found, self._pairs, design, self._withdrawn) for found in fresh]
         if not checked:
             return
         with self._study.transaction() as db:
@@ -198,10 +208,9 @@ class _Collection:
             cents=int(price(self._study, hit) / CENT),
             intended=time.time(),
         )
-        with self._study.transaction() as db:
-            intend(db, intent, budget=self._study.config.budget)
-        if call:
-            self._crowd.extend(hit.hit_id or "", 1, token=token)
+        with intended(self._study, intent, budget=self._study.config.budget):
+            if call:
+                self._crowd.extend(hit.hit_id or "", 1, token=token)
         with self._study.transaction() as db:
             settle(db, token, "extended", time.time())
             save_extension(db, hit.hit_key)
@@ -219,7 +228,7 @@ class _Collection:
             confidence=screening.confidence,
         )
         with self._study.transaction(write=False) as db:
-            records, barred = load_gold_records(db), load_barred(db)
+            records, barred = load_gold_records(db, self._target), load_barred(db, self._target)
         newly = [
             worker for worker, record in sorted(records.items()) if worker not in barred and rule.bars(record)
         ]
@@ -231,20 +240,19 @@ class _Collection:
             met = records[worker].missed + records[worker].right
             reason = f"missed {records[worker].missed} of {met} gold pairs"
             with self._study.transaction() as db:
-                save_barred(db, worker, reason, time.time())
+                save_barred(db, self._target, worker, reason, time.time())
 
-    def _reissue_loose_pairs(self, target: str) -> None:
+    def _reissue_loose_pairs(self) -> None:
         """Publish new HITs for pairs that no HIT will settle any more, once there are enough to fill one."""
         from prefjudge.steps.packing import plan_batch
         from prefjudge.steps.publish import publish_hits
 
         with self._study.transaction(write=False) as db:
-            loose, still_open = len(waiting_pairs(db)), count_hits(db).get(HitStatus.OPEN, 0)
+            loose = len(waiting_pairs(db, self._target))
+            still_open = count_hits(db, self._target).get(HitStatus.OPEN, 0)
         if not loose or (still_open and loose < self._study.config.design.pairs_per_hit):
             return
-        hits = plan_batch(self._study, target)
-        with self._study.transaction() as db:
-            save_hits(db, hits)
+        hits = plan_batch(self._study, self._target)
         try:
             publish_hits(self._study, self._crowd, hits)
         except BudgetError as error:
@@ -254,16 +262,16 @@ class _Collection:
 
     def _result(self) -> CollectResult:
         with self._study.transaction(write=False) as db:
-            kept, dropped = count_judgments(db)
+            kept, dropped = count_judgments(db, self._target)
             return CollectResult(
                 endpoint=self._crowd.endpoint,
                 collected=self._collected,
                 dropped=self._reasons.total(),
                 reissued=self._reissued,
-                barred=tuple(load_barred(db)),
-                open=count_hits(db).get(HitStatus.OPEN, 0) + count_hits(db).get(HitStatus.PLANNED, 0),
+                barred=tuple(load_barred(db, self._target)),
+                open=count_hits(db, self._target).get(HitStatus.OPEN, 0),
                 judgments=kept,
                 dropped_judgments=dropped,
-                waiting=len(waiting_pairs(db)),
+                waiting=len(waiting_pairs(db, self._target)),
                 reasons=dict(self._reasons),
             )

@@ -12,7 +12,7 @@ from prefjudge.core.gold import rotate_gold
 from prefjudge.core.hits import pack_pairs, plan_hit
 from prefjudge.errors import StudyError
 from prefjudge.formats.atomic import write_text
-from prefjudge.study.gold import load_gold
+from prefjudge.study.gold import load_active_gold, load_gold
 from prefjudge.study.hits import StudyHit, StudySlot, last_batch
 from prefjudge.study.pooling import load_passages, load_queries
 from prefjudge.study.progress import waiting_pairs
@@ -47,9 +47,12 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         The study has no pairs, or fewer gold pairs than a HIT hides.
     """
     with study.transaction(write=False) as db:
-        waiting = [_Wanted(pair_id=row[0], query_id=row[1], votes=row[4]) for row in waiting_pairs(db)]
+        waiting = [
+            _Wanted(pair_id=pair_id, query_id=query_id, votes=votes)
+            for pair_id, query_id, _, _, votes in waiting_pairs(db, target)
+        ]
         any_pairs = bool(db.execute("SELECT 1 FROM pairs LIMIT 1"))
-        gold = load_gold(db)
+        gold = load_active_gold(db)
         batch = last_batch(db) + 1
     if not any_pairs:
         raise StudyError("the study has no pairs to judge", f"Run: prefjudge pool {study.folder} --runs …")

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from prefjudge.steps.settlement import Act, Due, find_dues, pay_dues
+from prefjudge.steps.settlement import Act, Due, find_dues, pay_dues, release_unused
+from prefjudge.study.progress import count_decisions
 from prefjudge.study.study import Study
 
 
@@ -32,21 +33,18 @@ def pay(study: str | Path, *, live: bool = False, dry_run: bool = False) -> PayR
         Show the settlement only.
     """
     from prefjudge.steps.serve import open_crowd
+    from prefjudge.steps.spending import take_turn
 
     opened = Study(study)
     target = "live" if live else "sandbox"
-    dues = find_dues(opened, target)
-    with open_crowd(opened, target) as crowd:
+    with (open_crowd if dry_run else take_turn)(opened, target) as crowd:
+        dues = find_dues(opened, target)
         if not dry_run:
             pay_dues(opened, crowd, target, dues)
+            release_unused(opened, crowd, target)
         endpoint = crowd.endpoint
     with opened.transaction(write=False) as db:
-        decided: dict[str, int] = dict(
-            db.execute(
-                "SELECT coalesce(decision, 'undecided'), count(*) FROM assignments "
-                "GROUP BY decision ORDER BY 1"
-            )
-        )
+        decided = count_decisions(db, target)
     return PayResult(
         endpoint=endpoint,
         dues=dues,

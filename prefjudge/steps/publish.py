@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import StudyError
-from prefjudge.study.hits import HitStatus, StudyHit, load_hits, save_hits, save_published
-from prefjudge.study.ledger import TOKEN_LIFE, Intent, committed_cents, intend, settle
-from prefjudge.study.progress import count_hits
+from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, save_hits, save_published
+from prefjudge.study.ledger import TOKEN_LIFE, Intent, committed_cents, intend, settle, void
+from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.study import Study
+from prefjudge.study.targets import LIVE, SANDBOX, current_target, refuse_other_target
 
 if TYPE_CHECKING:
-    from prefjudge.crowd.protocol import Crowd
+    from prefjudge.crowd.protocol import Crowd, HitRequest
 
 Progress = Callable[[int, int], None]
 
@@ -83,14 +84,13 @@ def publish(
     from prefjudge.steps.packing import plan_batch
     from prefjudge.steps.pool_store import follow_design
     from prefjudge.steps.serve import open_crowd
+    from prefjudge.steps.spending import take_turn
 
     opened = Study(study)
-    follow_design(opened)
-    target = "live" if live else "sandbox"
-    fresh = plan_batch(opened, target)
-    with opened.transaction(write=False) as db:
-        hits = (*load_hits(db, HitStatus.PLANNED), *fresh)
-    with open_crowd(opened, target) as crowd:
+    target = LIVE if live else SANDBOX
+    with (open_crowd if dry_run else take_turn)(opened, target) as crowd:
+        follow_design(opened)
+        hits = (*interrupted_hits(opened, target), *plan_batch(opened, target))
         offer = _offer(opened, target, crowd.endpoint, hits, dry_run=dry_run)
         if dry_run or not hits:
             return offer
@@ -98,27 +98,30 @@ def publish(
             raise StudyError(
                 "nothing was published: nobody said yes", "Repeat with --yes, or answer the question."
             )
-        with opened.transaction() as db:
-            save_hits(db, fresh)
         publish_hits(opened, crowd, hits, progress)
         return replace(_offer(opened, target, crowd.endpoint, hits), published=len(hits))
+
+
+def interrupted_hits(study: Study, target: str) -> tuple[StudyHit, ...]:
+    """Return the HITs whose publication was interrupted: the marketplace may have them, or not."""
+    with study.transaction(write=False) as db:
+        refuse_other_target(db, target)
+        return tuple(load_hits(db, target, HitStatus.PLANNED))
 
 
 def publish_hits(
     study: Study, crowd: "Crowd", hits: Sequence[StudyHit], progress: Progress | None = None
 ) -> None:
-    """Publish planned HITs, each exactly once."""
+    """Publish HITs, each exactly once; what is not reached is not recorded, and is planned anew."""
     from prefjudge.steps.exclusion import exclude_earlier
     from prefjudge.steps.packing import Pages, requirements
 
     pages, needs = Pages(study), requirements(study, crowd)
-    listed: dict[str, str] | None = None
     for number, hit in enumerate(hits, start=1):
-        request = pages.request(hit, (*needs, *exclude_earlier(study, crowd, hit)))
+        request = pages.request(hit, needs)
         intent = _intend(study, hit, request.token)
-        if time.time() - intent.intended > TOKEN_LIFE - 3600:  # the marketplace may have forgotten the token
-            listed = crowd.find([hit.hit_key for hit in hits]) if listed is None else listed
-        hit_id = (listed or {}).get(hit.hit_key) or crowd.publish(request)
+        request = replace(request, requirements=(*needs, *exclude_earlier(study, crowd, hit)))
+        hit_id = _publish_one(study, crowd, request, intent)
         with study.transaction() as db:
             settle(db, request.token, hit_id, time.time())
             save_published(db, hit.hit_key, hit_id, time.time())
@@ -126,23 +129,42 @@ def publish_hits(
             progress(number, len(hits))
 
 
+def _publish_one(study: Study, crowd: "Crowd", request: "HitRequest", intent: Intent) -> str:
+    """Publish a HIT, or find it where the marketplace may have forgotten the token of the first call."""
+    from prefjudge.crowd.protocol import RefusedError
+
+    key = request.annotation
+    if time.time() - intent.intended > TOKEN_LIFE - 3600 and (found := crowd.find([key])):
+        return found[key]
+    try:
+        return crowd.publish(request)
+    except RefusedError:
+        if found := crowd.find([key]):  # an earlier call made it, and the config has changed since
+            return found[key]
+        with study.transaction() as db:
+            void(db, request.token)
+            delete_hit(db, key)
+        raise
+
+
 def _intend(study: Study, hit: StudyHit, token: str) -> Intent:
+    """Record a HIT together with the intent to publish it."""
     from prefjudge.core.costs import CENT
     from prefjudge.steps.packing import price
 
+    intent = Intent(
+        token=token,
+        operation="CreateHIT",
+        target=hit.target,
+        subject=hit.hit_key,
+        cents=int(hit.assignments * price(study, hit) / CENT),
+        intended=time.time(),
+    )
     with study.transaction() as db:
-        return intend(
-            db,
-            Intent(
-                token=token,
-                operation="CreateHIT",
-                target=hit.target,
-                subject=hit.hit_key,
-                cents=int(hit.assignments * price(study, hit) / CENT),
-                intended=time.time(),
-            ),
-            budget=study.config.budget,
-        )
+        known = intend(db, intent, budget=study.config.budget)
+        if known is intent:
+            save_hits(db, [hit])
+    return known
 
 
 def _offer(
@@ -152,8 +174,14 @@ def _offer(
 
     cost, design = estimate_cost(study, hits), study.config.design
     with study.transaction(write=False) as db:
-        committed, open_hits = committed_cents(db), count_hits(db).get(HitStatus.OPEN, 0)
+        committed = committed_cents(db, target)
+        open_hits = count_hits(db, target).get(HitStatus.OPEN, 0)
+        rehearsed = count_judgments(db)[0] if target != current_target(db) else 0
     warnings = []
+    if rehearsed:
+        warnings.append(
+            f"{rehearsed:,} judgments were made in the sandbox: they count no more once the study is live"
+        )
     if cost.hourly is not None and cost.hourly < design.hourly_floor:
         warnings.append(
             f"at {design.seconds_per_pair:g} seconds a pair an hour pays ${cost.hourly:.2f}, "

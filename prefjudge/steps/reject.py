@@ -18,7 +18,7 @@ class RejectResult:
 
 
 def reject(study: str | Path, assignment: str, *, reason: str, live: bool = False) -> RejectResult:
-    """Reject one assignment, with a reason that its worker reads.
+    """Reject one assignment, with a reason that its worker reads; its judgments count no more.
 
     Parameters
     ----------
@@ -36,18 +36,18 @@ def reject(study: str | Path, assignment: str, *, reason: str, live: bool = Fals
     StudyError
         The assignment is not the study's, is decided on already, or no reason is given.
     """
-    from prefjudge.steps.serve import open_crowd
+    from prefjudge.steps.spending import take_turn
 
     if not reason.strip():
         raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
     opened = Study(study)
     target = "live" if live else "sandbox"
-    found = [due for due in find_dues(opened, target) if due.assignment_id == assignment]
-    if not found:
-        raise StudyError(
-            f"{assignment} is not an assignment of this study that waits for a decision",
-            f"See: prefjudge pay {study} --dry-run",
-        )
-    with open_crowd(opened, target) as crowd:
+    with take_turn(opened, target) as crowd:
+        found = [due for due in find_dues(opened, target) if due.assignment_id == assignment]
+        if not found:
+            raise StudyError(
+                f"{assignment} is not an assignment of this study that waits for a decision",
+                f"See: prefjudge pay {study} --dry-run",
+            )
         withdraw(opened, crowd, target, found[0], reason)
     return RejectResult(assignment_id=assignment, worker_id=found[0].worker_id, reason=reason)

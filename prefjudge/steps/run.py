@@ -18,6 +18,7 @@ from prefjudge.study.ledger import committed_cents
 from prefjudge.study.pooling import save_wanted
 from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.study import Study
+from prefjudge.study.targets import LIVE, SANDBOX, forget_rounds, refuse_other_target
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -103,10 +104,15 @@ def run(
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
     drive = find_drive(opened, strategy, model)
 
+    target = LIVE if live else SANDBOX
+    with opened.transaction() as db:
+        refuse_other_target(db, target)
+        forget_rounds(db, target)
+
     def gather() -> str:
         """Collect until no HIT is open; return what ended it early, if anything did."""
         before, refused = "", ""
-        while _any_open(opened):
+        while _standing(opened, target)[1]:
             submitted = 0
             if workers:
                 staff = work(study, workers=workers, error=error, careless=careless, truth=truth)
@@ -115,7 +121,7 @@ def run(
                 collect(study, live=live)
             except BudgetError as error_:
                 refused = f"the budget ({error_.message})"
-            judgments, still_open = _standing(opened)
+            judgments, still_open = _standing(opened, target)
             now = f"{judgments:,} judgments count; {many(still_open, 'HIT')} open"
             if now != before:
                 tell(now)
@@ -127,14 +133,14 @@ def run(
         return refused
 
     rounds, stopped_by = 0, ""
-    with keep_open(opened.folder, "live" if live else "sandbox"):
+    with keep_open(opened.folder, target):
         while not (stopped_by := gather() or stopped_by):
-            asked = drive.next(_log(opened))
+            asked = drive.next(_log(opened, target))
             if not len(asked.pairs) or rounds >= _MOST_ROUNDS:
                 stopped_by = "nothing left to ask" if not len(asked.pairs) else f"its {rounds} rounds"
                 break
             rounds += 1
-            _want(opened, asked)
+            _want(opened, asked, target)
             votes, waiting = int(asked.votes.sum()), int(asked.open.sum())
             tell(
                 f"round {rounds}: {many(votes, 'vote')} on {many(len(asked.pairs), 'pair')} "
@@ -144,12 +150,12 @@ def run(
                 publish(study, sandbox=not live, live=live, yes=yes or rounds > 1, confirm=confirm)
             except BudgetError as error_:
                 stopped_by = f"the budget ({error_.message})"
-    log = _log(opened)
+    log = _log(opened, target)
     last = drive.next(log)
     unfinished = int(last.open.sum())
     kept = keep_answers(opened, drive, log, through=not unfinished, tell=tell)
     with opened.transaction(write=False) as db:
-        committed = Decimal(committed_cents(db)) / 100
+        committed = Decimal(committed_cents(db, target)) / 100
     return RunResult(
         strategy=drive.name,
         rounds=rounds,
@@ -166,7 +172,7 @@ def run(
     )
 
 
-def _want(study: Study, asked: Round) -> None:
+def _want(study: Study, asked: Round, target: str) -> None:
     pairs = asked.pairs
     with study.transaction() as db:
         save_wanted(
@@ -181,19 +187,16 @@ def _want(study: Study, asked: Round) -> None:
                     strict=True,
                 )
             ],
+            target,
         )
 
 
-def _log(study: Study) -> "Judgments":
+def _log(study: Study, target: str) -> "Judgments":
     with study.transaction(write=False) as db:
-        return load_judgments(db)
+        return load_judgments(db, target=target)
 
 
-def _any_open(study: Study) -> bool:
-    return _standing(study)[1] > 0
-
-
-def _standing(study: Study) -> tuple[int, int]:
+def _standing(study: Study, target: str) -> tuple[int, int]:
     """Return how many judgments count, and how many HITs are open."""
     with study.transaction(write=False) as db:
-        return count_judgments(db)[0], count_hits(db).get(HitStatus.OPEN, 0)
+        return count_judgments(db, target)[0], count_hits(db, target).get(HitStatus.OPEN, 0)

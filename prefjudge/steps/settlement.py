@@ -8,8 +8,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from prefjudge.core.costs import CENT, prorated
-from prefjudge.study.assignments import save_decision
-from prefjudge.study.ledger import Intent, intend, settle
+from prefjudge.steps.spending import intended
+from prefjudge.study.assignments import save_decision, save_rejection
+from prefjudge.study.hits import load_unused
+from prefjudge.study.ledger import Intent, settle
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -91,14 +93,33 @@ def pay_dues(study: Study, crowd: "Crowd", target: str, dues: Sequence[Due]) -> 
 
 
 def withdraw(study: Study, crowd: "Crowd", target: str, due: Due, feedback: str) -> None:
-    """Reject an assignment, with the reason, and take its reward and fee off the ledger."""
+    """Reject an assignment, with the reason: its reward and fee come back, and its pairs wait again."""
     release = _release(study, target, due)
-    with study.transaction() as db:
-        intend(db, release, budget=None)
-    crowd.review(due.assignment_id, approve=False, feedback=feedback)
+    with intended(study, release, budget=None):
+        crowd.review(due.assignment_id, approve=False, feedback=feedback)
     with study.transaction() as db:
         settle(db, release.token, "rejected", time.time())
-        save_decision(db, due.assignment_id, "rejected")
+        save_rejection(db, due.assignment_id, feedback, time.time())
+
+
+def release_unused(study: Study, crowd: "Crowd", target: str) -> None:
+    """Take back what closed HITs hold for answers that never came, once those that came are decided on."""
+    with study.transaction(write=False) as db:
+        unused = load_unused(db, target)
+    for hit in unused:
+        used = hit.came * int(_held(study, hit.reward_cents * CENT, hit.assignments) / CENT)
+        release = Intent(
+            token=study.opaque("delete", hit.hit_key, length=48),
+            operation="DeleteHIT",
+            target=target,
+            subject=hit.hit_key,
+            cents=used - hit.cents,
+            intended=time.time(),
+        )
+        with intended(study, release, budget=None):
+            crowd.delete(hit.hit_id)
+        with study.transaction() as db:
+            settle(db, release.token, "deleted", time.time())
 
 
 def _prorate(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
@@ -119,11 +140,13 @@ def _prorate(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
     )
     release = _release(study, target, due)
     text = f"You stopped early, as you may, and {due.why} comparisons: paid ${due.amount} by a bonus."
-    with study.transaction() as db:
-        intend(db, release, budget=None)
-        intend(db, bonus, budget=study.config.budget)
-    crowd.bonus(due.worker_id, due.assignment_id, due.amount, text, token=bonus.token)
-    crowd.review(due.assignment_id, approve=False, feedback=text)
+    # The bonus takes the place of a larger reward, which the budget has allowed.
+    with intended(study, bonus, budget=None) as known:
+        # The marketplace forgets the token of an interrupted call after a day, but not what it paid.
+        if known is bonus or not crowd.has_bonus(due.assignment_id, text):
+            crowd.bonus(due.worker_id, due.assignment_id, due.amount, text, token=bonus.token)
+    with intended(study, release, budget=None):
+        crowd.review(due.assignment_id, approve=False, feedback=text)
     with study.transaction() as db:
         settle(db, bonus.token, "paid", time.time())
         settle(db, release.token, "released", time.time())
@@ -131,17 +154,21 @@ def _prorate(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
 
 
 def _release(study: Study, target: str, due: Due) -> Intent:
-    from prefjudge.steps.packing import fees
-
-    held = due.reward + fees(study).of_reward(due.reward, due.hit_assignments)
     return Intent(
         token=study.opaque("release", due.assignment_id, length=48),
         operation="RejectAssignment",
         target=target,
         subject=due.assignment_id,
-        cents=-int(held / CENT),
+        cents=-int(_held(study, due.reward, due.hit_assignments) / CENT),
         intended=time.time(),
     )
+
+
+def _held(study: Study, reward: Decimal, assignments: int) -> Decimal:
+    """Return what the marketplace holds for one assignment of a HIT that has so many."""
+    from prefjudge.steps.packing import fees
+
+    return reward + fees(study).of_reward(reward, assignments)
 
 
 def _decided(study: Study, assignment_id: str, decision: str) -> None:

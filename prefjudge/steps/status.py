@@ -63,7 +63,7 @@ def status(study: str | Path) -> StatusResult:
             pairs=count_rows(db, "pairs"),
             gold=count_rows(db, "gold"),
             hits=count_hits(db),
-            assignments=count_rows(db, "assignments"),
+            assignments=sum(count_verdicts(db).values()),
             judgments=kept,
             dropped_judgments=dropped,
             waiting=len(waiting_pairs(db)),

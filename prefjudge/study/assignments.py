@@ -9,8 +9,10 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.core.runs import encode
 from prefjudge.core.screening import GoldRecord
 from prefjudge.database import Connection
+from prefjudge.study.targets import current_target
 
 KEPT = "kept"
+REJECTED = "rejected"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +55,16 @@ def save_assignment(db: Connection, assignment: StudyAssignment, *, judge: str, 
     """Append an assignment and its judgments to the log; drop what must not count, by a record.
 
     Dropped are all judgments of an assignment whose verdict is not ``kept``, and any on a pair that the same
-    worker has judged before.
+    worker has judged before, at the same target.
     """
     known = {
         pair
         for (pair,) in db.execute(
-            "SELECT pair_id FROM judgments WHERE worker_id = :worker", worker=assignment.worker_id
+            "SELECT j.pair_id FROM judgments j JOIN assignments USING (assignment_id) "
+            "JOIN hits h USING (hit_key) WHERE j.worker_id = :worker "
+            "AND h.target = (SELECT target FROM hits WHERE hit_key = :hit)",
+            worker=assignment.worker_id,
+            hit=assignment.hit_key,
         )
     }
     db.execute(
@@ -121,10 +127,30 @@ def save_decision(db: Connection, assignment_id: str, decision: str) -> None:
     )
 
 
-def save_barred(db: Connection, worker_id: str, reason: str, when: float) -> None:
-    """Record that a worker is barred."""
+def save_rejection(db: Connection, assignment_id: str, reason: str, when: float) -> None:
+    """Record that an assignment was rejected, and drop those of its judgments that counted."""
+    save_decision(db, assignment_id, REJECTED)
     db.execute(
-        "INSERT INTO barred VALUES (:worker, :reason, :when) ON CONFLICT (worker_id) DO NOTHING",
+        "INSERT INTO drops SELECT judgment_id, :reason, :when FROM judgments "
+        "WHERE assignment_id = :id AND judgment_id NOT IN (SELECT judgment_id FROM drops)",
+        id=assignment_id,
+        reason=f"{REJECTED}: {reason}",
+        when=when,
+    )
+    db.execute(
+        "UPDATE assignments SET verdict = :rejected WHERE assignment_id = :id AND verdict = :kept",
+        id=assignment_id,
+        rejected=REJECTED,
+        kept=KEPT,
+    )
+
+
+def save_barred(db: Connection, target: str, worker_id: str, reason: str, when: float) -> None:
+    """Record that a worker is barred at a target."""
+    db.execute(
+        "INSERT INTO barred VALUES (:target, :worker, :reason, :when) "
+        "ON CONFLICT (target, worker_id) DO NOTHING",
+        target=target,
         worker=worker_id,
         reason=reason,
         when=when,
@@ -134,39 +160,53 @@ def save_barred(db: Connection, worker_id: str, reason: str, when: float) -> Non
 def load_overlap(db: Connection, hit_key: str) -> tuple[int, list[tuple[str, int]], int]:
     """Return what is known of a HIT's pairs: how many it has, who has judged how many, and all workers.
 
-    Dropped judgments count: nobody judges a pair twice. Barred workers do not: they get no HIT anyway.
+    Dropped judgments count: nobody judges a pair twice. Barred workers do not: they get no HIT anyway. All
+    is as the HIT's target knows it.
     """
     overlap = db.execute(
         "SELECT j.worker_id, count(DISTINCT j.pair_id) FROM judgments j JOIN slots s USING (pair_id) "
-        "WHERE s.hit_key = :key AND j.judge = 'person' AND j.worker_id NOT IN (SELECT worker_id FROM barred) "
+        f"WHERE s.hit_key = :key AND j.judge = 'person' AND j.assignment_id IN ({_THERE}) "
         "GROUP BY j.worker_id",
         key=hit_key,
     )
     pairs, known = db.execute(
         "SELECT (SELECT count(*) FROM slots WHERE hit_key = :key AND pair_id IS NOT NULL), "
-        "(SELECT count(DISTINCT worker_id) FROM assignments "
-        "WHERE worker_id NOT IN (SELECT worker_id FROM barred))",
+        f"(SELECT count(DISTINCT worker_id) FROM assignments WHERE assignment_id IN ({_THERE}))",
         key=hit_key,
     )[0]
     return int(pairs), [(worker, int(count)) for worker, count in overlap], int(known)
 
 
-def load_gold_records(db: Connection) -> dict[str, GoldRecord]:
-    """Return how each worker has answered gold pairs."""
+_THERE = """
+SELECT a.assignment_id FROM hits one JOIN hits h ON h.target = one.target JOIN assignments a
+ON a.hit_key = h.hit_key LEFT JOIN barred b ON b.target = one.target AND b.worker_id = a.worker_id
+WHERE one.hit_key = :key AND b.worker_id IS NULL
+"""
+"""The assignments at the target of a HIT whose workers are not barred there."""
+
+
+def load_gold_records(db: Connection, target: str | None = None) -> dict[str, GoldRecord]:
+    """Return how each worker has answered gold pairs at a target."""
     rows = db.execute(
-        "SELECT worker_id, sum(gold_right), sum(gold_missed) FROM assignments GROUP BY worker_id"
+        "SELECT worker_id, sum(gold_right), sum(gold_missed) FROM assignments JOIN hits h USING (hit_key) "
+        "WHERE h.target = :target GROUP BY worker_id",
+        target=target or current_target(db),
     )
     return {worker: GoldRecord(right=int(right), missed=int(missed)) for worker, right, missed in rows}
 
 
-def load_judgments(db: Connection, *, models: bool = False) -> Judgments:
+def load_judgments(db: Connection, *, target: str | None = None, models: bool = False) -> Judgments:
     """Return the judgments that count, in the order of the log; with ``models``, their votes follow.
 
-    A model is the worker ``model:NAME``, so that its reliability is its own and it can be left out by name.
+    Those of one target count: of the one that is named, or else of the one whose work is the study's. A model
+    is the worker ``model:NAME``, so that its reliability is its own and it can be left out by name.
     """
     rows = db.execute(
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id FROM judgments j "
-        "LEFT JOIN drops d USING (judgment_id) WHERE d.judgment_id IS NULL ORDER BY j.judgment_id"
+        "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
+        "LEFT JOIN drops d USING (judgment_id) WHERE d.judgment_id IS NULL AND h.target = :target "
+        "ORDER BY j.judgment_id",
+        target=target or current_target(db),
     )
     if models:
         rows += db.execute(

@@ -13,6 +13,7 @@ class HitStatus(StrEnum):
     """The life of a HIT as the study sees it."""
 
     PLANNED = "planned"
+    """Intended: the call that publishes it has been made, or is about to be."""
     OPEN = "open"
     CLOSED = "closed"
 
@@ -48,7 +49,7 @@ class StudyHit:
 
 
 def save_hits(db: Connection, hits: Sequence[StudyHit]) -> None:
-    """Add planned HITs."""
+    """Add HITs that are about to be published."""
     db.executemany(
         "INSERT INTO hits VALUES (:key, :batch, :number, :target, :assignments, :reward, :layouts, NULL, "
         ":status, NULL)",
@@ -111,15 +112,28 @@ def save_extension(db: Connection, hit_key: str) -> None:
     )
 
 
-def load_hits(db: Connection, status: HitStatus | None = None) -> list[StudyHit]:
-    """Return the HITs, of one status or all, in the order of publication."""
-    where = "WHERE status = :status" if status else ""
+def delete_hit(db: Connection, hit_key: str) -> None:
+    """Forget a HIT that the marketplace refused."""
+    for table in ("slots", "hits"):
+        db.execute(f"DELETE FROM {table} WHERE hit_key = :key", key=hit_key)
+
+
+def load_hits(db: Connection, target: str, status: HitStatus | None = None) -> list[StudyHit]:
+    """Return the HITs at a target, of one status or all, in the order of publication."""
+    wanted = {"target": target, "status": status}
     rows = db.execute(
         "SELECT hit_key, batch, number, target, assignments, reward_cents, layouts, hit_id, status "
-        f"FROM hits {where} ORDER BY batch, number",
-        {"status": status} if status else {},
+        f"FROM hits {_OF_TARGET} ORDER BY batch, number",
+        wanted,
     )
-    slots = _load_slots(db, where, status)
+    slots: dict[str, list[StudySlot]] = {}
+    for key, name, pair_id, gold_id, first, second in db.execute(
+        "SELECT s.hit_key, s.name, s.pair_id, s.gold_id, s.first_token, s.second_token "
+        f"FROM slots s JOIN hits USING (hit_key) {_OF_TARGET} ORDER BY s.hit_key, s.slot",
+        wanted,
+    ):
+        slot = StudySlot(name=name, pair_id=pair_id, gold_id=gold_id, tokens=(first, second))
+        slots.setdefault(key, []).append(slot)
     return [
         StudyHit(
             hit_key=key,
@@ -140,17 +154,47 @@ def load_hits(db: Connection, status: HitStatus | None = None) -> list[StudyHit]
     ]
 
 
-def _load_slots(db: Connection, where: str, status: HitStatus | None) -> dict[str, list[StudySlot]]:
-    rows = db.execute(
-        "SELECT s.hit_key, s.name, s.pair_id, s.gold_id, s.first_token, s.second_token "
-        f"FROM slots s JOIN hits USING (hit_key) {where} ORDER BY s.hit_key, s.slot",
-        {"status": status} if status else {},
-    )
-    slots: dict[str, list[StudySlot]] = {}
-    for key, name, pair_id, gold_id, first, second in rows:
-        slot = StudySlot(name=name, pair_id=pair_id, gold_id=gold_id, tokens=(first, second))
-        slots.setdefault(key, []).append(slot)
-    return slots
+_OF_TARGET = "WHERE target = :target AND status = coalesce(CAST(:status AS TEXT), status)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedHit:
+    """A closed HIT for which not all assignments came; ``cents`` were committed to it in all."""
+
+    hit_key: str
+    hit_id: str
+    assignments: int
+    reward_cents: int
+    came: int
+    cents: int
+
+
+def load_unused(db: Connection, target: str) -> list[UnusedHit]:
+    """Return the closed HITs that hold money for answers that never came.
+
+    They are left out until all answers that came are decided on, and once the money has come back.
+    """
+    return [
+        UnusedHit(
+            hit_key=key, hit_id=hit_id, assignments=assignments, reward_cents=reward, came=came, cents=cents
+        )
+        for key, hit_id, assignments, reward, came, cents in db.execute(_UNUSED, target=target)
+    ]
+
+
+_UNUSED = """
+WITH closed AS (
+    SELECT h.hit_key, h.hit_id, h.assignments, h.reward_cents, h.batch, h.number,
+           count(a.assignment_id) AS came, count(a.decision) AS decided
+    FROM hits h LEFT JOIN assignments a USING (hit_key) WHERE h.target = :target AND h.status = 'closed'
+    GROUP BY h.hit_key, h.hit_id, h.assignments, h.reward_cents, h.batch, h.number
+)
+SELECT hit_key, hit_id, assignments, reward_cents, came,
+       (SELECT CAST(sum(i.cents) AS BIGINT) FROM intents i WHERE i.subject = hit_key AND i.cents > 0)
+FROM closed WHERE assignments > came AND decided = came
+AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.subject = hit_key AND i.cents < 0 AND i.outcome IS NOT NULL)
+ORDER BY batch, number
+"""
 
 
 def last_batch(db: Connection) -> int:

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from prefjudge.database import Connection
 from prefjudge.errors import BudgetError
+from prefjudge.study.targets import current_target
 
 TOKEN_LIFE = 24 * 3600.0
 """How long, in seconds, a marketplace remembers a request token."""
@@ -50,7 +51,7 @@ def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
             intended=intended,
             outcome=outcome,
         )
-    committed = committed_cents(db)
+    committed = committed_cents(db, intent.target)
     if budget is not None and Decimal(committed + intent.cents) / 100 > budget:
         raise BudgetError(
             f"{intent.operation} would commit ${Decimal(intent.cents) / 100:.2f} on top of "
@@ -79,6 +80,19 @@ def settle(db: Connection, token: str, outcome: str, when: float) -> None:
     )
 
 
-def committed_cents(db: Connection) -> int:
-    """Return what the recorded intents commit the study to, in cents."""
-    return int(db.execute("SELECT coalesce(sum(cents), 0) FROM intents")[0][0])
+def void(db: Connection, token: str) -> None:
+    """Take back the intent of a call that was refused, and so did nothing."""
+    db.execute("DELETE FROM intents WHERE token = :token AND outcome IS NULL", token=token)
+
+
+def committed_cents(db: Connection, target: str | None = None) -> int:
+    """Return what the recorded intents commit the study to at a target, in cents.
+
+    What is to be spent counts from the intent on; what comes back only once it is settled.
+    """
+    rows = db.execute(
+        "SELECT coalesce(sum(cents), 0) FROM intents "
+        "WHERE target = :target AND (cents > 0 OR outcome IS NOT NULL)",
+        target=target or current_target(db),
+    )
+    return int(rows[0][0])

@@ -110,4 +110,19 @@ STEPS = [
         PRIMARY KEY (model, pair_id)
     );
     """,
+    """
+    CREATE TABLE barred_there (
+        target TEXT NOT NULL, worker_id TEXT NOT NULL, reason TEXT NOT NULL, barred DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (target, worker_id)
+    );
+    INSERT INTO barred_there SELECT DISTINCT h.target, b.worker_id, b.reason, b.barred
+        FROM barred b JOIN assignments a USING (worker_id) JOIN hits h USING (hit_key);
+    DROP TABLE barred;
+    ALTER TABLE barred_there RENAME TO barred;
+
+    DELETE FROM slots WHERE hit_key IN (
+        SELECT hit_key FROM hits WHERE status = 'planned' AND hit_key NOT IN (SELECT subject FROM intents)
+    );
+    DELETE FROM hits WHERE status = 'planned' AND hit_key NOT IN (SELECT subject FROM intents);
+    """,
 ]

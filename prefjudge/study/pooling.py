@@ -149,8 +149,8 @@ def save_votes_wanted(db: Connection, votes: Mapping[int, int]) -> None:
     )
 
 
-def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]]) -> None:
-    """Ask for more votes: query_id, doc_a, doc_b, and how many on top of those that count already.
+def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], target: str) -> None:
+    """Ask for more votes: query_id, doc_a, doc_b, and how many on top of those that count at a target.
 
     A pair that the study did not have is added.
     """
@@ -158,8 +158,10 @@ def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]]) -> 
         (query, a, b): votes
         for query, a, b, votes in db.execute(
             "SELECT p.query_id, p.doc_a, p.doc_b, count(DISTINCT j.worker_id) FROM pairs p "
-            "JOIN judgments j USING (pair_id) LEFT JOIN drops d USING (judgment_id) "
-            "WHERE d.judgment_id IS NULL GROUP BY p.query_id, p.doc_a, p.doc_b"
+            "JOIN judgments j USING (pair_id) JOIN assignments a USING (assignment_id) "
+            "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
+            "WHERE d.judgment_id IS NULL AND h.target = :target GROUP BY p.query_id, p.doc_a, p.doc_b",
+            target=target,
         )
     }
     following = int(db.execute("SELECT coalesce(max(pair_id), 0) + 1 FROM pairs")[0][0])

@@ -1,25 +1,31 @@
-"""How far a study is, counted in the store: nothing here needs more than the standard library."""
+"""How far a study is, counted in the store: nothing here needs more than the standard library.
+
+All is counted at one target: the one that is named, or else the one whose work is the study's.
+"""
 
 from prefjudge.database import Connection
+from prefjudge.study.targets import current_target
 
 
-def waiting_pairs(db: Connection) -> list[tuple[int, str, str, str, int]]:
+def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, str, str, str, int]]:
     """Return the pairs that no open HIT will settle: id, query_id, doc_a, doc_b, votes still missing.
 
     A pair's votes are the judgments that were not dropped, one per worker; an open HIT promises as many as it
     has assignments that have not come back.
     """
-    return db.execute(_WAITING)
+    return db.execute(_WAITING, target=target or current_target(db))
 
 
 _WAITING = """
 WITH kept AS (
     SELECT j.pair_id, count(DISTINCT j.worker_id) AS votes
-    FROM judgments j LEFT JOIN drops d USING (judgment_id) WHERE d.judgment_id IS NULL GROUP BY j.pair_id
+    FROM judgments j JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key)
+    LEFT JOIN drops d USING (judgment_id)
+    WHERE d.judgment_id IS NULL AND h.target = :target GROUP BY j.pair_id
 ), outstanding AS (
     SELECT h.hit_key,
            h.assignments - (SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key) AS missing
-    FROM hits h WHERE h.status IN ('planned', 'open')
+    FROM hits h WHERE h.status IN ('planned', 'open') AND h.target = :target
 ), promised AS (
     SELECT s.pair_id, CAST(sum(o.missing) AS BIGINT) AS votes
     FROM slots s JOIN outstanding o USING (hit_key)
@@ -33,28 +39,57 @@ ORDER BY p.pair_id
 """
 
 
-def count_hits(db: Connection) -> dict[str, int]:
+def count_hits(db: Connection, target: str | None = None) -> dict[str, int]:
     """Return how many HITs are in each state."""
-    return dict(db.execute("SELECT status, count(*) FROM hits GROUP BY status ORDER BY status"))
+    return dict(
+        db.execute(
+            "SELECT status, count(*) FROM hits WHERE target = :target GROUP BY status ORDER BY status",
+            target=target or current_target(db),
+        )
+    )
 
 
-def count_judgments(db: Connection) -> tuple[int, int]:
+def count_judgments(db: Connection, target: str | None = None) -> tuple[int, int]:
     """Return how many judgments count and how many were dropped."""
     kept, dropped = db.execute(
         "SELECT count(*) - count(d.judgment_id), count(d.judgment_id) FROM judgments j "
-        "LEFT JOIN drops d USING (judgment_id)"
+        "JOIN assignments USING (assignment_id) JOIN hits h USING (hit_key) "
+        "LEFT JOIN drops d USING (judgment_id) WHERE h.target = :target",
+        target=target or current_target(db),
     )[0]
     return int(kept), int(dropped)
 
 
-def load_barred(db: Connection) -> dict[str, str]:
+def load_barred(db: Connection, target: str | None = None) -> dict[str, str]:
     """Return the barred workers and why."""
-    return dict(db.execute("SELECT worker_id, reason FROM barred ORDER BY barred, worker_id"))
+    return dict(
+        db.execute(
+            "SELECT worker_id, reason FROM barred WHERE target = :target ORDER BY barred, worker_id",
+            target=target or current_target(db),
+        )
+    )
 
 
-def count_verdicts(db: Connection) -> dict[str, int]:
+def count_verdicts(db: Connection, target: str | None = None) -> dict[str, int]:
     """Return how many assignments got each verdict."""
-    return dict(db.execute("SELECT verdict, count(*) FROM assignments GROUP BY verdict ORDER BY verdict"))
+    return dict(
+        db.execute(
+            "SELECT verdict, count(*) FROM assignments JOIN hits h USING (hit_key) "
+            "WHERE h.target = :target GROUP BY verdict ORDER BY verdict",
+            target=target or current_target(db),
+        )
+    )
+
+
+def count_decisions(db: Connection, target: str) -> dict[str, int]:
+    """Return how many assignments were decided on in each way."""
+    return dict(
+        db.execute(
+            "SELECT coalesce(decision, 'undecided'), count(*) FROM assignments JOIN hits h USING (hit_key) "
+            "WHERE h.target = :target GROUP BY decision ORDER BY 1",
+            target=target,
+        )
+    )
 
 
 def count_rows(db: Connection, table: str) -> int:
@@ -62,19 +97,22 @@ def count_rows(db: Connection, table: str) -> int:
     return int(db.execute(f"SELECT count(*) FROM {table}")[0][0])
 
 
-def count_missing(db: Connection) -> int:
+def count_missing(db: Connection, target: str | None = None) -> int:
     """Return how many assignments of published HITs have not come back."""
     rows = db.execute(
         "SELECT coalesce(sum(h.assignments - "
         "(SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key)), 0) "
-        "FROM hits h WHERE h.status IN ('planned', 'open')"
+        "FROM hits h WHERE h.status IN ('planned', 'open') AND h.target = :target",
+        target=target or current_target(db),
     )
     return int(rows[0][0])
 
 
-def hourly_rate(db: Connection) -> float | None:
+def hourly_rate(db: Connection, target: str | None = None) -> float | None:
     """Return how many assignments came an hour, from the first to the last; None for fewer than two."""
     first, last, count = db.execute(
-        "SELECT min(submitted), max(submitted), count(submitted) FROM assignments"
+        "SELECT min(submitted), max(submitted), count(submitted) FROM assignments "
+        "JOIN hits h USING (hit_key) WHERE h.target = :target",
+        target=target or current_target(db),
     )[0]
     return 3600 * (count - 1) / (last - first) if count > 1 and last > first else None

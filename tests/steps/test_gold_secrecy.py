@@ -82,7 +82,7 @@ def publish_and_look(study: Path) -> list[ServedPage]:
         publish(study, yes=True)
         visitor = Visitor(door)
         with opened.transaction(write=False) as db:
-            hits = load_hits(db)
+            hits = load_hits(db, "sandbox")
         for hit in hits:
             source, arrived = visitor.look_at(hit.hit_id or "")
             golden = [slot for slot in hit.slots if slot.gold_id is not None]

@@ -94,7 +94,7 @@ def small_hits(study: Path, pairs: int) -> None:
 
 def recorded(study: Path) -> list[str]:
     with Study(study).transaction(write=False) as db:
-        return sorted(hit.hit_key for hit in load_hits(db) if hit.hit_id)
+        return sorted(hit.hit_key for hit in load_hits(db, "sandbox") if hit.hit_id)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,15 +11,20 @@ import pytest
 import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.crowd.protocol import HitRequest
 from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.server import Server, start
 from prefjudge.steps.collect import collect
-from prefjudge.steps.publish import publish
+from prefjudge.steps.publish import PublishResult, publish
+from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
 from prefjudge.steps.serve import keep_open
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
+from prefjudge.study.answers import save_challenge
+from prefjudge.study.assignments import load_gold_records
+from prefjudge.study.hits import load_hits
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.test_road import TRUTH, kept_votes
@@ -55,7 +60,7 @@ def test_a_live_study_spends_the_requesters_own_money(pooled: Path, live: Server
     balance = MTurkCrowd(live.endpoint, signed=True).balance()
     assert balance == Decimal("50.00") - offer.total
     assert collect(pooled, live=True).open == offer.hits
-    with pytest.raises(StudyError, match="nothing has been published to sandbox"):
+    with pytest.raises(StudyError, match=r"the study is live, and its rehearsal .* is over\nAdd --live"):
         collect(pooled)
 
 
@@ -70,6 +75,97 @@ def test_a_run_on_a_live_target_needs_no_sandbox(pooled: Path, live: Server) -> 
         assert db.execute("SELECT key FROM settings WHERE key LIKE 'marketplace:%'") == [
             ("marketplace:live",)
         ]
+
+
+def add_live(study: Path, url: str) -> None:
+    """Have both targets."""
+    point_live_at(study, url)
+    config = study / "study.toml"
+    config.write_text(config.read_text() + '\n[targets.sandbox]\nurl = ""\n')
+
+
+def rehearse(study: Path) -> None:
+    """Judge all in the sandbox, with somebody who is barred."""
+    with keep_open(study):
+        publish(study, yes=True)
+        while not collect(study).finished:
+            work(study, workers=6, error=0.0, careless=2, truth=TRUTH)
+
+
+def test_nothing_of_a_rehearsal_counts_once_the_study_is_live(pooled: Path, live: Server) -> None:
+    add_live(pooled, live.endpoint)
+    rehearse(pooled)
+    config = pooled / "study.toml"
+    config.write_text(config.read_text().replace("budget = 100.00", "budget = 20.00"))
+    before = status(pooled)
+    assert (before.waiting, bool(before.barred), before.judgments > 40) == (0, True, True)
+    offer = publish(pooled, live=True, dry_run=True)
+    assert (offer.hits, offer.committed) == (7, 0)
+    assert f"{before.judgments} judgments were made in the sandbox" in offer.warnings[0]
+    assert status(pooled) == before, "a dry run changes nothing"
+    publish(pooled, live=True, yes=True)
+    now = status(pooled)
+    assert (now.judgments, now.dropped_judgments, now.assignments, now.barred) == (0, 0, 0, {})
+    assert (now.hits, now.committed, now.verdicts) == ({"open": 7}, "16.80", {})
+    with pytest.raises(StudyError, match="no judgments yet"):
+        resolve(pooled)
+    with Study(pooled).transaction(write=False) as db:
+        assert load_gold_records(db) == {}
+        assert load_gold_records(db, "sandbox") != {}
+    for verb in (publish, collect):
+        with pytest.raises(StudyError, match="the study is live"):
+            verb(pooled)  # type: ignore[operator]
+
+
+def test_an_interrupted_rehearsal_is_not_published_live(
+    pooled: Path, live: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_live(pooled, live.endpoint)
+    publish_one = MTurkCrowd.publish
+
+    def break_off(crowd: MTurkCrowd, hit: HitRequest) -> str:
+        publish_one(crowd, hit)
+        raise CrowdError("the line is dead")
+
+    with keep_open(pooled):
+        monkeypatch.setattr(MTurkCrowd, "publish", break_off)
+        with pytest.raises(CrowdError):
+            publish(pooled, yes=True)
+        monkeypatch.setattr(MTurkCrowd, "publish", publish_one)
+        assert publish(pooled, live=True, yes=True).published == 7
+        listed = MTurkCrowd(live.endpoint, signed=True)._pages("list_hits", "HITs")
+        with Study(pooled).transaction(write=False) as db:
+            there = {hit.hit_key for hit in load_hits(db, "live")}
+        assert {hit["RequesterAnnotation"] for hit in listed} == there
+        assert collect(pooled, live=True).open == 7
+
+
+def test_newcomers_do_not_meet_the_answers_of_a_rehearsal(pooled: Path, live: Server) -> None:
+    add_live(pooled, live.endpoint)
+    with Study(pooled).transaction() as db:
+        save_challenge(db, "lead:5", {("q1", "d1"): ["new"]}, 0.0)
+    with pytest.raises(StudyError, match="answers that were found in the sandbox"):
+        publish(pooled, live=True, yes=True)
+
+
+def test_a_run_that_was_rehearsed_begins_anew_live(pooled: Path, live: Server) -> None:
+    add_live(pooled, live.endpoint)
+    rehearsed = run(pooled, strategy="knockout:1", workers=8, error=0.0, truth=TRUTH, yes=True)
+    assert rehearsed.unfinished == 0
+    with Study(pooled).transaction(write=False) as db:
+        asked = db.execute("SELECT count(*) FROM pairs WHERE votes > 0")[0][0]
+        first = db.execute("SELECT count(*) FROM slots JOIN hits USING (hit_key) "
+                           "WHERE batch = 1 AND pair_id IS NOT NULL")[0][0]  # fmt: skip
+    told: list[str] = []
+
+    def stop(offer: PublishResult) -> bool:
+        told.append(f"{offer.pairs} of {asked}")
+        return False
+
+    with pytest.raises(StudyError, match="nobody said yes"):
+        run(pooled, live=True, confirm=stop)
+    assert told == [f"{first} of {asked}"]
+    assert first < asked
 
 
 def test_live_money_needs_the_studys_name_or_an_explicit_yes(pooled: Path, live: Server) -> None:

@@ -1,0 +1,44 @@
+"""Which of the study's work counts: the sandbox's, until HITs are out at the live target, and then only its.
+
+What was done in the sandbox is a rehearsal from then on: its judgments, gold records, barred workers and play
+money stay in the store and count no more.
+"""
+
+from prefjudge.database import Connection
+from prefjudge.errors import StudyError
+
+SANDBOX = "sandbox"
+LIVE = "live"
+
+
+def current_target(db: Connection) -> str:
+    """Return the target whose work is the study's."""
+    return LIVE if db.execute("SELECT 1 FROM hits WHERE target = :live LIMIT 1", live=LIVE) else SANDBOX
+
+
+def refuse_other_target(db: Connection, target: str) -> None:
+    """Refuse to go back to the sandbox, and to build on answers that were found there.
+
+    Raises
+    ------
+    StudyError
+        The study is live and ``target`` is the sandbox, or newcomers would meet the sandbox's answers.
+    """
+    if target == current_target(db):
+        return
+    if target == SANDBOX:
+        raise StudyError(
+            "the study is live, and its rehearsal in the sandbox is over",
+            "Add --live, or rehearse in another study.",
+        )
+    if db.execute("SELECT 1 FROM challenges LIMIT 1"):
+        raise StudyError(
+            "the study's newcomers are to meet answers that were found in the sandbox",
+            "Go on without --live, or make a new study to judge live from the start.",
+        )
+
+
+def forget_rounds(db: Connection, target: str) -> None:
+    """Let `run` begin anew at a target: what its rounds asked for elsewhere is not asked for there."""
+    if target != current_target(db):
+        db.execute("UPDATE pairs SET votes = 0")

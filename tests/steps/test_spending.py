@@ -1,0 +1,218 @@
+"""What a study is charged, and that one verb at a time spends."""
+
+import subprocess
+import sys
+import time
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.errors import BudgetError, CrowdError, StudyError
+from prefjudge.steps import spending
+from prefjudge.steps.collect import collect
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pay import pay
+from prefjudge.steps.publish import publish
+from prefjudge.steps.reject import reject
+from prefjudge.steps.serve import open_door
+from prefjudge.steps.status import status
+from prefjudge.steps.work import work
+from prefjudge.study.study import MARKETPLACE_FILE, Study
+from tests.marketplace.conftest import cluster as cluster
+from tests.marketplace.postgres import Cluster
+from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.test_interruptions import listed, recorded
+from tests.steps.test_road import TRUTH, judge_all, kept_votes
+
+
+def change(study: Path, old: str, new: str) -> None:
+    config = study / "study.toml"
+    text = config.read_text()
+    assert old in text
+    config.write_text(text.replace(old, new))
+
+
+def committed(study: Path) -> Decimal:
+    return Decimal(status(study).committed)
+
+
+def settle_by_hand(study: Path) -> None:
+    config = study / "study.toml"
+    config.write_text(config.read_text() + '\n[pay]\nwhen = "pay"\n')
+
+
+def test_a_price_that_was_corrected_is_the_price_of_what_is_left(served: Path) -> None:
+    change(served, "reward = 2.00", "reward = 20.00")
+    change(served, "budget = 100.00", "budget = 30.00")
+    with pytest.raises(BudgetError):
+        publish(served, yes=True)
+    assert (committed(served), status(served).hits) == (Decimal("24.00"), {"open": 1})
+    change(served, "reward = 20.00", "reward = 2.00")
+    change(served, "budget = 30.00", "budget = 100.00")
+    assert publish(served, yes=True).total == 6 * Decimal("2.40")
+    assert committed(served) == 24 + 6 * Decimal("2.40")
+    assert listed(served) == recorded(served)
+
+
+def test_a_price_that_the_marketplace_refuses_costs_nothing(served: Path) -> None:
+    change(served, "reward = 2.00", "reward = 2000000000.00")
+    change(served, "budget = 100.00", "budget = 9000000000.00")
+    with pytest.raises(CrowdError, match="refused create_hit"):
+        publish(served, yes=True)
+    assert (committed(served), status(served).hits) == (0, {})
+    change(served, "reward = 2000000000.00", "reward = 2.00")
+    assert publish(served, yes=True).published == 7
+    assert committed(served) == 7 * Decimal("2.40")
+
+
+def test_pairs_that_a_budget_left_waiting_are_published_when_it_grows(served: Path) -> None:
+    change(served, "budget = 100.00", "budget = 16.80")
+    publish(served, yes=True)
+    work(served, workers=8, error=0.0, careless=4, truth=TRUTH)
+    with pytest.raises(BudgetError):
+        collect(served)
+    change(served, "budget = 16.80", "budget = 100.00")
+    assert collect(served).reissued > 0
+    assert judge_all(served).finished
+    assert set(kept_votes(served).values()) == {1}
+
+
+def test_what_never_came_is_given_back(served: Path) -> None:
+    change(served, "budget = 100.00", "budget = 20.00")
+    with open_door(Study(served)) as door:
+        crowd = MTurkCrowd(door.endpoint)
+        before = crowd.balance()
+        publish(served, yes=True)
+        work(served, workers=2, error=0.0, truth=TRUTH, most=1)
+        for hit in crowd._pages("list_hits", "HITs"):
+            crowd.close(hit["HITId"])
+        state = collect(served)
+        assert (state.collected, state.reissued, state.open) == (2, 5, 5)
+        assert committed(served) == 7 * Decimal("2.40")
+        judge_all(served)
+        answered = status(served).assignments
+        assert committed(served) == answered * Decimal("2.40") == before - crowd.balance()
+    assert set(kept_votes(served).values()) == {1}
+
+
+def test_what_was_rejected_does_not_count_and_its_pairs_wait_again(served: Path) -> None:
+    settle_by_hand(served)
+    publish(served, yes=True)
+    judge_all(served)
+    before = status(served)
+    due = pay(served, dry_run=True).dues[0]
+    reject(served, due.assignment_id, reason="copied")
+    now = status(served)
+    assert now.judgments < before.judgments
+    assert now.judgments + now.waiting == before.judgments
+    assert now.verdicts == {"kept": before.verdicts["kept"] - 1, "rejected": 1}
+    with Study(served).transaction(write=False) as db:
+        assert db.execute("SELECT DISTINCT reason FROM drops") == [("rejected: copied",)]
+    judge_all(served)
+    assert set(kept_votes(served).values()) == {1}
+    assert committed(served) == before.assignments * Decimal("2.40")
+
+
+def test_a_rejection_that_broke_off_gives_back_nothing(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settle_by_hand(served)
+    publish(served, yes=True)
+    judge_all(served)
+    spent = committed(served)
+    due = pay(served, dry_run=True).dues[0]
+    with monkeypatch.context() as broken:
+        broken.setattr(MTurkCrowd, "review", _dead)
+        with pytest.raises(CrowdError):
+            reject(served, due.assignment_id, reason="copied")
+    assert committed(served) == spent
+    pay(served)
+    assert committed(served) == spent
+
+
+def _dead(*_: object, **__: object) -> None:
+    raise CrowdError("the line is dead")
+
+
+def test_a_bonus_that_broke_off_is_not_paid_again_a_day_later(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The marketplace forgets a request token after 24 hours."""
+    publish(served, yes=True)
+    work(served, workers=10, error=0.0, temper=["quitter", "quitter"], truth=TRUTH)
+    pay_bonus = MTurkCrowd.bonus
+
+    def break_off(crowd: MTurkCrowd, *what: object, **token: object) -> None:
+        pay_bonus(crowd, *what, **token)  # type: ignore[arg-type]
+        raise CrowdError("the line is dead")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(MTurkCrowd, "bonus", break_off)
+        with pytest.raises(CrowdError):
+            collect(served)
+    with Study(served).transaction() as db:
+        db.execute("UPDATE intents SET intended = intended - 90000")
+    from prefjudge.database import Database
+
+    market = Database(f"sqlite:///{served / MARKETPLACE_FILE}")
+    with market.transaction() as db:
+        db.execute("UPDATE request_tokens SET created = created - 90000")
+    judge_all(served)
+    with market.transaction(write=False) as db:
+        paid = db.execute("SELECT assignment_id, count(*) FROM bonuses GROUP BY assignment_id")
+    market.close()
+    assert paid, "nobody stopped early"
+    assert {count for _, count in paid} == {1}
+
+
+COLLECT = [sys.executable, "-c", "import sys, prefjudge; prefjudge.collect(sys.argv[1])"]
+
+
+def collect_at_once(study: Path, processes: int) -> None:
+    started = [
+        subprocess.Popen([*COLLECT, str(study)], stderr=subprocess.PIPE, text=True) for _ in range(processes)
+    ]
+    said = [process.communicate()[1] for process in started]
+    assert [process.returncode for process in started] == [0] * processes, said
+
+
+def test_several_collects_at_once_take_turns(served: Path) -> None:
+    publish(served, yes=True)
+    work(served, workers=8, error=0.0, careless=3, truth=TRUTH)
+    collect_at_once(served, 3)
+    judge_all(served)
+    assert set(kept_votes(served).values()) == {1}
+    assert committed(served) == status(served).assignments * Decimal("2.40")
+
+
+def test_several_collects_at_once_take_turns_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:
+    study = tmp_path / "study"
+    init(study, config="demo")
+    change(study, "[pool]", f'store = "{cluster.new_database()}"\n[pool]')
+    pool_demo(study)
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    publish(study, yes=True)
+    work(study, workers=8, error=0.0, careless=3, truth=TRUTH)
+    collect_at_once(study, 3)
+    judge_all(study)
+    assert set(kept_votes(study).values()) == {1}
+    _wait_in_vain(study)
+
+
+def test_a_verb_that_waits_in_vain_for_its_turn_says_so(served: Path) -> None:
+    publish(served, yes=True)
+    _wait_in_vain(served)
+
+
+def _wait_in_vain(study: Path) -> None:
+    holder = Study(study)
+    with pytest.MonkeyPatch.context() as hasty, holder.database.alone(1.0) as alone:
+        assert alone
+        hasty.setattr(spending, "PATIENCE", 0.2)
+        began = time.monotonic()
+        for verb in (collect, pay):
+            with pytest.raises(StudyError, match=r"another verb is .* in this study\nRepeat the verb when"):
+                verb(study)
+        assert time.monotonic() - began < 10
+    collect(study)
