@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.publish import publish as publish
     from prefjudge.steps.reject import reject as reject
     from prefjudge.steps.release import release as release
+    from prefjudge.steps.report import report as report
     from prefjudge.steps.resolve import resolve as resolve
     from prefjudge.steps.run import run as run
     from prefjudge.steps.score import score as score
@@ -58,6 +59,7 @@ _VERBS = (
     "publish",
     "reject",
     "release",
+    "report",
     "resolve",
     "run",
     "score",

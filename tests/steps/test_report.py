@@ -1,0 +1,87 @@
+"""A report is one page: it shows what a study has, says what it lacks, and loads and runs nothing."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import InputError, StudyError
+from prefjudge.steps.init import init
+from prefjudge.steps.report import report
+from prefjudge.steps.resolve import resolve
+from prefjudge.study.study import Study
+from tests.cli.conftest import prefjudge
+from tests.steps.test_release import judged as judged  # the fixture
+
+
+class Page(HTMLParser):
+    """The text of a page, and the tags and addresses in it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.text, self.tags, self.addresses = "", set[str](), list[str]()
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_judged_study_is_shown_whole(judged: Path) -> None:
+    resolve(judged)
+    done = report(judged)
+    assert (done.sections, done.notices) == (
+        ("Leaderboards", "Best answers", "Judging", "How it was made"),
+        (),
+    )
+    page = Page(Path(done.out))
+    assert "script" not in page.tags
+    assert all(address.startswith(("#", "data:image/svg+xml;base64,")) for address in page.addresses)
+    assert done.plots == sum(address.startswith("data:") for address in page.addresses) == 2
+    (changed,) = re.findall(r"another passage is preferred in (\d+)", page.text)
+    assert page.text.count("Preferred: ") == int(changed) > 0
+    opened = Study(judged)
+    with opened.transaction(write=False) as db:
+        people = [worker for (worker,) in db.execute("SELECT DISTINCT worker_id FROM judgments")]
+        texts = [text for (text,) in db.execute("SELECT text FROM queries")]
+    assert people
+    assert not any(worker in page.text for worker in people)
+    assert any(text in page.text for text in texts)
+    before = Path(done.out).read_bytes()
+    report(judged)
+    assert Path(done.out).read_bytes() == before
+
+
+def test_what_a_study_lacks_is_said(pooled: Path, tmp_path: Path) -> None:
+    done = report(pooled, out=tmp_path / "page.html")
+    assert done.sections == ("Judging", "How it was made")
+    assert done.notices == ("the study has no preference qrels yet", "the study has no judgments yet")
+    page = Page(tmp_path / "page.html")
+    assert all(notice in page.text for notice in done.notices)
+
+
+def test_hostile_texts_are_shown_as_they_are(judged: Path) -> None:
+    evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\" style='x'"
+    opened = Study(judged)
+    with opened.transaction() as db:
+        db.execute("UPDATE passages SET text = :evil", evil=evil)
+        db.execute("UPDATE queries SET text = :evil", evil=evil)
+    page = Page(Path(report(judged).out))
+    assert evil in page.text
+    assert "script" not in page.tags
+    assert "x" not in page.addresses
+
+
+def test_mistakes(judged: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a report is an HTML page"):
+        report(judged, out=tmp_path / "report.pdf")
+    init(tmp_path / "empty", config="demo", name="empty")
+    with pytest.raises(StudyError, match="has no pool"):
+        report(tmp_path / "empty")
+    done = prefjudge("report", judged, "--out", tmp_path / "r.html")
+    assert done.returncode == 0
+    assert "wrote" in done.stderr
