@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from prefjudge.database import Connection
+from prefjudge.study.targets import current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,21 +41,25 @@ class LoggedAssignment:
 
 
 def load_judgment_log(db: Connection) -> list[LoggedJudgment]:
-    """Return every judgment, in the order of the log."""
+    """Return every judgment at the target whose work is the study's, in the order of the log."""
     rows = db.execute(
-        "SELECT query_id, left_id, right_id, choice, strength, milliseconds, worker_id, judge, phase, "
-        "assignment_id, coalesce(reason, '') FROM judgments LEFT JOIN drops USING (judgment_id) "
-        "ORDER BY judgment_id"
+        "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.milliseconds, j.worker_id, j.judge, "
+        "j.phase, j.assignment_id, coalesce(d.reason, '') FROM judgments j "
+        "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
+        "LEFT JOIN drops d USING (judgment_id) WHERE h.target = :target ORDER BY j.judgment_id",
+        target=current_target(db),
     )
     names = LoggedJudgment.__slots__
     return [LoggedJudgment(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def load_assignment_log(db: Connection) -> list[LoggedAssignment]:
-    """Return every assignment, in the order in which they were submitted."""
+    """Return every assignment at that target, in the order in which they were submitted."""
     rows = db.execute(
-        "SELECT assignment_id, hit_key, worker_id, answered, gold_right, gold_missed, seconds, verdict "
-        "FROM assignments ORDER BY submitted, assignment_id"
+        "SELECT a.assignment_id, a.hit_key, a.worker_id, a.answered, a.gold_right, a.gold_missed, a.seconds, "
+        "a.verdict FROM assignments a JOIN hits h USING (hit_key) WHERE h.target = :target "
+        "ORDER BY a.submitted, a.assignment_id",
+        target=current_target(db),
     )
     names = LoggedAssignment.__slots__
     return [LoggedAssignment(**dict(zip(names, row, strict=True))) for row in rows]

@@ -103,6 +103,20 @@ def test_the_same_study_gives_the_same_bytes_and_what_is_not_asked_for_goes(judg
     }
 
 
+def test_a_rehearsal_is_not_released(judged: Path) -> None:
+    rehearsed = release(judged)
+    opened = Study(judged)
+    with opened.transaction() as db:  # as if half of the HITs had been published live since
+        keys = [key for (key,) in db.execute("SELECT hit_key FROM hits ORDER BY hit_key")][::2]
+        for key in keys:
+            db.execute("UPDATE hits SET target = 'live' WHERE hit_key = :key", key=key)
+    done = release(judged)
+    votes, works = (lines(Path(done.out) / name) for name in ("judgments.jsonl", "assignments.jsonl"))
+    assert 0 < len(votes) == done.judgments + done.dropped < rehearsed.judgments + rehearsed.dropped
+    assert {work["hit"] for work in works} == {opened.opaque("hit", key) for key in keys}
+    assert {vote["assignment"] for vote in votes} <= {work["assignment"] for work in works}
+
+
 def test_the_answers_that_run_keeps_are_released(pooled: Path) -> None:
     run(pooled, strategy="lead:2", workers=12, error=0.1, truth=COLLECTION / "truth.tsv", yes=True)
     done = release(pooled)
