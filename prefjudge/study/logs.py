@@ -43,8 +43,8 @@ class LoggedAssignment:
 def load_judgment_log(db: Connection) -> list[LoggedJudgment]:
     """Return every judgment at the target whose work is the study's, in the order of the log."""
     rows = db.execute(
-        "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.milliseconds, j.worker_id, j.judge, "
-        "j.phase, j.assignment_id, coalesce(d.reason, '') FROM judgments j "
+        "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.milliseconds, j.worker_id, "
+        "j.judge, j.phase, j.assignment_id, coalesce(d.reason, '') FROM judgments j "
         "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
         "LEFT JOIN drops d USING (judgment_id) WHERE h.target = :target ORDER BY j.judgment_id",
         target=current_target(db),
