@@ -2,6 +2,8 @@
 
 import os
 import sys
+from contextlib import suppress
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -23,6 +25,7 @@ from prefjudge.cli import (
     publish,
     reject,
     release,
+    report,
     resolve,
     run,
     score,
@@ -60,6 +63,7 @@ for verb, panel in (
     (score.score, _ROAD),
     (status.status, _ROAD),
     (history.history, _ROAD),
+    (report.report, _ROAD),
     (release.release, _ROAD),
     (check.check, _SURE),
     (winratio.winratio, _SURE),
@@ -108,8 +112,14 @@ def repeat_runs(arguments: list[str]) -> list[str]:
 
 def main() -> None:
     """Run the command line; a user's mistake ends in a message, never in a traceback."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")  # ids of any bytes are printed as they are
     try:
-        app(repeat_runs(sys.argv[1:]))
+        try:
+            app(repeat_runs(sys.argv[1:]))
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except PrefjudgeError as error:
         from prefjudge.cli.output import complain
 
@@ -122,10 +132,11 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        from prefjudge.cli.output import complain
-
-        what = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
-        complain(PrefjudgeError(what, "Is it there, is there room, and may you read and write it?"))
+        if error.filename is not None:
+            raise
+        with suppress(OSError):
+            sys.stdout.close()  # else Python tries once more, and says so
+        sys.stderr.write(f"error: the output cannot be written: {error.strerror}\n")
         sys.exit(1)
 
 

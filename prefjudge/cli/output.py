@@ -1,6 +1,5 @@
 """What the verbs print: data on stdout, words and progress on stderr."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,9 @@ E = TypeVar("E", bound=StrEnum)
 
 def print_json(record: object) -> None:
     """Print a result as one JSON document on stdout."""
-    sys.stdout.write(json.dumps(to_plain(record), ensure_ascii=False, indent=2) + "\n")
+    from prefjudge.render.plain_text import json_text
+
+    sys.stdout.write(json_text(to_plain(record)) + "\n")
 
 
 def to_plain(value: object) -> Any:

@@ -20,6 +20,7 @@ from prefjudge.engines.files import run_tags
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import LIMIT, Notice, paths_of
+from prefjudge.render.plain_text import printable
 from prefjudge.render.tables import Table, to_records
 
 RUNS, QRELS, QUERIES, NAMES, OUTGOING = (
@@ -96,6 +97,11 @@ def save_table(engine: SqlEngine, table: Table, path: str) -> None:
         )
         for record in to_records(table)
     ]
+    odd = next((cell for row in rows for cell in row if isinstance(cell, str) and not is_text(cell)), None)
+    if odd is not None:
+        raise InputError(
+            f"{path}: {printable(odd)!r} is not UTF-8, and Parquet knows no other text", "Write CSV or JSON."
+        )
     engine.load(OUTGOING, types, rows)
     engine.save(f"SELECT * FROM {OUTGOING}", path)
 

@@ -1,6 +1,5 @@
 """Resolution files: everything that is known of each query's best answer, one JSON object a line."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from prefjudge.core.confidence import Confidence
 from prefjudge.core.resolutions import Resolution, Resolutions
 from prefjudge.formats.atomic import atomic_write
+from prefjudge.render.plain_text import json_text
 
 
 def write_resolutions(
@@ -32,7 +32,7 @@ def write_resolutions(
                 "candidates": _candidates(first, confidence, place),
                 "rules": {other.rule: _outcome(other[place]) for other in others},
             }
-            file.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n")
+            file.write(json_text(line, indent=None).encode() + b"\n")
 
 
 def describe_resolution(one: Resolution) -> dict[str, Any]:

@@ -34,6 +34,7 @@ _STYLE: Any = {
     "ytick.color": MUTED,
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
+    "text.parse_math": False,  # a run may be called $x$
     "legend.frameon": False,
     "figure.facecolor": "white",
     "svg.hashsalt": "prefjudge",

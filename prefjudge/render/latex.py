@@ -1,6 +1,7 @@
 """Tables as LaTeX in booktabs style."""
 
 from prefjudge.render.cells import MISSING, Bold, Table, write_cell
+from prefjudge.render.plain_text import printable
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -32,9 +33,7 @@ _ESCAPES = {
 
 def escape_latex(text: str) -> str:
     """Return text that LaTeX prints as it stands, whatever a run tag contains."""
-    return "".join(
-        _ESCAPES.get(character, character if character.isprintable() else " ") for character in text
-    )
+    return "".join(_ESCAPES.get(character, character) for character in printable(text))
 
 
 def render_latex(table: Table) -> str:

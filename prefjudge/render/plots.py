@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.render.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing
+from prefjudge.render.plain_text import printable
 from prefjudge.render.point_labels import label_points
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def plot_leaderboard(board: "Leaderboard", standings: Sequence["Standing"] = ())
         for row in (row for row in board.rows if row.perfect):
             axes.axvline(row.score, color=RED, linewidth=1.2, linestyle=(0, (4, 2)))
             axes.annotate(
-                row.run,
+                printable(row.run),
                 (row.score, 1),
                 xycoords=("data", "axes fraction"),
                 xytext=(0, 2),
@@ -43,13 +44,13 @@ def plot_leaderboard(board: "Leaderboard", standings: Sequence["Standing"] = ())
                 fontsize=8,
                 color=RED,
             )
-        axes.set_yticks(range(len(rows)), [row.run for row in rows])
+        axes.set_yticks(range(len(rows)), [printable(row.run) for row in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set_xlabel(f"{board.measure} ({board.statistic} and {board.confidence:.0%} interval)")
         extra = "; bands are tiers" if standings else ""
-        axes.set_title(f"{board.qrels} qrels, {board.queries:,} queries{extra}", pad=16)
+        axes.set_title(printable(f"{board.qrels} qrels, {board.queries:,} queries{extra}"), pad=16)
     return figure
 
 
@@ -74,10 +75,10 @@ def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: float | None = N
         _perfect_lines(axes, x, y)
         axes.margins(0.08)
         bars = ([row.score for row in x.rows if row.perfect], [row.score for row in y.rows if row.perfect])
-        label_points(axes, [(one.score, other.score, one.run) for one, other in shared], bars)
+        label_points(axes, [(one.score, other.score, printable(one.run)) for one, other in shared], bars)
         axes.grid()
-        axes.set_xlabel(f"{x.measure}, {x.qrels} qrels")
-        axes.set_ylabel(f"{y.measure}, {y.qrels} qrels")
+        axes.set_xlabel(printable(f"{x.measure}, {x.qrels} qrels"))
+        axes.set_ylabel(printable(f"{y.measure}, {y.qrels} qrels"))
         words = "" if tau is None or not math.isfinite(tau) else f", Kendall's τ {tau:.2f}"
         axes.set_title(f"{len(shared)} runs, {x.queries:,} queries, two label sets{words}")
     return figure
@@ -91,13 +92,13 @@ def _perfect_lines(axes: "Axes", x: "Leaderboard", y: "Leaderboard") -> None:
     for row in bars(x):
         axes.axvline(row.score, **style)
         axes.annotate(
-            row.run, (row.score, 0.01), xycoords=("data", "axes fraction"), xytext=(3, 0),
+            printable(row.run), (row.score, 0.01), xycoords=("data", "axes fraction"), xytext=(3, 0),
             textcoords="offset points", rotation=90, va="bottom", fontsize=7.5, color=RED,
         )  # fmt: skip
     for row in bars(y):
         axes.axhline(row.score, **style)
         axes.annotate(
-            row.run, (0.01, row.score), xycoords=("axes fraction", "data"), xytext=(0, 3),
+            printable(row.run), (0.01, row.score), xycoords=("axes fraction", "data"), xytext=(0, 3),
             textcoords="offset points", va="bottom", fontsize=7.5, color=RED,
         )  # fmt: skip
 
@@ -115,7 +116,7 @@ def plot_ranks(result: "RankStability") -> "Figure":
             _write_shares(axes, result)
         below = [place + 0.4 for place in range(runs)]
         axes.plot(result.expected - 1, below, "^", color=RED, markersize=3.2, clip_on=False)
-        axes.set_yticks(range(runs), result.runs)
+        axes.set_yticks(range(runs), [*map(printable, result.runs)])
         step = 1 if runs <= 30 else 5
         axes.set_xticks(range(0, runs, step), [str(rank + 1) for rank in range(0, runs, step)])
         axes.tick_params(length=0)
@@ -126,8 +127,9 @@ def plot_ranks(result: "RankStability") -> "Figure":
         bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
         bar.set_label(f"% of {result.trials:,} trials")
         bar.outline.set_visible(False)
+        named = printable(f"{result.measure}, {result.qrels} qrels")
         figure.suptitle(
-            f"{result.measure}, {result.qrels} qrels, {result.queries:,} queries; red: expected rank",
+            f"{named}, {result.queries:,} queries; red: expected rank",
             fontsize=10.5, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
     return figure
@@ -154,9 +156,9 @@ def plot_conditions(named: Sequence[tuple[str, "RankStability"]], runs: Sequence
                 y = place + (number - (len(runs) - 1) / 2) * min(0.22, 0.8 / len(runs))
                 color = colors[number % len(colors)]
                 axes.plot([result.low[at], result.high[at]], [y, y], color=color, linewidth=3, alpha=0.35)
-                name = run if place == 0 else None
+                name = printable(run) if place == 0 else None
                 axes.plot([result.expected[at]], [y], "o", color=color, markersize=5, label=name)
-        axes.set_yticks(range(count), [words for words, _ in named])
+        axes.set_yticks(range(count), [printable(words) for words, _ in named])
         axes.set_ylim(count - 0.5, -0.5)
         axes.set_xlim(0.5, max(len(result.runs) for _, result in named) + 0.5)
         axes.tick_params(axis="y", length=0)
@@ -222,8 +224,10 @@ def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
                         fontweight="bold" if (a, b) in bold else "normal",
                         color="white" if abs(ratio - 0.5) > 0.38 else INK,
                     )  # fmt: skip
-        axes.set_yticks(range(len(runs)), [f"{run}  ({result.wins[run]})" for run in runs])
-        axes.set_xticks(range(len(runs)), runs, rotation=45, ha="left", rotation_mode="anchor")
+        axes.set_yticks(range(len(runs)), [printable(f"{run}  ({result.wins[run]})") for run in runs])
+        axes.set_xticks(
+            range(len(runs)), [*map(printable, runs)], rotation=45, ha="left", rotation_mode="anchor"
+        )
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)

@@ -2,12 +2,12 @@
 
 import csv
 import io
-import json
 import math
 from decimal import Decimal
 
 from prefjudge.errors import InputError
 from prefjudge.render.cells import MISSING, Bold, Cell, Column, Kind, Table, Value, bare, write_cell
+from prefjudge.render.plain_text import json_text, printable
 
 __all__ = [
     "MISSING",
@@ -29,11 +29,6 @@ __all__ = [
 ]
 
 
-def _printable(text: str) -> str:
-    """Replace control characters: a run tag or a passage must not drive the reader's terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)
-
-
 def render_terminal(table: Table, *, width: int | None = None, color: bool = False) -> str:
     """Return the table as text for a terminal; at its natural width unless ``width`` is given.
 
@@ -45,7 +40,7 @@ def render_terminal(table: Table, *, width: int | None = None, color: bool = Fal
     from rich.text import Text
 
     body = RichTable(
-        title=Text(_printable(table.title)),
+        title=Text(printable(table.title)),
         title_justify="left",
         title_style="bold",
         box=SIMPLE_HEAD,
@@ -53,7 +48,7 @@ def render_terminal(table: Table, *, width: int | None = None, color: bool = Fal
     )
     for column in table.columns:
         body.add_column(
-            Text(_printable(column.heading)),
+            Text(printable(column.heading)),
             justify="right" if column.right_aligned else "left",
             overflow="fold",
         )
@@ -64,13 +59,13 @@ def render_terminal(table: Table, *, width: int | None = None, color: bool = Fal
         for number, (cell, column) in enumerate(zip(row, table.columns, strict=True)):
             mark = "" if color or number not in marked else "*" if isinstance(cell, Bold) else " "
             style = "bold" if isinstance(cell, Bold) else ""
-            cells.append(Text(_printable(write_cell(cell, column)) + mark, style=style))
+            cells.append(Text(printable(write_cell(cell, column)) + mark, style=style))
         body.add_row(*cells)
-    words = [Text(_printable(note)) for note in table.notes]
+    words = [Text(printable(note)) for note in table.notes]
     if table.provenance:
         words.append(
             Text(
-                _printable(" · ".join(f"{key} {value}" for key, value in table.provenance.items())),
+                printable(" · ".join(f"{key} {value}" for key, value in table.provenance.items())),
                 style="dim",
             )
         )
@@ -104,15 +99,13 @@ def _plain(value: Value) -> object:
 
 def to_json(table: Table) -> str:
     """Return the table as a JSON object with ``title``, ``rows``, ``notes`` and ``provenance``."""
-    return json.dumps(
+    return json_text(
         {
             "title": table.title,
             "rows": to_records(table),
             "notes": list(table.notes),
             "provenance": dict(table.provenance),
-        },
-        indent=2,
-        ensure_ascii=False,
+        }
     )
 
 
@@ -151,7 +144,7 @@ def to_markdown(table: Table) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    text = _printable(text)
+    text = printable(text)
     for character in "\\`*_[]|<>#~":
         text = text.replace(character, "\\" + character)
     return text

@@ -74,17 +74,17 @@ def provenance_file(target: str | Path) -> str | Path:
 
 def _sidecar(result: "ScoreResult", target: str | Path, engine: str) -> str | Path:
     """Write what the tables were made from, beside them: a CSV file has no room for it."""
-    import json
     from dataclasses import asdict
 
     from prefjudge.formats.atomic import write_text
+    from prefjudge.render.plain_text import json_text
     from prefjudge.render.tables import Column, Table
     from prefjudge.steps.tables import write_table
 
     path = provenance_file(target)
     if isinstance(target, Path):
         whole = {"provenance": result.provenance, "inputs": [asdict(found) for found in result.inputs]}
-        write_text(path, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+        write_text(path, json_text(whole) + "\n")
         return path
     rows = [*result.provenance.items(), *((f"{one.kind} {one.path}", one.digest) for one in result.inputs)]
     columns = (Column(name="name"), Column(name="value"))
