@@ -95,8 +95,8 @@ PRYING = """<!doctype html><html><title>Prying</title><body><p id=said></p><scri
 const said = [];
 const attempt = (what, act) => { try { act(); said.push(what); } catch {} };
 attempt("parent", () => parent.document.title);
-attempt("cookie", () => document.cookie);
-attempt("storage", () => localStorage.length);
+attempt("cookie", () => document.cookie.match("theme")[0]);
+attempt("storage", () => localStorage.getItem("theme").length);
 fetch("/hits", {credentials: "include"}).then(() => said.push("fetch"), () => {}).finally(() => {
   document.getElementById("said").textContent = "reached: " + said.join(" "); });
 </script></body></html>"""
@@ -105,6 +105,7 @@ fetch("/hits", {credentials: "include"}).then(() => said.push("fetch"), () => {}
 def test_the_page_of_a_hit_reaches_nothing_of_the_site(marketplace, open_page):
     marketplace.post(render_html_question(PRYING), Title="Prying")
     page = signed_in(open_page, marketplace, "Mary")
+    page.evaluate("document.cookie = 'theme=dark'; localStorage.setItem('theme', 'dark')")
     page.click("text=Accept and work")
     inside = page.frame_locator("iframe")
     soon(page, lambda: inside.locator("#said").inner_text().startswith("reached:"))

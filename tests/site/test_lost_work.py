@@ -3,6 +3,8 @@
 from prefjudge.render.hit_page import render_html_question
 from tests.site.conftest import inspect, soon
 from tests.site.live import answers_of, signed_in, thanked
+from tests.site.test_judging_page import Platform, page_of
+from tests.site.test_live import EXTERNAL
 from tests.site.test_old_pages import FILLED_IN, page_with
 
 OLD = page_with(after=FILLED_IN)
@@ -51,6 +53,29 @@ def test_answers_outlive_a_failing_server_and_a_reload(marketplace, open_page):
     page.click("text=Try again")
     thanked(page)
     assert answers_of(marketplace.submitted(hit_id)[0])["comment"] == "half an hour of work"
+
+
+def test_a_page_elsewhere_that_could_not_submit_is_told_of(marketplace, open_page):
+    platform = Platform()
+    address = platform.url(page_of(1)).partition("?")[0]
+    hit_id = marketplace.post(EXTERNAL.format(address), Title="Elsewhere, offline")
+    page = signed_in(open_page, marketplace, "Marie")
+    page.forgiven += ["allow-same-origin", "ERR_INTERNET_DISCONNECTED"]
+    page.click("text=Accept and work")
+    inside = page.frame_locator("iframe")
+    for control in ("#begin", "#text1", "#next"):
+        inside.locator(control).click()
+    soon(page, lambda: page.inner_text("#kept") == "Saved")
+    page.context.set_offline(True)
+    page.frames[1].evaluate("Object.defineProperty(navigator, 'onLine', {value: true})")
+    inside.locator("#send").click()
+    soon(page, lambda: "No connection" in page.inner_text("#notice"))
+    page.context.set_offline(False)
+    page.click("text=Try again")
+    inside.locator("#send").click()
+    thanked(page)
+    platform.stop()
+    assert answers_of(marketplace.submitted(hit_id)[0])["consent"] == "yes"
 
 
 def test_the_end_of_the_time_is_seen_and_ends_the_work(marketplace, open_page):

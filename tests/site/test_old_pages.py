@@ -77,6 +77,12 @@ OLD = {
         " name=method value=y>"
     ),
     "no doctype, and a comment first": "<!-- ours -->" + page_with(after=FILLED_IN).partition(">")[2],
+    "a page that keeps things": page_with(
+        after="<script>localStorage.setItem('seen', 1); sessionStorage.at = 2; document.cookie = 'a=b';"
+        "if (localStorage.getItem('seen') !== '1' || localStorage.length !== 1) throw 'lost';"
+        f"</script>{FILLED_IN}",
+        action="#",
+    ).replace("</script>", f"; document.forms[0].action = '{HARD}';</script>", 1),
     "a link": page_with(
         after="<script>document.forms[0].onsubmit = function () { location.href ="
         f" '{HARD}?comment=' + this.comment.value + '&assignmentId='"

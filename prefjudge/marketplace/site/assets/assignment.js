@@ -8,8 +8,12 @@
   const $ = id => document.getElementById(id);
   const program = { "Accept": "application/json" };
 
-  // What is to be said in sight of everybody; ``act`` is what the button does, ``link`` where the link leads.
-  const notice = (text, { tone = "warm", act = null, link = null } = {}) => {
+  // What is to be said in sight of everybody; ``act`` is what the button does, ``link`` where the link leads. What is
+  // said of a draft gives way to all else.
+  let ofDraft = true;
+  const notice = (text, { tone = "warm", act = null, link = null, draft = false } = {}) => {
+    if (draft && !ofDraft && !$("notice").hidden) return;
+    ofDraft = draft;
     $("notice").className = "note " + tone;
     $("said").textContent = text;
     $("again").hidden = !act;
@@ -85,13 +89,13 @@
   const signIn = { act: () => send(), link: ["Sign in", "/signin", "_blank"] };
   const drafted = (status, again, error) => {
     $("kept").textContent = status === 200 ? "Saved" : "";
-    if (status === 200) hush();
+    if (status === 200 && ofDraft) hush();
     else if (status === 409) leave();
     else if (status === 410) over(error);
     else if (status === 401 || status === 403) {
-      notice("You are signed out. Sign in in another tab and come back; your answers are kept on this device.", signIn);
-    } else if (again) notice("No connection. Your answers are kept on this device.", { act: () => send() });
-    else notice("What you have answered is not saved: " + (error || status));
+      notice("You are signed out. Sign in in another tab and come back; your answers are kept on this device.", { draft: true, ...signIn });
+    } else if (again) notice("No connection. Your answers are kept on this device.", { draft: true, act: () => send() });
+    else if (status !== 200) notice("What you have answered is not saved: " + (error || status), { draft: true });
   };
   const submitted = (status, again, error) => {
     if (status === 200) leave();
@@ -147,9 +151,10 @@
   if (waiting.answers) deliver();
 
   // A page on the requester's own server submits by itself: whenever the frame has loaded, ask whether it has.
-  frame.focus();
+  const turnToFrame = () => { if (document.activeElement !== frame) frame.focus(); }; // and keep who is typing there
+  turnToFrame();
   frame.addEventListener("load", async () => {
-    frame.focus();
+    turnToFrame();
     try {
       const answer = await fetch(address, { headers: program });
       const known = answer.ok ? await answer.json() : null;

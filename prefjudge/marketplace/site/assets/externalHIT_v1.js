@@ -23,10 +23,27 @@
     }
   };
 
+  // The frame has an origin of its own, without cookies or storage, and to ask for them would end the page's script.
+  // It finds some that are its own and last as long as it does.
+  const allowed = use => { try { use(); return true; } catch { return false; } };
+  if (!allowed(() => document.cookie)) Object.defineProperty(document, "cookie", { value: "", writable: true });
+  for (const name of ["localStorage", "sessionStorage"]) {
+    if (allowed(() => window[name])) continue;
+    const held = new Map();
+    Object.defineProperty(window, name, { value: {
+      getItem: key => held.get(String(key)) ?? null,
+      setItem: (key, value) => { held.set(String(key), String(value)); },
+      removeItem: key => { held.delete(String(key)); },
+      clear: () => held.clear(),
+      key: index => [...held.keys()][index] ?? null,
+      get length() { return held.size; },
+    } });
+  }
+
   // A form's own fields may be called "action" or "method", and hide its properties; its attributes they cannot hide.
   const leadsOut = (form, button) => {
     const action = (button && button.getAttribute("formaction")) || form.getAttribute("action") || "";
-    try { return new URL(action, location.href).pathname === "/mturk/externalSubmit"; } catch { return false; }
+    return allowed(() => new URL(action, location.href)) && new URL(action, location.href).pathname === "/mturk/externalSubmit";
   };
   const aim = (form, button) => {
     for (const name of ["formaction", "formmethod", "formtarget"]) if (button) button.removeAttribute(name);
