@@ -24,6 +24,7 @@ from prefjudge.errors import BudgetError, CrowdError, StudyError
 from prefjudge.study.models import count_tokens, load_reply, load_votes, save_reply, save_votes
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_queries
 from prefjudge.study.study import Study
+from prefjudge.study.targets import current_target
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -251,8 +252,10 @@ def _result(
         rows = db.execute(
             "SELECT p.query_id, p.doc_a, p.doc_b, "
             "CASE WHEN j.left_id = p.doc_a THEN j.choice ELSE -j.choice END "
-            "FROM judgments j JOIN pairs p USING (pair_id) LEFT JOIN drops d USING (judgment_id) "
-            "WHERE d.judgment_id IS NULL ORDER BY j.judgment_id"
+            "FROM judgments j JOIN pairs p USING (pair_id) JOIN assignments a USING (assignment_id) "
+            "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
+            "WHERE d.judgment_id IS NULL AND h.target = :target ORDER BY j.judgment_id",
+            target=current_target(db),
         )
     people: dict[tuple[str, str, str], list[int]] = {}
     for query, a, b, choice in rows:

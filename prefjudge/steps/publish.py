@@ -116,6 +116,8 @@ def publish_hits(
     from prefjudge.steps.exclusion import exclude_earlier
     from prefjudge.steps.packing import Pages, requirements
 
+    if not hits:
+        return
     pages, needs = Pages(study), requirements(study, crowd)
     for number, hit in enumerate(hits, start=1):
         request = pages.request(hit, needs)

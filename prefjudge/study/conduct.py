@@ -1,4 +1,7 @@
-"""What each worker did: every judgment, those that were dropped too, as they were made."""
+"""What each worker did: every judgment, those that were dropped too, as they were made.
+
+Workers are those of the target whose work is the study's.
+"""
 
 import json
 from collections.abc import Iterator
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.runs import encode
 from prefjudge.database import Connection
+from prefjudge.study.targets import current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +43,8 @@ def load_conduct(db: Connection) -> Conduct:
         worker: (int(right), int(missed))
         for worker, right, missed in db.execute(
             "SELECT worker_id, sum(gold_right), sum(gold_missed) FROM assignments "
-            "GROUP BY worker_id ORDER BY worker_id"
+            "JOIN hits h USING (hit_key) WHERE h.target = :target GROUP BY worker_id ORDER BY worker_id",
+            target=current_target(db),
         )
     }
     rows = [row[:7] for row in sorted(_rows(db), key=lambda row: row[7:])]
@@ -75,7 +80,9 @@ def _rows(db: Connection) -> Iterator[tuple[Any, ...]]:
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id, j.milliseconds, "
         "coalesce(a.submitted, a.collected), a.assignment_id, a.hit_key, a.layout, s.slot "
         "FROM judgments j JOIN assignments a USING (assignment_id) "
-        "JOIN slots s ON s.hit_key = a.hit_key AND s.pair_id = j.pair_id"
+        "JOIN slots s ON s.hit_key = a.hit_key AND s.pair_id = j.pair_id "
+        "JOIN hits h ON h.hit_key = a.hit_key WHERE h.target = :target",
+        target=current_target(db),
     )
     for *row, hit_key, layout, slot in found:
         yield (*row, places[hit_key, layout][slot])
@@ -98,7 +105,8 @@ def load_paces(db: Connection) -> list[Pace]:
         "SELECT a.worker_id, a.seconds, a.answered, "
         "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key), h.reward_cents "
         "FROM assignments a JOIN hits h USING (hit_key) WHERE a.seconds > 0 AND a.answered > 0 "
-        "ORDER BY a.worker_id, a.assignment_id"
+        "AND h.target = :target ORDER BY a.worker_id, a.assignment_id",
+        target=current_target(db),
     )
     return [
         Pace(worker_id=worker, seconds=seconds, answered=answered, slots=slots, reward_cents=cents)

@@ -24,6 +24,8 @@ from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.assignments import load_gold_records
+from prefjudge.study.conduct import load_conduct, load_paces
+from prefjudge.study.history import first_answers_since
 from prefjudge.study.hits import load_hits
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
@@ -111,6 +113,9 @@ def test_nothing_of_a_rehearsal_counts_once_the_study_is_live(pooled: Path, live
         resolve(pooled)
     with Study(pooled).transaction(write=False) as db:
         assert load_gold_records(db) == {}
+        assert load_conduct(db).judgments.workers == ()
+        assert load_paces(db) == []
+        assert first_answers_since(db) is None
         assert load_gold_records(db, "sandbox") != {}
     for verb in (publish, collect):
         with pytest.raises(StudyError, match="the study is live"):
