@@ -14,7 +14,7 @@ def gold(
     suggest: Annotated[
         int | None, typer.Option(min=1, help="Write this many suggestions for review.")
     ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Accept the pairs in the file.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Make the pairs in the file the study's.")] = False,
     file: Annotated[Path | None, typer.Option(help="The file; gold.tsv in the study by default.")] = None,
     json: Json = False,
 ) -> None:
@@ -28,7 +28,8 @@ def gold(
     if result.suggested:
         say(f"wrote {result.suggested} suggestions to {result.file}")
     if accept:
-        say(f"accepted {result.accepted}; the study has {result.gold} gold pairs")
+        withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
+        say(f"accepted {result.accepted}{withdrew}; the study has {result.gold} gold pairs")
         say(f"next: prefjudge publish {study} --sandbox")
     elif result.suggested:
         say("read them, delete the lines that are not obvious to everyone, then:")

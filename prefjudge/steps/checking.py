@@ -1,7 +1,7 @@
 """Checks what a worker sent back against the HIT as it was served."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from prefjudge.core.answers import Answer, BadAnswerError, check_answer
@@ -22,14 +22,22 @@ Pairs = Mapping[int, tuple[str, str, str]]
 
 
 def check_assignment(
-    hit: StudyHit, found: "FetchedAssignment", pairs: Pairs, design: "DesignConfig"
+    hit: StudyHit,
+    found: "FetchedAssignment",
+    pairs: Pairs,
+    design: "DesignConfig",
+    withdrawn: Collection[int] = (),
 ) -> StudyAssignment:
-    """Return the assignment with its verdict: kept, or why its data is dropped."""
+    """Return the assignment with its verdict, by the gold pairs that were not withdrawn.
+
+    It is kept, or the verdict says why its data is dropped.
+    """
     answer, verdict = _read(hit, found, design)
-    golds = [c.chose_first for c in answer.choices if hit.slots[c.slot].gold_id is not None] if answer else []
+    is_gold = [slot.gold_id is not None and slot.gold_id not in withdrawn for slot in hit.slots]
+    golds = [c.chose_first for c in answer.choices if is_gold[c.slot]] if answer else []
     if not all(golds):
         verdict = MISSED_GOLD
-    elif answer and len(golds) < sum(slot.gold_id is not None for slot in hit.slots):
+    elif answer and len(golds) < sum(is_gold):
         verdict = STOPPED
     return StudyAssignment(
         assignment_id=found.assignment_id,

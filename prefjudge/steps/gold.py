@@ -1,5 +1,6 @@
 """Suggests gold pairs for review, and accepts the reviewed ones."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from prefjudge.core.gold import GoldPair, suggest_gold
 from prefjudge.errors import StudyError
 from prefjudge.formats.gold import read_gold, write_gold
 from prefjudge.steps.outputs import check_outputs
-from prefjudge.study.gold import load_gold, save_gold
+from prefjudge.study.gold import load_active_gold, save_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
 
@@ -21,10 +22,11 @@ REVIEW_FILE = "gold.tsv"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldResult:
-    """What ``gold`` did: how many pairs it wrote for review, how many it accepted, how many the study has."""
+    """How many pairs ``gold`` wrote for review, accepted and withdrew, and how many the study has."""
 
     suggested: int
     accepted: int
+    withdrawn: int
     gold: int
     file: str
 
@@ -42,7 +44,8 @@ def gold(
         Write this many suggestions to ``file``, to be read by a person: a known relevant passage against an
         off-topic one.
     accept : bool
-        Accept the gold pairs in ``file``. Lines that were deleted from it are not accepted.
+        Make the gold pairs in ``file`` the study's. Others that it had are withdrawn: no new HIT hides them,
+        and in HITs that are out whoever misses one has missed nothing from now on.
     file : Path, optional
         Where suggestions go and accepted pairs come from; ``gold.tsv`` in the study by default.
 
@@ -61,9 +64,11 @@ def gold(
         write_gold(path, suggestions)
     with opened.transaction() as db:
         reviewed = _as_stored(db, read_gold(path)) if accept else ()
-        accepted = save_gold(db, reviewed)
-        count = len(load_gold(db))
-    return GoldResult(suggested=len(suggestions), accepted=accepted, gold=count, file=str(path))
+        accepted, withdrawn = save_gold(db, reviewed, time.time()) if accept else (0, 0)
+        count = len(load_active_gold(db))
+    return GoldResult(
+        suggested=len(suggestions), accepted=accepted, withdrawn=withdrawn, gold=count, file=str(path)
+    )
 
 
 def _suggest(study: Study, count: int) -> Sequence[GoldPair]:

@@ -5,14 +5,33 @@ from collections.abc import Sequence
 from prefjudge.core.gold import GoldPair
 from prefjudge.database import Connection
 
+_WITHDRAWN = "gold withdrawn:"
 
-def save_gold(db: Connection, gold: Sequence[GoldPair]) -> int:
-    """Add the gold pairs that the study does not have yet; return how many those were.
 
-    A gold pair that a published HIT hides keeps its number for ever, so pairs are only added.
+def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[int, int]:
+    """Make these the study's gold pairs; return how many are new, and how many are withdrawn.
+
+    A gold pair that a HIT hides keeps its number for ever: it is withdrawn by a record, and hidden no more.
     """
-    known = set(load_gold(db).values())
-    fresh = [pair for pair in dict.fromkeys(gold) if pair not in known]
+    known, active, wanted = load_gold(db), load_active_gold(db), dict.fromkeys(gold)
+    gone = [number for number, pair in active.items() if pair not in wanted]
+    back = [number for number, pair in known.items() if pair in wanted and number not in active]
+    hidden = {number for (number,) in db.execute("SELECT DISTINCT gold_id FROM slots")}
+    for number in gone:
+        if number in hidden:
+            record = f"{_WITHDRAWN}{number}"
+            db.execute("INSERT INTO settings VALUES (:key, :value)", key=record, value=str(when))
+        else:
+            db.execute("DELETE FROM gold WHERE gold_id = :number", number=number)
+    for number in back:
+        db.execute("DELETE FROM settings WHERE key = :key", key=f"{_WITHDRAWN}{number}")
+    there = set(known.values())
+    fresh = [pair for pair in wanted if pair not in there]
+    _add(db, fresh)
+    return len(fresh) + len(back), len(gone)
+
+
+def _add(db: Connection, gold: Sequence[GoldPair]) -> None:
     start = db.execute("SELECT coalesce(max(gold_id), 0) + 1 FROM gold")[0][0]
     db.executemany(
         "INSERT INTO gold VALUES (:id, :query_id, :query, :good_id, :good, :bad_id, :bad)",
@@ -26,14 +45,13 @@ def save_gold(db: Connection, gold: Sequence[GoldPair]) -> int:
                 "bad_id": pair.bad_id,
                 "bad": pair.bad,
             }
-            for number, pair in enumerate(fresh, start=start)
+            for number, pair in enumerate(gold, start=start)
         ),
     )
-    return len(fresh)
 
 
 def load_gold(db: Connection) -> dict[int, GoldPair]:
-    """Return the gold pairs by number."""
+    """Return the gold pairs by number, with those that were withdrawn and that HITs hide."""
     rows = db.execute(
         "SELECT gold_id, query_id, query, good_id, good, bad_id, bad FROM gold ORDER BY gold_id"
     )
@@ -41,3 +59,15 @@ def load_gold(db: Connection) -> dict[int, GoldPair]:
         number: GoldPair(query_id=query_id, query=query, good_id=good_id, good=good, bad_id=bad_id, bad=bad)
         for number, query_id, query, good_id, good, bad_id, bad in rows
     }
+
+
+def load_active_gold(db: Connection) -> dict[int, GoldPair]:
+    """Return the gold pairs that new HITs may hide, by number."""
+    withdrawn = load_withdrawn(db)
+    return {number: pair for number, pair in load_gold(db).items() if number not in withdrawn}
+
+
+def load_withdrawn(db: Connection) -> frozenset[int]:
+    """Return the numbers of the gold pairs that were withdrawn: whoever misses one has missed nothing."""
+    rows = db.execute("SELECT key FROM settings WHERE key LIKE :any", any=f"{_WITHDRAWN}%")
+    return frozenset(int(key.removeprefix(_WITHDRAWN)) for (key,) in rows)

@@ -13,6 +13,7 @@ import pytest
 import urllib3
 
 from prefjudge.core.gold import suggest_gold
+from prefjudge.formats.gold import read_gold, write_gold
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -210,8 +211,9 @@ def test_gold_keeps_the_blanks_and_line_breaks_of_its_passages(tmp_path: Path) -
         queries=COLLECTION / "queries.tsv",
         collection=collection,
     )
-    gold(study, suggest=6, accept=True)
-    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    suggested = Path(gold(study, suggest=6).file)
+    write_gold(suggested, [*read_gold(suggested), *read_gold(COLLECTION / "gold.tsv")])
+    gold(study, accept=True)
     with Study(study).transaction(write=False) as db:
         passages, found = set(load_passages(db).values()), list(load_gold(db).values())
     assert any("  \n" in text for text in passages)

@@ -22,6 +22,7 @@ from prefjudge.steps.score import score
 from prefjudge.steps.serve import open_door
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
+from prefjudge.study.gold import load_withdrawn
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION, contents, pool_demo
 
@@ -216,6 +217,40 @@ def test_gold_is_suggested_for_review_and_only_what_is_left_is_accepted(pooled: 
     Path(suggested.file).write_text("\n".join([lines[0], "q1\t\t\t\t\t", "q2\tx"]) + "\n")
     with pytest.raises(InputError, match=r"gold\.tsv:2: query, good, bad: empty"):
         gold(pooled, accept=True)
+
+
+def test_the_reviewed_file_says_which_gold_pairs_the_study_has(pooled: Path) -> None:
+    path = pooled / "gold.tsv"
+    lines = (COLLECTION / "gold.tsv").read_text().splitlines()
+    path.write_text("\n".join(lines[:4]) + "\n")
+    found = gold(pooled, accept=True)
+    assert (found.accepted, found.withdrawn, found.gold) == (0, len(lines) - 4, 3)
+    path.write_text("\n".join(lines) + "\n")
+    found = gold(pooled, accept=True)
+    assert (found.accepted, found.withdrawn, found.gold) == (len(lines) - 4, 0, len(lines) - 1)
+
+
+def test_a_gold_pair_that_hits_hide_already_is_withdrawn_and_bars_nobody_from_then_on(served: Path) -> None:
+    head, first, *rest = (COLLECTION / "gold.tsv").read_text().splitlines()
+    names, cells = head.split("\t"), first.split("\t")
+    swapped = {"good": "bad", "good_id": "bad_id", "bad": "good", "bad_id": "good_id"}
+    wrong = "\t".join(cells[names.index(swapped.get(name, name))] for name in names)
+    path = served / "gold.tsv"
+    path.write_text("\n".join([head, wrong, *rest]) + "\n")
+    gold(served, accept=True)
+    publish(served, yes=True)
+    path.write_text("\n".join([head, *rest]) + "\n")
+    found = gold(served, accept=True)
+    assert (found.accepted, found.withdrawn, found.gold) == (0, 1, len(rest))
+    with Study(served).transaction(write=False) as db:
+        (number,) = load_withdrawn(db)
+        hits = db.execute("SELECT count(*) FROM slots WHERE gold_id = :number", number=number)[0][0]
+    assert hits > 0
+    work(served, workers=8, error=0.0, truth=TRUTH)
+    result = collect(served)
+    assert (result.finished, result.dropped, result.barred) == (True, 0, ())
+    path.write_text("\n".join([head, wrong, *rest]) + "\n")
+    assert (gold(served, accept=True).accepted, gold(served).gold) == (1, len(rest) + 1)
 
 
 def test_a_published_pool_cannot_be_replaced(served: Path) -> None:
