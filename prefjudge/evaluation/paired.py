@@ -132,25 +132,35 @@ def rank_sum_test(u: Column, n: int, ties: Column, pattern: Column) -> tuple[Col
 
 def _exact(rank_sum: float, n: int, pattern: int, drawn: int = 0) -> float:
     """Return the two-sided p-value of a sum of average ranks; its null distribution is symmetric."""
-    step, tail = _lower_tail(n, pattern, drawn)
-    # average ranks are halves at most, so twice their sum is whole
-    least = tail.size - 1
-    place = round(2 * rank_sum) // step
-    return min(1.0, 2.0 * float(tail[min(place, least - place)]))
+    step, total, ways = _distribution(n, pattern, drawn)
+    place = round(2 * rank_sum) // step  # average ranks are halves at most
+    extreme = ways & ((1 << (n + 1) * (min(place, total - place) + 1)) - 1)
+    reached = extreme % ((1 << n + 1) - 1)  # the sum of its digits of n + 1 bits
+    return min(1.0, 2 * reached / (math.comb(n, drawn) if drawn else 1 << n))
 
 
-@lru_cache(maxsize=2048)
-def _lower_tail(n: int, pattern: int, drawn: int) -> tuple[int, Column]:
-    """Return P(2 W <= w) for w = 0, step, 2 step ..., W a sum of the average ranks of n values so tied.
+@lru_cache(maxsize=4096)
+def _distribution(n: int, pattern: int, drawn: int) -> tuple[int, int, int]:
+    """Count in how many ways a sum of average ranks of n values, so tied, takes each of its values.
 
-    Each rank counts with probability 1/2; or, with ``drawn``, so many of them count, any as likely as others.
+    Each rank is in the sum or not; or, with ``drawn``, so many of them are.
+
+    Returns
+    -------
+    step, total : int
+        Twice a sum is one of 0, step, 2 step, ..., total step.
+    ways : int
+        In how many ways twice the sum is i times step, as digit i of n + 1 bits: there are at most 2**n ways,
+        so that no digit overflows. To let a rank in or not is to add the number to itself, shifted.
     """
     starts = [place for place in range(n) if pattern >> place & 1]
     doubled = [start + end + 1 for start, end in pairwise([*starts, n]) for _ in range(start, end)]
     step = math.gcd(*doubled)
-    ways = np.zeros((drawn + 1, sum(doubled) // step + 1))
-    ways[0, 0] = 1.0
-    more = min(drawn, 1)
+    ways = [1] + drawn * [0]
     for rank in doubled:
-        ways[more:, rank // step :] += ways[: drawn + 1 - more, : -(rank // step)].copy()
-    return step, np.cumsum(ways[-1]) / ways[-1].sum()
+        shift = (n + 1) * (rank // step)
+        if not drawn:
+            ways[0] += ways[0] << shift
+        for count in range(drawn, 0, -1):
+            ways[count] += ways[count - 1] << shift
+    return step, sum(doubled) // step, ways[-1]
