@@ -30,7 +30,7 @@ def store_pool(
     Raises
     ------
     StudyError
-        The study has published another pool, or other texts or another design of this one.
+        The study has published another pool, or other texts of this one.
     """
     from prefjudge.study.pooling import is_published, save_inputs, save_pools, save_texts
 
@@ -38,8 +38,8 @@ def store_pool(
     documents = {pools.docs[code] for code in np.unique(pools.doc)}
     shown = {key: text for key, text in passages.items() if key in documents}
     with study.transaction() as db:
-        same = _is_stored(db, pools, pairs)
-        if not same and is_published(db):
+        same, published = _is_stored(db, pools, pairs), is_published(db)
+        if not same and published:
             raise StudyError(
                 "the study has HITs for another pool, which cannot be replaced",
                 "Make a new study for the new pool.",
@@ -48,40 +48,41 @@ def store_pool(
             save_pools(db, pools, pairs)
         save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
         save_inputs(db, _with_texts(inputs, shown))
-        asked = _ask_by_design(study, db)
-    return asked or not same
+        if not published:
+            _ask_by_design(study, db, published=False)
+    return not same
 
 
-def follow_design(study: "Study") -> None:
+def follow_design(study: "Study", target: str) -> None:
     """Ask for as many judgments of each pair as the design in study.toml says now.
 
     Raises
     ------
     StudyError
-        HITs are out that ask for another number.
+        HITs are out at the target that ask for another number.
     """
+    from prefjudge.study.pooling import is_published
+
     with study.transaction() as db:
-        _ask_by_design(study, db)
+        _ask_by_design(study, db, published=is_published(db, target))
 
 
-def _ask_by_design(study: "Study", db: "Connection") -> bool:
-    """Bring the votes that the pool's pairs are to get up to date; return whether that changed any."""
-    from prefjudge.study.pooling import is_published, load_pool_pairs, save_votes_wanted
+def _ask_by_design(study: "Study", db: "Connection", *, published: bool) -> None:
+    from prefjudge.study.pooling import load_pool_pairs, save_votes_wanted
 
     if db.execute("SELECT 1 FROM settings WHERE key = 'strategy'"):  # then `run` says what is asked for
-        return False
+        return
     stored = load_pool_pairs(db)
     wanted = _votes(study, len(stored))
     if wanted == [row[4] for row in stored]:
-        return False
-    if is_published(db):
+        return
+    if published:
         raise StudyError(
             f"study.toml asks for {sum(wanted):,} judgments of the {len(stored):,} pairs, and the HITs that "
             f"are out were made for {sum(row[4] for row in stored):,}",
             "Put judgments_per_pair, overlap and overlap_judgments in [design] back, or make a new study.",
         )
     save_votes_wanted(db, {row[0]: votes for row, votes in zip(stored, wanted, strict=True)})
-    return True
 
 
 def _is_stored(db: "Connection", pools: Pools, pairs: Pairs) -> bool:

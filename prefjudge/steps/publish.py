@@ -89,7 +89,7 @@ def publish(
     opened = Study(study)
     target = LIVE if live else SANDBOX
     with (open_crowd if dry_run else take_turn)(opened, target) as crowd:
-        follow_design(opened)
+        follow_design(opened, target)
         hits = (*interrupted_hits(opened, target), *plan_batch(opened, target))
         offer = _offer(opened, target, crowd.endpoint, hits, dry_run=dry_run)
         if dry_run or not hits:

@@ -22,9 +22,10 @@ class InputFile:
     name: str
 
 
-def is_published(db: Connection) -> bool:
-    """Return whether the study has HITs: from then on its pool, texts and design stay as they are."""
-    return bool(db.execute("SELECT 1 FROM hits LIMIT 1"))
+def is_published(db: Connection, target: str | None = None) -> bool:
+    """Return whether the study has HITs, at a target or anywhere."""
+    where = "WHERE target = :target" if target else ""
+    return bool(db.execute(f"SELECT 1 FROM hits {where} LIMIT 1", {"target": target} if target else {}))
 
 
 def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from prefjudge.core.models import ModelVote
 from prefjudge.errors import StudyError
+from prefjudge.marketplace.server import Server
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import PoolResult, pool
@@ -15,6 +16,8 @@ from prefjudge.study.models import save_votes
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION, contents, pool_demo
+from tests.steps.test_targets import live as live
+from tests.steps.test_targets import point_live_at
 
 
 def pool_from(folder: Path, study: Path, **options: object) -> PoolResult:
@@ -57,6 +60,17 @@ def test_the_design_is_the_configs_until_the_first_hit_and_then_stays(served: Pa
         publish(served, yes=True)
     configure(served, "judgments_per_pair = 5", "judgments_per_pair = 1")
     assert publish(served, yes=True).hits == 0
+
+
+def test_the_design_may_change_between_the_rehearsal_and_the_live_study(served: Path, live: Server) -> None:
+    point_live_at(served, live.endpoint)
+    configure(served, "[targets.live]", "[targets.sandbox]\n\n[targets.live]")
+    publish(served, yes=True)
+    configure(served, "pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 2")
+    with pytest.raises(StudyError, match=r"\[design\] back"):
+        publish(served, yes=True)
+    offer = publish(served, live=True, dry_run=True)
+    assert offer.assignments == 2 * offer.hits > 0
 
 
 def test_texts_stay_as_they_were_published(served: Path, tmp_path: Path) -> None:
