@@ -67,7 +67,7 @@ def agreement(
     )
     notice(result.notices)
     if json:
-        print_json(to_json(result))
+        print_json(to_json(result), result.notices)
     else:
         show(result)
 

@@ -69,7 +69,7 @@ def audit(
     )
     notice(result.notices)
     if json:
-        print_json(to_json(result))
+        print_json(to_json(result), result.notices)
     else:
         show(result)
 

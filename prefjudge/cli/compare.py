@@ -81,7 +81,7 @@ def compare(
     )
     notice(result.notices)
     if json:
-        print_json(to_json(result))
+        print_json(to_json(result), result.notices)
     else:
         show(result)
 

@@ -1,7 +1,7 @@
 """What the verbs print: data on stdout, words and progress on stderr."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
@@ -17,11 +17,14 @@ from prefjudge.errors import InputError, NotFinished, PrefjudgeError
 E = TypeVar("E", bound=StrEnum)
 
 
-def print_json(record: object) -> None:
-    """Print a result as one JSON document on stdout."""
+def print_json(record: object, notices: Sequence[str] = ()) -> None:
+    """Print a result as one JSON document on stdout; docs/json.md says what its keys mean.
+
+    Every document says under ``notices`` what was odd in the input: the result's own, or those given.
+    """
     from prefjudge.render.plain_text import json_text
 
-    sys.stdout.write(json_text(to_plain(record)) + "\n")
+    sys.stdout.write(json_text({"notices": list(notices), **to_plain(record)}) + "\n")
 
 
 def to_plain(value: object) -> Any:

@@ -92,7 +92,7 @@ def score(
     )
     notice(result.notices)
     if json:
-        print_json(to_json(result, per_query=per_query))
+        print_json(to_json(result, per_query=per_query), result.notices)
     else:
         show(result, format, per_query=per_query)
 

@@ -79,7 +79,7 @@ def stability(
     )
     notice(result.notices)
     if json:
-        print_json(to_json(result))
+        print_json(to_json(result), result.notices)
     else:
         show(result)
 

@@ -83,7 +83,8 @@ def winratio(
                 "provenance": result.provenance,
                 "inputs": to_plain(result.inputs),
                 "out": result.out,
-            }
+            },
+            result.notices,
         )
         return
     from prefjudge.render.score_tables import top_against_qrel_table

@@ -1,0 +1,207 @@
+"""docs/json.md names every key that --json prints, and no other: held against what the verbs print."""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from prefjudge.cli.app import app
+from prefjudge.steps.serve import keep_open
+from prefjudge.study.study import Study
+from tests.steps.conftest import COLLECTION
+from tests.steps.test_judge import Endpoint
+from tests.steps.test_road import TRUTH
+from tests.steps.test_spending import settle_by_hand
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "json.md"
+FILES = ["--runs", COLLECTION / "runs", "--qrels", COLLECTION / "qrels.txt"]
+TWO = [*FILES, "--qrels", f"again={COLLECTION / 'qrels.txt'}"]
+SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
+BOARD = "id,date,description,team,eval\n1,2021/01/02,one,A,0.30\n2,2021/02/03,one,A,0.32\n"
+
+
+def documented() -> dict[str, set[str]]:
+    """The keys of each verb: a table's first column has those of the document, its last those inside."""
+    found = {}
+    for verb, text in SECTION.findall(DOCUMENT.read_text(encoding="utf-8")):
+        rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| `")]
+        found[verb] = {"notices"}
+        for first, *_, inside in rows:
+            (key,) = re.findall(r"`([^`]+)`", first)
+            found[verb] |= {f"{key}.{part}" for part in re.findall(r"`([^`]+)`", inside)} or {key}
+    return found
+
+
+def printed(value: object, known: set[str], at: str = "") -> Iterator[str]:
+    """Yield the path of every key, down to those that the page names; what is empty ends a path, too."""
+    if at in known or not value or not isinstance(value, list | dict):
+        yield at
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from printed(item, known, f"{at}.{key}" if at else key)
+    elif not all(isinstance(item, dict) for item in value):
+        yield at
+    else:
+        for item in value:
+            yield from printed(item, known, at)
+
+
+class Printed:
+    """What the verbs printed, by verb."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, list[dict[str, Any]]] = {}
+
+    def __call__(self, verb: str, *words: object) -> dict[str, Any]:
+        done = CliRunner().invoke(app, [verb, *map(str, words), "--json"])
+        assert done.exit_code in (0, 1, 3), (verb, done.output, done.exception)
+        try:
+            found: dict[str, Any] = json.loads(done.stdout)
+        except ValueError:
+            raise AssertionError((verb, done.output, done.exception)) from done.exception
+        self.documents.setdefault(verb, []).append(found)
+        return found
+
+
+def on_files(verb: Printed, folder: Path) -> None:
+    (folder / "votes").write_text(
+        "q01 p25 p34 p25 w\nq01 p25 p34 p25 v\nq02 p9 p3 p9 w\nq02 p3 p7 p3 w\nq02 p7 p9 p7 w\n"
+    )
+    (folder / "board.csv").write_text(BOARD)
+    (folder / "bad").write_text("q1 Q0 d1 1 x t\n")
+    run = COLLECTION / "runs" / "lexical.txt"
+    verb("pool", *FILES, "--depth", 2, "--out", folder / "pool.tsv")
+    verb(
+        "resolve",
+        "--judgments",
+        folder / "votes",
+        "--per-query",
+        "--sensitivity",
+        "--rule",
+        "most-wins",
+        "--rule",
+        "copeland",
+    )
+    many = ["--measure", "RR@10", "--measure", "nDCG@10", "--judgments", folder / "votes"]
+    verb(
+        "score",
+        *TWO,
+        *many,
+        "--per-query",
+        "--health",
+        "--sample",
+        5,
+        "--out",
+        folder / "x.csv",
+    )
+    verb("compare", *FILES, "--baseline", "lexical", "--out", folder / "c.csv")
+    verb("stability", *FILES, "--trials", 20, "--judgments", folder / "votes")
+    verb("agreement", *FILES, "--splits", 4)
+    verb("winratio", *FILES, "--judgments", folder / "votes", "--against-qrel", "lexical")
+    verb("check", run, COLLECTION / "qrels.txt", folder / "bad", "--qrels", COLLECTION / "qrels.txt")
+    verb("check", "--manifest", "trec-dl-2020", folder)
+    verb("audit", folder / "board.csv", "--days", 90, "--limit", 1)
+    verb("plan", "--sizes", "2:5,3:5", "--trials", 20, "--budget", 100)
+    verb("serve", "--store", f"sqlite:///{folder / 'market.db'}", "--new-key", "lab")
+
+
+def on_a_study(verb: Printed, study: Path) -> None:
+    verb("init", study, "--config", "demo")
+    verb(
+        "pool",
+        study,
+        *FILES,
+        "--queries",
+        COLLECTION / "queries.tsv",
+        "--collection",
+        COLLECTION / "collection.tsv",
+    )
+    verb("gold", study, "--accept", "--file", COLLECTION / "gold.tsv")
+    verb("plan", study, "--trials", 20)
+    with keep_open(study):
+        model = Endpoint()
+        verb("judge", study, "--url", model.url, "--model", "taste")
+        model.server.shutdown()
+        model.server.server_close()
+        verb("publish", study, "--sandbox", "--yes")
+        verb("work", study, "--workers", 6, "--error", 0.1, "--truth", TRUTH)
+        verb("collect", study)
+        verb("pay", study)
+        verb("status", study)
+        verb("workers", study)
+        verb("resolve", study)
+        verb("score", study, "--leave-one-out")
+        verb("history", study)
+        verb("report", study)
+        verb("release", study, "--out", study.with_name("release"))
+
+
+def on_other_studies(verb: Printed, folder: Path) -> None:
+    """One that ``run`` drives, one in which work is rejected, and the demo's."""
+    pooled = ["--queries", COLLECTION / "queries.tsv", "--collection", COLLECTION / "collection.tsv"]
+    for name in ("driven", "held"):
+        verb("init", folder / name, "--config", "demo")
+        verb("pool", folder / name, *FILES, *pooled)
+        verb("gold", folder / name, "--accept", "--file", COLLECTION / "gold.tsv")
+    with keep_open(folder / "driven"):
+        simulated = ["--workers", 6, "--error", 0.1, "--truth", TRUTH]
+        verb("run", folder / "driven", "--strategy", "knockout:1", "--yes", *simulated)
+        verb("history", folder / "driven")
+    settle_by_hand(folder / "held")
+    with keep_open(folder / "held"):
+        verb("publish", folder / "held", "--sandbox", "--yes")
+        verb("work", folder / "held", "--workers", 6, "--error", 0.1, "--truth", TRUTH)
+        verb("collect", folder / "held")
+        with Study(folder / "held").transaction(write=False) as db:
+            ((assignment,),) = db.execute("SELECT assignment_id FROM assignments LIMIT 1")
+        verb("reject", folder / "held", assignment, "--reason", "copied")
+    verb("demo", folder / "demo")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Printed:
+    verb = Printed()
+    on_files(verb, tmp_path_factory.mktemp("files"))
+    on_a_study(verb, tmp_path_factory.mktemp("studies") / "study")
+    on_other_studies(verb, tmp_path_factory.mktemp("others"))
+    return verb
+
+
+WITH_JSON = sorted(
+    command.callback.__name__
+    for command in app.registered_commands
+    if command.callback and "json" in inspect.signature(command.callback).parameters
+)
+
+
+def test_every_verb_is_documented(found: Printed) -> None:
+    assert sorted(documented()) == sorted(found.documents) == WITH_JSON
+
+
+@pytest.mark.parametrize("verb", WITH_JSON)
+def test_the_page_names_what_is_printed(verb: str, found: Printed) -> None:
+    """A key may be absent only where the object that has it was empty in every document."""
+    known = documented()[verb]
+    seen = {path for document in found.documents[verb] for path in printed(document, known)}
+    inside = {path for path in seen if any(name.startswith(f"{path}.") for name in known)}
+    assert seen - known - inside == set()
+    assert {name for name in known - seen if not any(name.startswith(f"{path}.") for path in inside)} == set()
+
+
+@pytest.mark.parametrize("verb", WITH_JSON)
+def test_every_document_has_notices(verb: str, found: Printed) -> None:
+    assert all(isinstance(document["notices"], list) for document in found.documents[verb])
+
+
+def test_notices_reach_the_document(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("\ufeff" + (COLLECTION / "runs" / "lexical.txt").read_text())
+    verb = Printed()
+    asked = ["--runs", tmp_path / "run", "--runs", COLLECTION / "runs" / "lexical.txt"]
+    for name in ("score", "compare", "agreement", "stability"):
+        notices = verb(name, *asked, "--qrels", COLLECTION / "qrels.txt")["notices"]
+        assert any("starts with a byte order mark" in text for text in notices), name
