@@ -8,6 +8,9 @@ from typing import BinaryIO
 
 from prefjudge.errors import InputError
 
+_DEVICES = ("/dev", "/dev/fd")
+"""Where a name such as ``stdout`` or ``null`` is everybody's: a superuser's file would take its place."""
+
 
 @contextmanager
 def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO]:
@@ -20,13 +23,15 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
     Raises
     ------
     InputError
-        The file cannot be written there, or has no name of its own: a folder, or ``-``.
+        The file cannot be written there, or has no name of its own: a folder, a device, a pipe, or ``-``.
     """
     target = Path(path)
-    if target.name == "-":
+    if target.name == "-" or str(target.absolute().parent) in _DEVICES:
         raise InputError(f"{path}: a file, and not the standard output, is written", "Give a file's name.")
     if target.is_dir():
         raise InputError(f"{path} is a folder", "Give the name of a file in it.")
+    if target.exists() and not target.is_file():
+        raise InputError(f"{path} is a pipe or a device, whose place no file takes", "Give a file's name.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")

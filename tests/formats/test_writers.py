@@ -151,6 +151,17 @@ def test_what_is_no_file_is_not_written(tmp_path, name, message):
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
 
 
+def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path):
+    """A superuser's --out /dev/null would replace it for everybody."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "null").symlink_to(os.devnull)
+    for path in (tmp_path / "pipe", tmp_path / "null", os.devnull, "/dev/stdout", "/dev/fd/1"):
+        with pytest.raises(InputError, match="standard output|a pipe or a device"):
+            write_text(path, "text")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert not stat.S_ISREG(os.stat(os.devnull).st_mode)
+
+
 def test_a_name_that_is_taken_meanwhile_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="cannot be written"), atomic_write(tmp_path / "x"):
         (tmp_path / "x").mkdir()
