@@ -16,10 +16,20 @@ from tests.marketplace.people import external_question
 
 PROGRAM = """
 import json, sys
-from dallinger.mturk import MTurkQualificationRequirements as Ask, MTurkService
+from dallinger.mturk import (
+    DuplicateQualificationNameError, MTurkQualificationRequirements as Ask, MTurkService,
+    RevokedQualification, WorkerLacksQualification,
+)
 
 class Here(MTurkService):
     host = sys.argv[1]
+
+def raises(error, act, *arguments):
+    try:
+        act(*arguments)
+    except error as raised:
+        return type(raised) is error
+    return False
 
 service = Here(sys.argv[2], sys.argv[3], "us-east-1")
 
@@ -27,6 +37,7 @@ def first():
     assert service.check_credentials()
     kind = service.create_qualification_type("seen", "has taken part")
     assert service.get_qualification_type_by_name("seen")["id"] == kind["id"]
+    assert raises(DuplicateQualificationNameError, service.create_qualification_type, "seen", "again")
     hit = service.create_hit(
         experiment_id="e", title="t", description="d", keywords=["k"], reward=0.5, duration_hours=1,
         lifetime_days=1, question=sys.argv[5], max_assignments=2, annotation="mine", do_subscribe=False,
@@ -41,10 +52,12 @@ def second(hit, assignment, worker, kind):
     found = service.get_assignment(assignment)
     assert (found["status"], found["worker_id"], found["hit_id"]) == ("Approved", worker, hit)
     assert service.grant_bonus(assignment, 0.25, "thanks")
+    assert raises(WorkerLacksQualification, service.current_qualification_score, kind, worker)
     service.assign_named_qualification("seen", worker, 3)
     assert service.increment_qualification_score(kind, worker)["score"] == 4
     assert [one["id"] for one in service.get_workers_with_qualification(kind)] == [worker]
     assert service.revoke_qualification(kind, worker)
+    assert raises(RevokedQualification, service.current_qualification_score, kind, worker)
     assert service.extend_hit(hit, 1, 2)["max_assignments"] == 3
     assert service.expire_hit(hit)
     assert service.mturk.delete_hit(HITId=hit)
