@@ -117,6 +117,18 @@ def test_answers_arrive_from_who_was_signed_out(marketplace, open_page):
     assert answers_of(marketplace.submitted(hit_id)[0])["comment"] == "half an hour of work"
 
 
+def test_who_would_lose_what_was_typed_is_asked_first(marketplace, open_page):
+    _, page, inside = at_work(open_page, marketplace, "Leaving")
+    page.forgiven.append("dialog: ")
+    soon(page, lambda: inside.locator("textarea").input_value() != "")
+    page.evaluate("setTimeout(() => location.assign('/hits'))")
+    page.wait_for_timeout(1000)
+    assert "/assignments/" in page.url, "the test's browser answers: stay"
+    page.click("summary:has-text('Return')")
+    page.click("text=Return the HIT")
+    page.wait_for_url("**/done")
+
+
 def test_a_draft_waits_until_its_worker_is_signed_in_again(marketplace, open_page):
     _, page, inside = at_work(open_page, marketplace, "Returning", DRAFTING)
     soon(page, lambda: page.inner_text("#kept") == "Saved")

@@ -133,7 +133,9 @@
     if (event.source !== frame.contentWindow || !event.data || gone) return;
     const { prefjudge: kind, draft, fields } = event.data;
     if (kind === "ready") giveBack();
+    else if (kind === "typed") unkept = unkept ?? true;
     else if (kind === "draft") {
+      unkept = false;
       keep("draft", draft);
       send();
     } else if (kind === "submit" && Array.isArray(fields)) {
@@ -141,6 +143,10 @@
       deliver();
     } else if (kind === "submitted") leave();
   });
+  // Most pages keep no drafts: who has typed in one and goes away is asked first.
+  let unkept = null;
+  document.addEventListener("submit", () => { unkept = false; });
+  addEventListener("beforeunload", event => { if (unkept && !gone && !waiting.answers) event.preventDefault(); });
   const deliver = () => {
     frame.inert = true;
     notice("Your answers are being sent.", { tone: "" });

@@ -63,6 +63,8 @@
     parent.postMessage({ prefjudge: "submit", fields }, "*");
   };
 
+  if (working) addEventListener("input", () => parent.postMessage({ prefjudge: "typed" }, "*"));
+
   // Aimed before the page's own handlers run, and handed over after them, unless one of them said no.
   addEventListener("submit", ({ target, submitter }) => {
     if (leadsOut(target, submitter)) aim(target, submitter);
