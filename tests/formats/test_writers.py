@@ -4,6 +4,7 @@ import gzip
 import os
 import stat
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -156,10 +157,10 @@ def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "null").symlink_to(os.devnull)
     for path in (tmp_path / "pipe", tmp_path / "null", os.devnull, "/dev/stdout", "/dev/fd/1"):
-        with pytest.raises(InputError, match="standard output|a pipe or a device"):
+        with pytest.raises(InputError, match=r"standard output|a pipe or a device"):
             write_text(path, "text")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
-    assert not stat.S_ISREG(os.stat(os.devnull).st_mode)
+    assert not stat.S_ISREG(Path(os.devnull).stat().st_mode)
 
 
 def test_a_name_that_is_taken_meanwhile_is_an_input_error(tmp_path):
