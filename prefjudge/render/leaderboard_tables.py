@@ -64,7 +64,7 @@ def _mark(row: LeaderboardRow, value: str | float) -> Cell:
 
 def _notes(board: Leaderboard, tiers: bool, ties: bool) -> tuple[str, ...]:
     centre = "Mean" if board.statistic == "mean" else "Median"
-    method = "Student's t" if board.interval == "t" else "order statistics"
+    method = "Student's t, as far as the scale reaches" if board.interval == "t" else "order statistics"
     notes = [
         f"{centre} over the judged queries with its {board.confidence:.0%} interval ({method}); "
         f"documents ordered by {board.order}."
