@@ -104,6 +104,7 @@ class _Part:
     negative: int
     judged: float
     ranking: tuple[int, int]
+    is_text: bool
 
 
 def health(
@@ -142,6 +143,9 @@ def health(
     index = Judged.of(qrels) if qrels is not None else None
     work = partial(_examined, index=index, cutoff=cutoff, order=order)
     parts = per_chunk(name, work, order, OnDuplicate(on_duplicate), notices)
+    if not all(part.is_text for part in parts):
+        what = "some bytes are not UTF-8: ids keep them, but SQL and Parquet do not take them"
+        notices.append(Notice(where=name, what=what))
     names = [decode(query) for part in parts for query in part.names]
     expected = tuple(queries) if queries is not None else qrels.queries if qrels is not None else None
     sizes = np.concatenate([part.sizes for part in parts])
@@ -202,7 +206,16 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
         negative=int((chunk.score < 0).sum()) if chunk.layout.score is not None else 0,
         judged=_judged_share(chunk, index, ranking.rows, place, cutoff),
         ranking=_ranking_digest(chunk, ranking.rows, place),
+        is_text=_is_text(chunk.rows.text),
     )
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        str(raw, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _contradictions(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[np.bool_]) -> int:

@@ -167,3 +167,15 @@ def test_annotations_stand_beside_the_line() -> None:
         "::error file=runs/a.txt,line=3,col=7::not a score: 'x%25'"
     )
     assert annotation("warning", "a.txt", "a.txt: ties\nand more") == "::warning file=a.txt::ties%0Aand more"
+
+
+def test_bytes_that_are_not_utf8_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "run").write_bytes(b"q1 Q0 d\xe9 1 2 t\n")
+    (tmp_path / "qrels").write_bytes(b"q1 0 d\xe9 1\n")
+    run, qrels = check([tmp_path / "run", tmp_path / "qrels"]).files
+    assert run.ok
+    assert qrels.ok
+    assert any("some bytes are not UTF-8" in text for text in run.warnings)
+    assert any("some ids are not UTF-8" in text for text in qrels.warnings)
+    (tmp_path / "run").write_text("q1 Q0 d\u00e9 1 2 t\n")
+    assert not any("UTF-8" in text for text in check([tmp_path / "run"]).files[0].warnings)
