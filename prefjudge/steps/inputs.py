@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", str, Path, str | Path)
 
+_ASIDE = (".md", ".rst", ".html", ".pdf", ".json", ".toml", ".yaml", ".yml", ".md5", ".sha256")
+"""Suffixes of what lies beside the runs in a folder."""
+
 QRELS_NAME = "original"
 """What the study calls the qrels that it starts from."""
 
@@ -60,7 +63,8 @@ def is_address(path: str | Path) -> bool:
 def expand(patterns: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...]:
     """Return the files that the patterns match and those of the folders named, sorted within each of them.
 
-    Addresses stay as they are, and so do folders of Parquet, which are tables.
+    Addresses stay as they are, and so do folders of Parquet, which are tables. In a folder, hidden files are
+    passed over, and those whose suffix says that they are read by people or tools, such as a ``README.md``.
 
     Raises
     ------
@@ -87,10 +91,14 @@ def _matching(pattern: str) -> list[Path]:
     if glob.has_magic(pattern) and not Path(pattern).exists():  # a file's own name may have brackets
         found = [Path(name) for name in sorted(glob.glob(pattern))]  # noqa: PTH207
     elif Path(pattern).is_dir() and not is_parquet(pattern):
-        found = [path for path in sorted(Path(pattern).iterdir()) if not path.name.startswith((".", "_"))]
+        found = [path for path in sorted(Path(pattern).iterdir()) if not _is_aside(path)]
     else:
         found = [Path(pattern)]
     return [path for path in found if is_parquet(path) or not path.is_dir()]
+
+
+def _is_aside(path: Path) -> bool:
+    return path.name.startswith((".", "_")) or path.suffix.lower() in _ASIDE
 
 
 def input_files(

@@ -105,6 +105,7 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / ".hidden").write_text("not a run")
     (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / "README.md").write_text("# What these runs are\n")
     (tmp_path / "inner").mkdir()
     assert pool(runs=[tmp_path], qrels=QRELS).runs == pool(runs=RUNS, qrels=QRELS).runs
     (tmp_path / "none").mkdir()
