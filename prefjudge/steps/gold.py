@@ -94,7 +94,7 @@ def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
         queries,
         passages,
         count,
-        rng=study.rng("gold"),
+        rng=study.hidden_rng("gold"),
         lengths=[
             (len(queries[query]), len(passages[a]), len(passages[b]))
             for _, query, a, b, _ in pairs

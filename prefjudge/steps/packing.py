@@ -62,7 +62,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
             f"a HIT hides {design.gold_per_hit} gold pairs, and the study has {len(gold)}",
             f"Run: prefjudge gold {study.folder} --suggest 12, read the file, then --accept.",
         )
-    rng = _hidden_rng(study, "batch", batch)
+    rng = study.hidden_rng("batch", batch)
     packed = [
         ([group[i] for i in members], votes)
         for votes, group in _by_votes(waiting)
@@ -84,15 +84,6 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in hidden], votes)
         for number, ((pairs, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)
     )
-
-
-def _hidden_rng(study: Study, *parts: object) -> np.random.Generator:
-    """Return a generator that only the study's secret leads to.
-
-    The study's seed is public, and a page shows its layouts: whoever could draw them again would draw the
-    places of the gold pairs, too. A HIT has a generator of its own, so that all pages together tell no more.
-    """
-    return np.random.default_rng(int(study.opaque("rng", *parts, length=64), 16))
 
 
 def _by_votes(waiting: Sequence[_Wanted]) -> list[tuple[int, list[_Wanted]]]:
@@ -119,7 +110,7 @@ def _study_hit(
 ) -> StudyHit:
     config = study.config
     key = study.opaque("hit", batch, number, length=24)
-    rng = _hidden_rng(study, "hit", key)
+    rng = study.hidden_rng("hit", key)  # of its own, so that all pages together tell no more than one
     plan = plan_hit(range(len(pairs)), range(len(gold)), layouts=config.design.layouts or _LAYOUTS, rng=rng)
     slots = tuple(
         StudySlot(

@@ -94,6 +94,16 @@ class Study:
             np.random.SeedSequence(self.config.seed, spawn_key=tuple(stream.encode()))
         )
 
+    def hidden_rng(self, *stream: object) -> "np.random.Generator":
+        """Return the generator of a stream that only the study's secret leads to, for what hides gold pairs.
+
+        The seed is public, and so may be the files: whoever could draw again what a page shows, could draw
+        the places and texts of its gold pairs, too.
+        """
+        import numpy as np
+
+        return np.random.default_rng(int(self.opaque("rng", *stream, length=64), 16))
+
     @cached_property
     def secret(self) -> bytes:
         """The key of the study's opaque names; it never leaves the store."""
