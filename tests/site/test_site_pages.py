@@ -150,6 +150,7 @@ def test_the_deadline_runs_and_is_announced(gallery, open_page):
     page.clock.install()
     page.goto(f"{gallery.origin}/assignment")
     assert page.inner_text("#left") == "52:05"
+    assert not page.is_visible("#notice")
     page.clock.fast_forward(1_000 * (3125 - 59))
     page.clock.run_for(2_000)
     assert page.inner_text("#left") in ("0:57", "0:58")

@@ -161,12 +161,11 @@
   turnToFrame();
   frame.addEventListener("load", async () => {
     turnToFrame();
-    try {
-      const answer = await fetch(address, { headers: program });
-      const known = answer.ok ? await answer.json() : null;
-      if (known && known.assignment.status !== "Accepted") leave();
-    } catch {
-      if (waiting.answers || gone) return;
+    const answer = await fetch(address, { headers: program }).catch(() => null);
+    if (answer) {
+      const known = await answer.json().catch(() => ({}));
+      if (known.assignment && known.assignment.status !== "Accepted") leave();
+    } else if (!waiting.answers && !gone) {
       notice("No connection. What was just sent has perhaps not arrived.", { act: () => { hush(); frame.src = frame.src; } });
     }
   });
