@@ -250,5 +250,7 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
         if problem["type"] == "extra_forbidden":
             lines.append(f"  {where}: there is no such key")
         else:
-            lines.append(f"  {where}: {problem['msg']} (got {problem['input']!r})")
+            lines.append(
+                f"  {where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"
+            )
     return "\n".join(lines)
