@@ -140,7 +140,7 @@ def test_a_bonus_that_broke_off_is_not_paid_again_a_day_later(
 ) -> None:
     """The marketplace forgets a request token after 24 hours."""
     publish(served, yes=True)
-    work(served, workers=10, error=0.0, temper=["quitter", "quitter"], truth=TRUTH)
+    work(served, workers=2, error=0.0, temper=["quitter", "quitter"], truth=TRUTH, most=1)
     pay_bonus = MTurkCrowd.bonus
 
     def break_off(crowd: MTurkCrowd, *what: object, **token: object) -> None:
@@ -166,7 +166,12 @@ def test_a_bonus_that_broke_off_is_not_paid_again_a_day_later(
     assert {count for _, count in paid} == {1}
 
 
-COLLECT = [sys.executable, "-c", "import sys, prefjudge; prefjudge.collect(sys.argv[1])"]
+COLLECT = [
+    sys.executable,
+    "-c",
+    "import sys, prefjudge; from prefjudge.steps import spending; spending.PATIENCE = 900; "
+    "prefjudge.collect(sys.argv[1])",
+]
 
 
 def collect_at_once(study: Path, processes: int) -> None:
