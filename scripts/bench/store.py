@@ -1,4 +1,4 @@
-"""The store: HITs committed durably, a batch at once as ``publish`` plans it, and one by one as it calls."""
+"""The store: HITs committed durably, many at once, and one by one as ``publish`` calls."""
 
 from __future__ import annotations
 
@@ -43,16 +43,14 @@ def contests(lab: Lab) -> Iterable[Contest]:
                 goal_per_second=6_000,
             )
         count = 20 if lab.short else 1_000
-        study, hits = waiting_study(folder / "planned", count)
-        save_batch(Study(study), hits)
-        keys = [hit.hit_key for hit in hits]
+        study, hits = waiting_study(folder / "called", count)
         yield Contest(
             name=f"{count:,} HITs one by one, a transaction before and after each call",
-            ours=call(settle_each, keys, fresh=copies(study)),
+            ours=call(settle_each, hits, fresh=copies(study)),
             rivals={
-                "SQLite alone": call(update_each, keys, fresh=connections(study)),
+                "SQLite alone": call(insert_each, *rows_of(study, hits), fresh=connections(study)),
                 "write and sync": call(
-                    sync_each, keys, fresh=lambda: (folder / "log").open("wb", buffering=0)
+                    sync_each, hits, fresh=lambda: (folder / "log").open("wb", buffering=0)
                 ),
             },
             count=count,
@@ -75,7 +73,7 @@ def waiting_study(path: Path, count: int) -> tuple[Path, tuple[StudyHit, ...]]:
             "INSERT INTO pairs VALUES (:id, :query, :a, :b, 1)",
             ({"id": i, "query": f"q{i % 7_000}", "a": f"a{i}", "b": f"b{i}"} for i in range(1, pairs + 1)),
         )
-        save_gold(db, gold)
+        save_gold(db, gold, _WHEN)
     hits = plan_batch(study, "sandbox")
     assert len(hits) == count
     study.close()
@@ -121,7 +119,7 @@ def rows_of(path: Path, hits: Sequence[StudyHit]) -> tuple[Rows, Rows]:
 
 
 def save_batch(study: Study, hits: Sequence[StudyHit]) -> None:
-    """Commit a batch as ``publish`` does when it has planned one."""
+    """Commit HITs in one transaction."""
     with study.transaction() as db:
         save_hits(db, hits)
 
@@ -134,27 +132,35 @@ def insert_batch(raw: sqlite3.Connection, hits: Rows, slots: Rows) -> None:
     raw.execute("COMMIT")
 
 
-def settle_each(study: Study, keys: Sequence[str]) -> None:
-    """Commit an intent and its outcome for each HIT as ``publish`` does around its calls."""
-    for key in keys:
+def settle_each(study: Study, hits: Sequence[StudyHit]) -> None:
+    """Commit each HIT with its intent, and what came of it, as ``publish`` does around its calls."""
+    for hit in hits:
+        key = hit.hit_key
         intent = Intent(
             token=key * 2, operation="CreateHIT", target="sandbox", subject=key, cents=240, intended=_WHEN
         )
         with study.transaction() as db:
             intend(db, intent, budget=_BUDGET)
+            save_hits(db, [hit])
         with study.transaction() as db:
             settle(db, intent.token, key, _WHEN)
             save_published(db, key, key, _WHEN)
 
 
-def update_each(raw: sqlite3.Connection, keys: Sequence[str]) -> None:
+def insert_each(raw: sqlite3.Connection, hits: Rows, slots: Rows) -> None:
     """Commit the same rows with nothing looked up."""
-    for key in keys:
+    of_hit: dict[object, Rows] = {}
+    for slot in slots:
+        of_hit.setdefault(slot[0], []).append(slot)
+    for hit in hits:
+        key = str(hit[0])
         raw.execute("BEGIN IMMEDIATE")
         raw.execute(
             "INSERT INTO intents VALUES (?, 'CreateHIT', 'sandbox', ?, 240, ?, NULL, NULL)",
             (key * 2, key, _WHEN),
         )
+        raw.execute("INSERT INTO hits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", hit)
+        raw.executemany("INSERT INTO slots VALUES (?, ?, ?, ?, ?, ?, ?)", of_hit[key])
         raw.execute("COMMIT")
         raw.execute("BEGIN IMMEDIATE")
         raw.execute("UPDATE intents SET outcome = ?, settled = ? WHERE token = ?", (key, _WHEN, key * 2))
@@ -164,8 +170,8 @@ def update_each(raw: sqlite3.Connection, keys: Sequence[str]) -> None:
         raw.execute("COMMIT")
 
 
-def sync_each(log: IO[bytes], keys: Sequence[str]) -> None:
+def sync_each(log: IO[bytes], hits: Sequence[StudyHit]) -> None:
     """Write a page and wait for the disk, twice for each HIT: what durability costs at the least."""
-    for _ in range(2 * len(keys)):
+    for _ in range(2 * len(hits)):
         log.write(bytes(4096))
         os.fsync(log.fileno())
