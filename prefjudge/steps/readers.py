@@ -13,6 +13,8 @@ from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from prefjudge.core.qrels import JudgedRanks, Qrels
     from prefjudge.core.runs import Heads
     from prefjudge.engines.choice import Runs
@@ -169,8 +171,8 @@ def working(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(workers, len(files)), mp_context=get_context("spawn")) as pool:
-        yield pool
+    with ProcessPoolExecutor(min(workers, len(files)) - 1, mp_context=get_context("spawn")) as pool:
+        yield _Helped(pool)
 
 
 def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
@@ -180,6 +182,36 @@ def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, _MOST)
+
+
+class _Helped(Executor):
+    """The ``map`` of an executor whose work this process shares: while it waits, it does what is last."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+
+    def map(self, work: Callable[..., T], things: Iterable[Any], **_: Any) -> Iterator[T]:  # type: ignore[override]
+        listed = list(things)
+        jobs = [self.executor.submit(work, thing) for thing in listed]
+        open_ = list(range(len(jobs)))
+        for place in range(len(jobs)):
+            while open_ and not jobs[place].done():
+                last = open_.pop()
+                if last >= place and jobs[last].cancel():
+                    jobs[last] = _done(work, listed[last])
+            yield jobs[place].result()
+
+
+def _done(work: Callable[[Any], T], thing: Any) -> "Future[T]":
+    """Do the work here, and keep what came of it for its turn."""
+    from concurrent.futures import Future
+
+    job: Future[T] = Future()
+    try:
+        job.set_result(work(thing))
+    except Exception as error:  # raised where its result would have been taken
+        job.set_exception(error)
+    return job
 
 
 class _Submitting(Executor):

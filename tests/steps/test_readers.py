@@ -18,7 +18,7 @@ from prefjudge.steps.audit import audit
 from prefjudge.steps.check import check
 from prefjudge.steps.compare import compare
 from prefjudge.steps.pool import pool
-from prefjudge.steps.readers import working
+from prefjudge.steps.readers import _Helped, working
 from prefjudge.steps.score import score
 from prefjudge.steps.stability import stability
 from prefjudge.steps.winratio import winratio
@@ -196,7 +196,7 @@ def test_processes_are_started_unasked_only_where_files_are_large(
             with file.open("wb") as handle:
                 handle.truncate(size << 20)  # without taking up room
         with working(workers, [*files, tmp_path, tmp_path / "none"], trust=trust) as executor:
-            return executor._max_workers if executor else 1  # type: ignore[attr-defined]
+            return executor.executor._max_workers + 1 if executor else 1  # type: ignore[attr-defined]
 
     assert processes(1) == 1
     assert processes(40) == 8
@@ -204,3 +204,37 @@ def test_processes_are_started_unasked_only_where_files_are_large(
     assert processes(400, trust=True) == 8
     assert processes(400, 1) == 1
     assert processes(1, 3) == 3
+
+
+def odd(number: int) -> int:
+    """Return an odd number; even ones are refused."""
+    if number % 2:
+        return number
+    raise InputError(f"{number} is even")
+
+
+def test_this_process_does_its_share_and_results_and_errors_come_in_order() -> None:
+    class Slow(Executor):
+        """Takes work in, and does what the caller does not do itself when it is asked for."""
+
+        def __init__(self) -> None:
+            self.begun: list[int] = []
+
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+            job: Future[Any] = Future()
+            if args[0] < 3:
+                self.begun.append(args[0])
+                job.set_running_or_notify_cancel()
+                job.set_result(fn(*args))
+            return job
+
+    slow = Slow()
+    assert list(_Helped(slow).map(abs, range(10))) == list(range(10))
+    assert slow.begun == [0, 1, 2]
+    with working(3, RUNS) as executor:
+        assert executor is not None
+        assert list(executor.map(odd, [1, 3, 5, 7, 9, 11])) == [1, 3, 5, 7, 9, 11]
+        found = executor.map(odd, [1, 3, 4, 5, 6, 8])
+        assert [next(found), next(found)] == [1, 3]
+        with pytest.raises(InputError, match="4 is even"):
+            next(found)
