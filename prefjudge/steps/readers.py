@@ -1,9 +1,10 @@
 """Reading runs: one way of doing it for all that a step wants to know of them."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -171,8 +172,9 @@ def working(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(workers, len(files)) - 1, mp_context=get_context("spawn")) as pool:
-        yield _Helped(pool)
+    processes = min(workers, len(files)) - 1  # and this one
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield _Helped(pool, processes)
 
 
 def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
@@ -185,33 +187,58 @@ def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
 
 
 class _Helped(Executor):
-    """The ``map`` of an executor whose work this process shares: while it waits, it does what is last."""
+    """The ``map`` of processes whose work this one shares: they begin with the first, it with the last.
 
-    def __init__(self, executor: Executor) -> None:
-        self.executor = executor
+    A process gets one thing at a time: what waits in line there, nobody else could do.
+    """
+
+    def __init__(self, executor: Executor, processes: int) -> None:
+        self.executor, self.processes = executor, processes
 
     def map(self, work: Callable[..., T], things: Iterable[Any], **_: Any) -> Iterator[T]:  # type: ignore[override]
+        from concurrent.futures import BrokenExecutor, Future
+
         listed = list(things)
-        jobs = [self.executor.submit(work, thing) for thing in listed]
-        open_ = list(range(len(jobs)))
-        for place in range(len(jobs)):
-            while open_ and not jobs[place].done():
-                last = open_.pop()
-                if last >= place and jobs[last].cancel():
-                    jobs[last] = _done(work, listed[last])
-            yield jobs[place].result()
+        jobs: list[Future[T]] = [Future() for _ in listed]
+        open_ = deque(range(len(listed)))
+
+        def hand_out() -> None:
+            with suppress(IndexError):
+                place = open_.popleft()
+                try:
+                    task = self.executor.submit(work, listed[place])
+                except RuntimeError as error:  # a process was killed
+                    jobs[place].set_exception(error)
+                else:
+                    task.add_done_callback(lambda done: take_back(place, done))
+
+        def take_back(place: int, done: "Future[T]") -> None:
+            _settle(jobs[place], done.result)
+            hand_out()
+
+        for _process in range(self.processes):
+            hand_out()
+        try:
+            for job in jobs:
+                with suppress(IndexError):
+                    while not job.done():
+                        last = open_.pop()
+                        _settle(jobs[last], partial(work, listed[last]))
+                yield job.result()
+        except BrokenExecutor as error:
+            raise InputError(
+                "a process that read for this one was killed", "Was there memory? Try it with --workers 1."
+            ) from error
+        finally:
+            open_.clear()  # where nobody wants the rest any more
 
 
-def _done(work: Callable[[Any], T], thing: Any) -> "Future[T]":
-    """Do the work here, and keep what came of it for its turn."""
-    from concurrent.futures import Future
-
-    job: Future[T] = Future()
+def _settle(job: "Future[T]", work: Callable[[], T]) -> None:
+    """Keep what comes of work for its turn."""
     try:
-        job.set_result(work(thing))
-    except Exception as error:  # raised where its result would have been taken
+        job.set_result(work())
+    except Exception as error:  # raised where the result would have been taken
         job.set_exception(error)
-    return job
 
 
 class _Submitting(Executor):

@@ -5,7 +5,9 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from importlib import import_module
+from multiprocessing import current_process
 from pathlib import Path
+from threading import Event, current_thread, main_thread
 from typing import Any
 
 import pytest
@@ -196,7 +198,7 @@ def test_processes_are_started_unasked_only_where_files_are_large(
             with file.open("wb") as handle:
                 handle.truncate(size << 20)  # without taking up room
         with working(workers, [*files, tmp_path, tmp_path / "none"], trust=trust) as executor:
-            return executor.executor._max_workers + 1 if executor else 1  # type: ignore[attr-defined]
+            return executor.processes + 1 if executor else 1  # type: ignore[attr-defined]
 
     assert processes(1) == 1
     assert processes(40) == 8
@@ -214,27 +216,43 @@ def odd(number: int) -> int:
 
 
 def test_this_process_does_its_share_and_results_and_errors_come_in_order() -> None:
-    class Slow(Executor):
-        """Takes work in, and does what the caller does not do itself when it is asked for."""
+    done: list[tuple[str, int]] = []
+    let_go = Event()
 
-        def __init__(self) -> None:
-            self.begun: list[int] = []
+    def work(number: int) -> int:
+        here = current_thread() is main_thread()
+        done.append(("here" if here else "there", number))
+        if not here:
+            let_go.wait(60)
+        elif number == 1:
+            let_go.set()  # the others do their first thing for as long as there is another
+        return odd(number) if number > 90 else number
 
-        def submit(self, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
-            job: Future[Any] = Future()
-            if args[0] < 3:
-                self.begun.append(args[0])
-                job.set_running_or_notify_cancel()
-                job.set_result(fn(*args))
-            return job
-
-    slow = Slow()
-    assert list(_Helped(slow).map(abs, range(10))) == list(range(10))
-    assert slow.begun == [0, 1, 2]
+    with ThreadPoolExecutor(1) as thread:
+        assert list(_Helped(thread, 1).map(work, range(10))) == list(range(10))
+        assert sorted(done) == [*(("here", number) for number in range(1, 10)), ("there", 0)]
+        found = _Helped(thread, 1).map(work, [91, 92, 93])
+        assert next(found) == 91
+        with pytest.raises(InputError, match="92 is even"):
+            next(found)
     with working(3, RUNS) as executor:
         assert executor is not None
         assert list(executor.map(odd, [1, 3, 5, 7, 9, 11])) == [1, 3, 5, 7, 9, 11]
-        found = executor.map(odd, [1, 3, 4, 5, 6, 8])
-        assert [next(found), next(found)] == [1, 3]
+        refused = executor.map(odd, [1, 3, 4, 5, 6, 8])
+        assert [next(refused), next(refused)] == [1, 3]
         with pytest.raises(InputError, match="4 is even"):
-            next(found)
+            next(refused)
+
+
+def die(number: int) -> int:
+    """End the process, as a lack of memory does."""
+    if current_process().name != "MainProcess":
+        os._exit(1)
+    return number
+
+
+def test_a_process_that_is_killed_is_an_error_and_not_a_wait() -> None:
+    with working(3, RUNS) as executor:
+        assert executor is not None
+        with pytest.raises(InputError, match="was killed"):
+            list(executor.map(die, range(40)))
