@@ -18,8 +18,8 @@ from prefjudge.core.rules import find_rule
 from prefjudge.core.runs import Codes
 from prefjudge.core.tournament import BLOCK_ROWS, Cut, Index, Span, Tournaments
 
-Each = Callable[[Callable[[Span], Any], Iterable[Span]], Iterable[Any]]
-"""Applies a function to each block's span, in order: ``map``, or that of a pool of threads."""
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""Applies a function to each of many things, in order: ``map``, or that of a pool of threads."""
 
 
 def resolve(
@@ -123,7 +123,7 @@ def resolve_all(
     spans = list(each(resolve_span, cut.spans(block_rows)))
     vocabulary = pools if pools is not None else judgments
     return {
-        rule: _joined(rule, vocabulary.queries, vocabulary.docs, [parts[rule] for parts in spans])
+        rule: _joined(rule, vocabulary.queries, vocabulary.docs, [parts[rule] for parts in spans], each)
         for rule in rules
     }
 
@@ -193,26 +193,22 @@ def _in_circle(block: Tournaments, flagged: Flags) -> Flags:
     return circle
 
 
-def _joined(rule: str, queries: tuple[str, ...], docs: Sequence[str], parts: list[_Part]) -> Resolutions:
+def _joined(
+    rule: str, queries: tuple[str, ...], docs: Sequence[str], parts: list[_Part], each: Each
+) -> Resolutions:
     def column(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    wins = column("wins")
+    names = [name for name in _Part.__slots__ if name != "score"]
+    columns = dict(zip(names, each(column, names), strict=True))
+    counted = all(part.score is part.wins for part in parts)
     return Resolutions(
         rule=rule,
         queries=queries,
         docs=docs,
-        status=column("status"),
-        margin=column("margin"),
-        votes=column("votes"),
-        missing=column("missing"),
-        start=np.concatenate([[0], np.cumsum(column("sizes"))]),
-        doc=column("doc"),
-        score=wins if all(part.score is part.wins for part in parts) else column("score"),
-        wins=wins,
-        comparisons=column("comparisons"),
-        winner=column("winner"),
-        cycle=column("cycle"),
+        start=np.concatenate([[0], np.cumsum(columns.pop("sizes"))]),
+        score=columns["wins"] if counted else column("score"),
+        **columns,
     )
 
 
