@@ -139,11 +139,16 @@ class MTurkCrowd:
                 **message,
             )
         except _WrongStateError as error:
-            found = self._call("get_assignment", AssignmentId=assignment_id)["Assignment"]
-            if found["AssignmentStatus"] != wanted:
+            found = self.decision(assignment_id)
+            if found != wanted.lower():
                 raise CrowdError(
-                    f"assignment {assignment_id} is {found['AssignmentStatus']}, so it cannot become {wanted}"
+                    f"assignment {assignment_id} is {found or 'not submitted'}, so it cannot become {wanted}"
                 ) from error
+
+    def decision(self, assignment_id: str) -> str | None:
+        """Return what was decided on an assignment, ``approved`` or ``rejected``; None where nothing was."""
+        found = self._call("get_assignment", AssignmentId=assignment_id)["Assignment"]["AssignmentStatus"]
+        return None if found == "Submitted" else str(found).lower()
 
     def bonus(self, worker_id: str, assignment_id: str, amount: Decimal, reason: str, *, token: str) -> None:
         """Pay a worker a bonus."""

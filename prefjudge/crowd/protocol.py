@@ -111,6 +111,10 @@ class Crowd(Protocol):
         """Pay a worker a bonus."""
         ...
 
+    def decision(self, assignment_id: str) -> str | None:
+        """Return what was decided on an assignment, ``approved`` or ``rejected``; None where nothing was."""
+        ...
+
     def has_bonus(self, assignment_id: str, reason: str) -> bool:
         """Return whether a bonus was paid for an assignment with this reason."""
         ...

@@ -17,7 +17,7 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
-from prefjudge.steps.serve import open_door
+from prefjudge.steps.serve import open_crowd, open_door
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.study import MARKETPLACE_FILE, Study
@@ -164,6 +164,29 @@ def test_a_bonus_that_broke_off_is_not_paid_again_a_day_later(
     market.close()
     assert paid, "nobody stopped early"
     assert {count for _, count in paid} == {1}
+
+
+def test_who_stopped_early_and_was_approved_by_the_delay_gets_no_bonus_besides(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFJUDGE_PAY__WHEN", "pay")
+    publish(served, yes=True)
+    work(served, workers=2, error=0.0, temper=["quitter", "quitter"], truth=TRUTH)
+    collect(served)
+    early = [due for due in pay(served, dry_run=True).dues if due.act == "prorate"]
+    assert len(early) > 1, "too few stopped early"
+    with open_crowd(Study(served), "sandbox") as crowd:
+        crowd.review(early[0].assignment_id, approve=True)
+        assert [crowd.decision(due.assignment_id) for due in early[:2]] == ["approved", None]
+    pay(served)
+    from prefjudge.database import Database
+
+    market = Database(f"sqlite:///{served / MARKETPLACE_FILE}")
+    with market.transaction(write=False) as db:
+        paid = {name for (name,) in db.execute("SELECT assignment_id FROM bonuses")}
+    market.close()
+    assert paid == {due.assignment_id for due in early[1:]}
+    assert not pay(served, dry_run=True).dues
 
 
 COLLECT = [
