@@ -1,24 +1,21 @@
 """``prefjudge agreement``."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
 from prefjudge.cli.options import (
-    Cache,
-    Engine,
     Json,
     Labels,
     MaybeStudy,
     Measures,
-    OnDuplicate,
     OnlyQueries,
     OrderBy,
     Out,
+    ReadOptions,
     Runs,
     Seed,
-    Trust,
-    Workers,
+    reads_runs,
 )
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.agreement import AgreementResult
 
 
+@reads_runs
 def agreement(
     study: MaybeStudy = None,
     runs: Runs = [],  # noqa: B006
@@ -36,13 +34,9 @@ def agreement(
     splits: Annotated[int, typer.Option(help="How many times to split the queries.")] = 100,
     alpha: Annotated[float, typer.Option(help="The level of each test.")] = 0.05,
     seed: Seed = None,
-    trust: Trust = False,
-    on_duplicate: OnDuplicate = "error",
-    workers: Workers = None,
-    cache: Cache = None,
-    engine: Engine = "files",
     out: Out = None,
     json: Json = False,
+    **reading: Unpack[ReadOptions],
 ) -> None:
     """Split the queries into random halves: do both say the same about which run is better?"""
     from prefjudge.core.runs import Order
@@ -58,12 +52,8 @@ def agreement(
         splits=splits,
         alpha=alpha,
         seed=seed,
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=cache,
-        engine=engine,
         out=out,
+        **reading,
     )
     notice(result.notices)
     if json:

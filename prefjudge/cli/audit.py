@@ -1,17 +1,18 @@
 """``prefjudge audit``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from prefjudge.cli.options import Cache, Engine, Json, OnDuplicate, OrderBy, Out, Plot, Trust, Workers
+from prefjudge.cli.options import Json, OrderBy, Out, Plot, ReadOptions, reads_runs
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.audit import AuditResult
 
 
+@reads_runs
 def audit(
     leaderboard: Annotated[
         Path, typer.Argument(metavar="LEADERBOARD.csv", help="Either layout of MS MARCO.", show_default=False)
@@ -33,14 +34,10 @@ def audit(
     ] = 0.9,
     depth: Annotated[int, typer.Option(min=1, help="How many top documents of the runs to compare.")] = 10,
     order: OrderBy = None,
-    trust: Trust = False,
-    on_duplicate: OnDuplicate = "error",
-    workers: Workers = None,
-    cache: Cache = None,
-    engine: Engine = "files",
     plot: Plot = None,
     out: Out = None,
     json: Json = False,
+    **reading: Unpack[ReadOptions],
 ) -> None:
     """Hold the submissions of a leaderboard against its rules."""
     from prefjudge.core.runs import Order
@@ -59,13 +56,9 @@ def audit(
         alike=alike,
         depth=depth,
         order=one_of(Order, order, "--order"),
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=cache,
-        engine=engine,
         plot=plot,
         out=out,
+        **reading,
     )
     notice(result.notices)
     if json:

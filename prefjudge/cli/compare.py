@@ -1,24 +1,21 @@
 """``prefjudge compare``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
 from prefjudge.cli.options import (
-    Cache,
-    Engine,
     Json,
     Labels,
     Measures,
-    OnDuplicate,
     OnlyQueries,
     OrderBy,
     Out,
+    ReadOptions,
     Runs,
     Seed,
-    Trust,
-    Workers,
+    reads_runs,
 )
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.compare import CompareResult, Comparison
 
 
+@reads_runs
 def compare(
     a: Annotated[Path | None, typer.Argument(metavar="[A]", help="The run to compare with.")] = None,
     b: Annotated[Path | None, typer.Argument(metavar="[B]", help="The contender.")] = None,
@@ -45,13 +43,9 @@ def compare(
     alpha: Annotated[float, typer.Option(help="The level of the verdicts.")] = 0.05,
     resamples: Annotated[int | None, typer.Option(help="For the tests that draw.")] = None,
     seed: Seed = None,
-    trust: Trust = False,
-    on_duplicate: OnDuplicate = "error",
-    workers: Workers = None,
-    cache: Cache = None,
-    engine: Engine = "files",
     out: Out = None,
     json: Json = False,
+    **reading: Unpack[ReadOptions],
 ) -> None:
     """Test whether runs differ, in words and numbers; for RR, whether they answer more or rank better."""
     from prefjudge.core.runs import Order
@@ -72,12 +66,8 @@ def compare(
         alpha=alpha,
         resamples=resamples,
         seed=seed,
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=cache,
-        engine=engine,
         out=out,
+        **reading,
     )
     notice(result.notices)
     if json:

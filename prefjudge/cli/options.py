@@ -1,9 +1,13 @@
 """Arguments and options that several verbs share."""
 
+from collections.abc import Callable
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict, TypeVar, get_type_hints
 
 import typer
+
+Verb = TypeVar("Verb", bound=Callable[..., None])
 
 NewStudy = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder to make.", show_default=False)]
 StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder.", show_default=False)]
@@ -31,11 +35,32 @@ Runs = Annotated[
     list[str], typer.Option(help="Run files, a folder, or a pattern such as 'runs/*.gz'. May be repeated.")
 ]
 OrderBy = Annotated[str | None, typer.Option(help="score, score-f32, rank or file.")]
-Trust = Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")]
-OnDuplicate = Annotated[str, typer.Option(help="error, first or best: a document listed twice.")]
 Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Processes that read side by side; by default one a core, for large files."),
 ]
-Cache = Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")]
-Engine = Annotated[str, typer.Option(help="What reads the runs: files, duckdb or spark.")]
+
+
+class ReadOptions(TypedDict):
+    """How runs are read: what every verb that reads them takes, as ``**reading: Unpack[ReadOptions]``."""
+
+    trust: Annotated[bool, typer.Option("--trust", help="Read only what is needed of the runs.")]
+    on_duplicate: Annotated[str, typer.Option(help="error, first or best: a document listed twice.")]
+    workers: Workers
+    cache: Annotated[Path | None, typer.Option(help="Keep copies of checked runs here.")]
+    engine: Annotated[str, typer.Option(help="What reads the runs: files, duckdb or spark.")]
+
+
+_DEFAULTS = ReadOptions(trust=False, on_duplicate="error", workers=None, cache=None, engine="files")
+
+
+def reads_runs(verb: Verb) -> Verb:
+    """Spell the options in ``**reading`` out for typer, which reads signatures and knows no Unpack."""
+    own = [one for one in signature(verb).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    hints = get_type_hints(ReadOptions, include_extras=True)
+    shared = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
+        for name, default in _DEFAULTS.items()
+    ]
+    verb.__signature__ = signature(verb).replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
+    return verb

@@ -1,26 +1,15 @@
 """``prefjudge pool``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
-from prefjudge.cli.options import (
-    Cache,
-    Engine,
-    Json,
-    MaybeStudy,
-    OnDuplicate,
-    OrderBy,
-    Plot,
-    Runs,
-    Target,
-    Trust,
-    Workers,
-)
+from prefjudge.cli.options import Json, MaybeStudy, OrderBy, Plot, ReadOptions, Runs, Target, reads_runs
 from prefjudge.cli.output import notice, print_json, say
 
 
+@reads_runs
 def pool(
     study: MaybeStudy = None,
     runs: Runs = [],  # noqa: B006
@@ -44,14 +33,10 @@ def pool(
     challenge: Annotated[
         bool, typer.Option("--challenge", help="New runs: their new top results meet the best-known answers.")
     ] = False,
-    trust: Trust = False,
-    on_duplicate: OnDuplicate = "error",
-    workers: Workers = None,
-    cache: Cache = None,
-    engine: Engine = "files",
     plot: Plot = None,
     out: Target = None,
     json: Json = False,
+    **reading: Unpack[ReadOptions],
 ) -> None:
     """Pool the top results of runs with the qrels, and pair the candidates."""
     from prefjudge.cli.output import one_of
@@ -72,13 +57,9 @@ def pool(
         sample=sample,
         min_size=min_size,
         challenge=challenge,
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=cache,
-        engine=engine,
         plot=plot,
         out=out,
+        **reading,
     )
     notice(result.notices)
     if json:

@@ -1,27 +1,24 @@
 """``prefjudge score``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
 from prefjudge.cli.options import (
-    Cache,
-    Engine,
     Format,
     Json,
     Labels,
     MaybeStudy,
     Measures,
-    OnDuplicate,
     OnlyQueries,
     OrderBy,
     Plot,
+    ReadOptions,
     Runs,
     Seed,
     Target,
-    Trust,
-    Workers,
+    reads_runs,
 )
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.score import ScoreResult
 
 
+@reads_runs
 def score(
     study: MaybeStudy = None,
     runs: Runs = [],  # noqa: B006
@@ -50,11 +48,6 @@ def score(
         int | None, typer.Option(help="Do samples of so many queries rank the runs as all of them?")
     ] = None,
     seed: Seed = None,
-    trust: Trust = False,
-    on_duplicate: OnDuplicate = "error",
-    workers: Workers = None,
-    cache: Cache = None,
-    engine: Engine = "files",
     in_sql: Annotated[
         bool, typer.Option("--in-sql", help="Leave the scores with the engine: for RR, Success, P and R.")
     ] = False,
@@ -62,6 +55,7 @@ def score(
     plot: Plot = None,
     format: Format = "terminal",
     json: Json = False,
+    **reading: Unpack[ReadOptions],
 ) -> None:
     """Score runs under one or more qrels, with intervals, and compare the leaderboards."""
     from prefjudge.core.runs import Order
@@ -81,14 +75,10 @@ def score(
         leave_one_out=leave_one_out,
         sample=sample,
         seed=seed,
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=cache,
-        engine=engine,
         in_sql=in_sql,
         out=out,
         plot=plot,
+        **reading,
     )
     notice(result.notices)
     if json:

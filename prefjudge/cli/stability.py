@@ -1,26 +1,23 @@
 """``prefjudge stability``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
 from prefjudge.cli.options import (
-    Cache,
-    Engine,
     Json,
     Labels,
     MaybeStudy,
     Measures,
-    OnDuplicate,
     OnlyQueries,
     OrderBy,
     Out,
     Plot,
+    ReadOptions,
     Runs,
     Seed,
-    Trust,
-    Workers,
+    reads_runs,
 )
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.stability import Condition, StabilityResult
 
 
+@reads_runs
 def stability(
     study: MaybeStudy = None,
     runs: Runs = [],  # noqa: B006
@@ -44,14 +42,10 @@ def stability(
     trials: Annotated[int, typer.Option(help="How many query sets to draw.")] = 1000,
     confidence: Annotated[float, typer.Option(help="The level of the rank intervals.")] = 0.95,
     seed: Seed = None,
-    trust: Trust = False,
-    on_duplicate: OnDuplicate = "error",
-    workers: Workers = None,
-    cache: Cache = None,
-    engine: Engine = "files",
     plot: Plot = None,
     out: Out = None,
     json: Json = False,
+    **reading: Unpack[ReadOptions],
 ) -> None:
     """Rank the runs on query sets drawn with replacement: would the leaderboard stand with other queries?"""
     from prefjudge.core.runs import Order
@@ -69,13 +63,9 @@ def stability(
         trials=trials,
         confidence=confidence,
         seed=seed,
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=cache,
-        engine=engine,
         plot=plot,
         out=out,
+        **reading,
     )
     notice(result.notices)
     if json:

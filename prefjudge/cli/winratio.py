@@ -1,28 +1,26 @@
 """``prefjudge winratio``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 from prefjudge.cli.options import (
-    Cache,
-    Engine,
     Format,
     Json,
     MaybeStudy,
-    OnDuplicate,
     OnlyQueries,
     OrderBy,
     Out,
     Plot,
+    ReadOptions,
     Runs,
-    Trust,
-    Workers,
+    reads_runs,
 )
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 
+@reads_runs
 def winratio(
     study: MaybeStudy = None,
     runs: Runs = [],  # noqa: B006
@@ -38,15 +36,11 @@ def winratio(
         str | None, typer.Option(help="A run whose top passages are compared with the qrels.")
     ] = None,
     order: OrderBy = None,
-    trust: Trust = False,
-    on_duplicate: OnDuplicate = "error",
-    workers: Workers = None,
-    cache: Cache = None,
-    engine: Engine = "files",
     out: Out = None,
     plot: Plot = None,
     format: Format = "terminal",
     json: Json = False,
+    **reading: Unpack[ReadOptions],
 ) -> None:
     """Compare runs directly: whose top passage do people prefer?"""
     from prefjudge.core.runs import Order
@@ -62,13 +56,9 @@ def winratio(
         count=named_count(count),
         against_qrel=against_qrel,
         order=one_of(Order, order, "--order"),
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=cache,
-        engine=engine,
         out=out,
         plot=plot,
+        **reading,
     )
     notice(result.notices)
     if json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.steps.inputs import as_path
+from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.agreement import Agreement
@@ -37,12 +38,12 @@ def agreement(
     splits: int = 100,
     alpha: float = 0.05,
     seed: int | None = None,
+    out: str | Path | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int | Executor | None = 1,
     cache: str | Path | None = None,
     engine: str = "files",
-    out: str | Path | None = None,
 ) -> AgreementResult:
     """Split the queries at random into halves, and compare what the halves say about every pair of runs.
 
@@ -66,19 +67,10 @@ def agreement(
         The level of each test.
     seed : int, optional
         Of the splits.
-    trust : bool
-        Read only what is needed: lines without a judged document are then not checked, nor runs digested.
-    on_duplicate : {'error', 'first', 'best'}
-        What to do with a document that a run lists twice for a query.
-    workers : int or Executor, optional
-        How many processes read runs side by side, or an executor whose workers do; None for as many as pay,
-        which a script must guard with ``if __name__ == "__main__"``. No result depends on it.
-    cache : Path, optional
-        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
-    engine : {'files', 'duckdb', 'spark'}
-        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     out : Path, optional
         Write the rates: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
     Raises
     ------
@@ -87,10 +79,16 @@ def agreement(
     """
     from prefjudge.evaluation.agreement import split_half
     from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
+    from prefjudge.steps.matrices import (
+        chosen_order,
+        describe,
+        generator,
+        need_files,
+        score_matrices,
+        seed_words,
+    )
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
-    from prefjudge.steps.readers import reading
 
     study = as_path(study)
     queries = as_path(queries)
@@ -100,24 +98,16 @@ def agreement(
     notices: list[Notice] = []
     found = gather(study, runs=runs, qrels=qrels, queries=queries, notices=notices)
     check_outputs(out, inputs=(path for _, path in found.files), study=study)
-    readers = reading(
-        found.runs,
-        chosen_order(found, order),
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=as_path(cache),
-        engine=engine,
-        notices=notices,
-    )
-    with digesting(found.files, trust=trust) as digests, readers as reader:
+    order = chosen_order(found, order)
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
+    with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         agreements = tuple(
             split_half(scores, splits=splits, alpha=alpha, rng=generator(found, "agreement", seed))
             for scores in score_matrices(found, measure, reader)
         )
         result = AgreementResult(
             agreements=agreements,
-            provenance=describe(found, reader, order, seed),
+            provenance=describe(found, reader, order, seed=seed_words(found, seed)),
             inputs=digests(),
             out=str(out) if out else None,
             notices=tuple(dict.fromkeys(map(str, notices))),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_order, as_path
+from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.audit import Audit
@@ -43,13 +44,13 @@ def audit(
     alike: float = 0.9,
     depth: int = 10,
     order: Order | None = None,
+    plot: str | Path | None = None,
+    out: str | Path | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int | Executor | None = 1,
     cache: str | Path | None = None,
     engine: str = "files",
-    plot: str | Path | None = None,
-    out: str | Path | None = None,
 ) -> AuditResult:
     """Hold a leaderboard's submissions against its rules.
 
@@ -78,21 +79,12 @@ def audit(
         How many top documents of the runs to compare.
     order : Order, optional
         What ranks a document higher.
-    trust : bool
-        Read only the top of each query: the lines below are then not checked, nor runs digested.
-    on_duplicate : {'error', 'first', 'best'}
-        What to do with a document that a run lists twice for a query.
-    workers : int or Executor, optional
-        How many processes read runs side by side, or an executor whose workers do; None for as many as pay,
-        which a script must guard with ``if __name__ == "__main__"``. No result depends on it.
-    cache : Path, optional
-        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
-    engine : {'files', 'duckdb', 'spark'}
-        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     plot : Path, optional
         Draw the leaderboard over time, SVG or PNG by the suffix.
     out : Path, optional
         Write the findings: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
     Raises
     ------
@@ -106,7 +98,6 @@ def audit(
     from prefjudge.steps.inputs import expand
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
-    from prefjudge.steps.readers import reading
 
     leaderboard = as_path(leaderboard)
     aliases = as_path(aliases)
@@ -122,17 +113,8 @@ def audit(
         limit=limit, days=days, since=_day(since, "--since"), embargo_months=embargo_months, alike=alike
     )
     entries = read_leaderboard(leaderboard)
-    readers = reading(
-        paths,
-        ordered,
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=as_path(cache),
-        engine=engine,
-        notices=notices,
-    )
-    with digesting(files, trust=trust) as digests, readers as reader:
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
+    with digesting(files, trust=trust) as digests, how.read(paths, ordered, notices) as reader:
         result = AuditResult(
             audit=examine(
                 entries,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_path, several
+from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from prefjudge.core.qrels import Scores
@@ -55,12 +56,12 @@ def compare(
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int | None = None,
+    out: str | Path | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int | Executor | None = 1,
     cache: str | Path | None = None,
     engine: str = "files",
-    out: str | Path | None = None,
 ) -> CompareResult:
     """Test whether runs differ, and say so in words.
 
@@ -92,19 +93,10 @@ def compare(
         For the tests that draw.
     seed : int, optional
         Of what they draw.
-    trust : bool
-        Read only what is needed: lines without a judged document are then not checked, nor runs digested.
-    on_duplicate : {'error', 'first', 'best'}
-        What to do with a document that a run lists twice for a query.
-    workers : int or Executor, optional
-        How many processes read runs side by side, or an executor whose workers do; None for as many as pay,
-        which a script must guard with ``if __name__ == "__main__"``. No result depends on it.
-    cache : Path, optional
-        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
-    engine : {'files', 'duckdb', 'spark'}
-        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     out : Path, optional
         Write the tests: CSV, JSON, Markdown, LaTeX or Parquet by the suffix; the outcomes go beside it.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
     Raises
     ------
@@ -113,10 +105,16 @@ def compare(
     """
     from prefjudge.evaluation.significance import compare_runs
     from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
+    from prefjudge.steps.matrices import (
+        chosen_order,
+        describe,
+        generator,
+        need_files,
+        score_matrices,
+        seed_words,
+    )
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
-    from prefjudge.steps.readers import reading
 
     a = as_path(a)
     b = as_path(b)
@@ -133,17 +131,9 @@ def compare(
     found = gather(study, runs=files, qrels=qrels, queries=queries, notices=notices)
     outcomes = _outcomes_file(out) if out else None
     check_outputs(out, outcomes, inputs=(path for _, path in found.files), study=study)
-    readers = reading(
-        found.runs,
-        chosen_order(found, order),
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=as_path(cache),
-        engine=engine,
-        notices=notices,
-    )
-    with digesting(found.files, trust=trust) as digests, readers as reader:
+    order = chosen_order(found, order)
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
+    with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         matrices = score_matrices(found, measure, reader)
         places = [reader.only_run_of(path) for path in (lead, b) if path is not None]
         place = places[0] if lead is not None else None
@@ -162,7 +152,7 @@ def compare(
             comparisons.append(_with_outcomes(scores, name, tested))
         result = CompareResult(
             comparisons=tuple(comparisons),
-            provenance=describe(found, reader, order, seed),
+            provenance=describe(found, reader, order, seed=seed_words(found, seed)),
             inputs=digests(),
             out=_targets(out, comparisons),
             notices=tuple(dict.fromkeys(map(str, notices))),

@@ -52,15 +52,20 @@ def generator(found: "Sources", verb: str, seed: int | None) -> "np.random.Gener
     return np.random.default_rng(DEFAULT_SEED if seed is None else seed)
 
 
-def describe(found: "Sources", reader: "Reader", order: Order | None, seed: int | None) -> dict[str, str]:
-    """Return what the result was made from and how, for its provenance."""
+def seed_words(found: "Sources", seed: int | None) -> str:
+    """Return the seed of `generator`, for the provenance."""
+    own = seed is None and found.study is not None
+    return "the study's" if own else str(DEFAULT_SEED if seed is None else seed)
+
+
+def describe(found: "Sources", reader: "Reader", order: Order, **options: str) -> dict[str, str]:
+    """Return what a result was made from and how, for its provenance."""
     from prefjudge import __version__
 
-    own = seed is None and found.study is not None
     return {
         "prefjudge": __version__,
-        "order": str(chosen_order(found, order)),
-        "seed": "the study's" if own else str(DEFAULT_SEED if seed is None else seed),
+        "order": str(order),
+        **options,
         "runs": str(len(reader)),
         **{f"queries under {labels.name}": str(len(labels.queries)) for labels in found.qrels},
     }

@@ -22,6 +22,7 @@ from prefjudge.core.qrels import Qrels, restrict_documents
 from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_path, as_target
+from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
@@ -61,13 +62,13 @@ def pool(
     sample: int | None = None,
     min_size: int | None = None,
     challenge: bool = False,
+    plot: str | Path | None = None,
+    out: str | Path | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int | Executor | None = 1,
     cache: str | Path | None = None,
     engine: str = "files",
-    plot: str | Path | None = None,
-    out: str | Path | None = None,
 ) -> PoolResult:
     """Pool the top of each run with the qrels, into a study or a file.
 
@@ -97,22 +98,13 @@ def pool(
     challenge : bool
         The runs are new: only their top results that the study does not know are to be judged, each against
         the best-known answer. ``run`` has them judged.
-    trust : bool
-        Read only what the top needs: the lines below are then not checked.
-    on_duplicate : {'error', 'first', 'best'}
-        What to do with a document that a run lists twice for a query.
-    workers : int or Executor, optional
-        How many processes read runs side by side, or an executor whose workers do; None for as many as pay,
-        which a script must guard with ``if __name__ == "__main__"``. No result depends on it.
-    cache : Path, optional
-        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
-    engine : {'files', 'duckdb', 'spark'}
-        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     plot : Path, optional
         Draw how many queries have a pool of each size, SVG or PNG by the suffix.
     out : Path, optional
         Write the pool as a table: query, document, contributors; Parquet by the suffix. Without a study, a
         collection or a sample, an SQL engine writes Parquet itself, and only the sizes come home.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
     Raises
     ------
@@ -125,7 +117,6 @@ def pool(
     from prefjudge.steps.inputs import expand, input_files
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.pool_store import store_pool
-    from prefjudge.steps.readers import reading
 
     study = as_path(study)
     qrels = as_path(qrels)
@@ -139,18 +130,9 @@ def pool(
     inputs = (*paths, qrels, queries, collection)
     check_outputs(out, inputs=inputs, study=study, plot=plot, engine=engine)
     order = settings.order if challenge else order or settings.order
-    readers = reading(
-        paths,
-        order,
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=as_path(cache),
-        engine=engine,
-        notices=notices,
-    )
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     if challenge:
-        with readers as reader:
+        with how.read(paths, order, notices) as reader:
             return _challenge(opened, reader, paths, collection, notices)
     duels = design is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
@@ -159,11 +141,11 @@ def pool(
     changed = False
     if _stays(out, engine) and not (study or duels or collection or sample):
         judged = _judged(qrels, notices)
-        with readers as reader:
+        with how.read(paths, order, notices) as reader:
             tags, sizes = _save(str(out), reader, depth, judged, per_query, texts)
         _some(sizes)
     else:
-        with readers as reader:
+        with how.read(paths, order, notices) as reader:
             heads = reader.top(depth, texts)
         judged, passages = _known(qrels, collection, heads, notices)
         pools = (

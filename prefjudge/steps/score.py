@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_path, as_target, several
+from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -83,14 +84,14 @@ def score(
     leave_one_out: bool = False,
     sample: int | None = None,
     seed: int | None = None,
+    in_sql: bool = False,
+    out: str | Path | None = None,
+    plot: str | Path | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int | Executor | None = 1,
     cache: str | Path | None = None,
     engine: str = "files",
-    in_sql: bool = False,
-    out: str | Path | None = None,
-    plot: str | Path | None = None,
 ) -> ScoreResult:
     """Score runs under the original and the preference qrels.
 
@@ -123,17 +124,6 @@ def score(
         Draw 1,000 samples of so many queries, and say how far their boards agree with those of all queries.
     seed : int, optional
         The seed of the samples; a study has its own.
-    trust : bool
-        Read only what is needed: lines without a judged document are then not checked, nor runs digested.
-    on_duplicate : {'error', 'first', 'best'}
-        What to do with a document that a run lists twice for a query.
-    workers : int or Executor, optional
-        How many processes read runs side by side, or an executor whose workers do; None for as many as pay,
-        which a script must guard with ``if __name__ == "__main__"``. No result depends on it.
-    cache : Path, optional
-        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
-    engine : {'files', 'duckdb', 'spark'}
-        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     in_sql : bool
         Compute the scores in SQL too, and leave them with the engine, which writes those of queries to
         Parquet: only how many queries have each comes home. For RR, Success, P and R; without tiers, tie
@@ -144,6 +134,8 @@ def score(
     plot : Path, optional
         Draw the boards, each two of a measure against each other, and the win ratios: a .svg or .png file,
         and others named after it.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
     Raises
     ------
@@ -155,10 +147,9 @@ def score(
     from prefjudge.evaluation.intervals import named_statistic
     from prefjudge.formats.parquet import is_parquet
     from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import chosen_order
+    from prefjudge.steps.matrices import chosen_order, describe, need_files
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
-    from prefjudge.steps.readers import reading
     from prefjudge.steps.score_files import per_query_file, score_files, write_score
     from prefjudge.steps.score_sql import boards_in_sql, check_in_sql
 
@@ -167,11 +158,8 @@ def score(
     queries = as_path(queries)
     out = as_target(out)
     plot = as_path(plot)
-    if study is None and not (runs and (qrels or judgments)):
-        raise InputError(
-            "score takes a study, or --runs and --qrels",
-            "For instance: prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE",
-        )
+    example = "prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE"
+    need_files("score", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
     found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
     outputs = score_files(out, found.study)
@@ -192,18 +180,9 @@ def score(
             },
         )
     order = chosen_order(found, order)
-    readers = reading(
-        found.runs,
-        order,
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=as_path(cache),
-        engine=engine,
-        notices=notices,
-    )
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     saved = per_query_file(out) if in_sql and per_query and out else None
-    with digesting(found.files, trust=trust) as digests, readers as reader:
+    with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         agreement: tuple[PairAgreement, ...] = ()
         if in_sql:
             boards = boards_in_sql(found, by_labels, chosen, reader, saved)
@@ -217,7 +196,7 @@ def score(
             left_out=_left_out(found, by_labels[0], reader) if leave_one_out and by_labels else (),
             samples=_samples(found, boards, sample, seed) if sample is not None else (),
             health=tuple(reader.health(found.qrels[0] if found.qrels else None)) if health else (),
-            provenance=_provenance(found, reader, order),
+            provenance=describe(found, reader, order),
             inputs=digests(),
             out=(),
             notices=tuple(dict.fromkeys(map(str, notices))),
@@ -347,14 +326,3 @@ def _samples(
         )
         for board in large or boards
     )
-
-
-def _provenance(found: "Sources", reader: "Reader", order: Order) -> dict[str, str]:
-    from prefjudge import __version__
-
-    return {
-        "prefjudge": __version__,
-        "order": str(order),
-        "runs": str(len(reader)),
-        **{f"queries under {labels.name}": str(len(labels.queries)) for labels in found.qrels},
-    }

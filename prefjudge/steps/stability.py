@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_path, several
+from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,13 +63,13 @@ def stability(
     trials: int = 1000,
     confidence: float = 0.95,
     seed: int | None = None,
+    plot: str | Path | None = None,
+    out: str | Path | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int | Executor | None = 1,
     cache: str | Path | None = None,
     engine: str = "files",
-    plot: str | Path | None = None,
-    out: str | Path | None = None,
 ) -> StabilityResult:
     """Rank the runs on query sets drawn with replacement.
 
@@ -97,23 +98,14 @@ def stability(
         The level of the rank intervals.
     seed : int, optional
         Of what is drawn.
-    trust : bool
-        Read only what is needed: lines without a judged document are then not checked, nor runs digested.
-    on_duplicate : {'error', 'first', 'best'}
-        What to do with a document that a run lists twice for a query.
-    workers : int or Executor, optional
-        How many processes read runs side by side, or an executor whose workers do; None for as many as pay,
-        which a script must guard with ``if __name__ == "__main__"``. No result depends on it.
-    cache : Path, optional
-        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
-    engine : {'files', 'duckdb', 'spark'}
-        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     plot : Path, optional
         Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each, and the
         first, middle and last run side by side.
     out : Path, optional
         Write the share of trials of every run at every rank: CSV, JSON, Markdown, LaTeX or Parquet by the
         suffix.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
     Raises
     ------
@@ -121,10 +113,16 @@ def stability(
         A file cannot be read or an option makes no sense.
     """
     from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import chosen_order, describe, generator, need_files, score_matrices
+    from prefjudge.steps.matrices import (
+        chosen_order,
+        describe,
+        generator,
+        need_files,
+        score_matrices,
+        seed_words,
+    )
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
-    from prefjudge.steps.readers import reading
 
     study = as_path(study)
     held_out = as_path(held_out)
@@ -139,17 +137,9 @@ def stability(
     extra = [("judgments", path) for path in votes_files] + ([("held out", held_out)] if held_out else [])
     files = [*found.files, *extra]
     check_outputs(out, inputs=(path for _, path in files), study=study, plot=plot)
-    readers = reading(
-        found.runs,
-        chosen_order(found, order),
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=as_path(cache),
-        engine=engine,
-        notices=notices,
-    )
-    with digesting(files, trust=trust) as digests, readers as reader:
+    order = chosen_order(found, order)
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
+    with digesting(files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         conditions = []
         apart = _query_ids(held_out) if held_out else None
         for scores in score_matrices(found, measure, reader):
@@ -165,7 +155,7 @@ def stability(
         result = StabilityResult(
             conditions=tuple(conditions),
             ceiling=_direct_ceiling(votes, confidence),
-            provenance=describe(found, reader, order, seed),
+            provenance=describe(found, reader, order, seed=seed_words(found, seed)),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
             notices=tuple(dict.fromkeys(map(str, notices))),

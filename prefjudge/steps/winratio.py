@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_path
+from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,13 +51,13 @@ def winratio(
     count: "Count" = "majority",
     against_qrel: str | None = None,
     order: Order | None = None,
+    out: str | Path | None = None,
+    plot: str | Path | None = None,
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int | Executor | None = 1,
     cache: str | Path | None = None,
     engine: str = "files",
-    out: str | Path | None = None,
-    plot: str | Path | None = None,
 ) -> WinRatioResult:
     """Compare all pairs of runs by their top passages: which one do people prefer?
 
@@ -78,21 +79,12 @@ def winratio(
         The tag of a run whose top passages are compared with the qrels, by category.
     order : Order, optional
         What ranks a document higher.
-    trust : bool
-        Read only the top of each query: the lines below are then not checked, nor runs digested.
-    on_duplicate : {'error', 'first', 'best'}
-        What to do with a document that a run lists twice for a query.
-    workers : int or Executor, optional
-        How many processes read runs side by side, or an executor whose workers do; None for as many as pay,
-        which a script must guard with ``if __name__ == "__main__"``. No result depends on it.
-    cache : Path, optional
-        Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
-    engine : {'files', 'duckdb', 'spark'}
-        What reads the runs: this package, or SQL on DuckDB or on Apache Spark, which read Parquet too.
     out : Path, optional
         Write the matrix: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
     plot : Path, optional
         Draw the matrix: a .svg or .png file.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
     Raises
     ------
@@ -106,9 +98,9 @@ def winratio(
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.plots import plot_win_ratios
     from prefjudge.steps.labels import gather
+    from prefjudge.steps.matrices import chosen_order
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
-    from prefjudge.steps.readers import reading
 
     study = as_path(study)
     judgments = as_path(judgments)
@@ -129,19 +121,10 @@ def winratio(
     if against_qrel and labels is None:
         raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")
     asked = found.pools.queries if found.pools else None
-    order = order or (found.study.config.pool.order if found.study else Order.SCORE)
+    order = chosen_order(found, order)
     assert found.judgments is not None
-    readers = reading(
-        found.runs,
-        order,
-        trust=trust,
-        on_duplicate=on_duplicate,
-        workers=workers,
-        cache=as_path(cache),
-        engine=engine,
-        notices=notices,
-    )
-    with digesting(found.files, trust=trust) as digests, readers as reader:
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
+    with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         heads = reader.top(2 if against_qrel else 1)
         result = WinRatioResult(
             winratio=win_ratios(found.judgments, heads, labels, queries=asked, count=count),
