@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 @reads_runs
 def agreement(
     study: MaybeStudy = None,
-    runs: Runs = [],  # noqa: B006
-    qrels: Labels = [],  # noqa: B006
-    measure: Measures = [],  # noqa: B006
+    runs: Runs = [],
+    qrels: Labels = [],
+    measure: Measures = [],
     queries: OnlyQueries = None,
     order: OrderBy = None,
     splits: Annotated[int, typer.Option(help="How many times to split the queries.")] = 100,

@@ -17,7 +17,7 @@ def audit(
     leaderboard: Annotated[
         Path, typer.Argument(metavar="LEADERBOARD.csv", help="Either layout of MS MARCO.", show_default=False)
     ],
-    runs: Annotated[list[str], typer.Option(help="Run files named by their submission's id.")] = [],  # noqa: B006
+    runs: Annotated[list[str], typer.Option(help="Run files named by their submission's id.")] = [],
     aliases: Annotated[
         Path | None, typer.Option(help="Lines of: a name on the leaderboard, a tab, its team.")
     ] = None,

@@ -28,12 +28,12 @@ def compare(
     a: Annotated[Path | None, typer.Argument(metavar="[A]", help="The run to compare with.")] = None,
     b: Annotated[Path | None, typer.Argument(metavar="[B]", help="The contender.")] = None,
     study: Annotated[Path | None, typer.Option(help="Compare a study's runs under its label sets.")] = None,
-    runs: Runs = [],  # noqa: B006
+    runs: Runs = [],
     baseline: Annotated[
         str | None, typer.Option(help="Compare with this run (a file or a name); without it, all pairs.")
     ] = None,
-    qrels: Labels = [],  # noqa: B006
-    measure: Measures = [],  # noqa: B006
+    qrels: Labels = [],
+    measure: Measures = [],
     queries: OnlyQueries = None,
     order: OrderBy = None,
     test: Annotated[

@@ -28,7 +28,7 @@ def plan(
             help="default, round-robin:3, lead:3 (three votes ahead, or the majority of 21), "
             "2=lead:3,6=knockout:5 … May be repeated."
         ),
-    ] = [],  # noqa: B006 - typer reads the default
+    ] = [],
     budget: Annotated[
         str | None, typer.Option(help="The most to spend, in dollars, with what is committed; chooses.")
     ] = None,

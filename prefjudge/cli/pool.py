@@ -12,7 +12,7 @@ from prefjudge.cli.output import notice, print_json, say
 @reads_runs
 def pool(
     study: MaybeStudy = None,
-    runs: Runs = [],  # noqa: B006
+    runs: Runs = [],
     qrels: Annotated[Path | None, typer.Option(help="The known relevant documents.")] = None,
     queries: Annotated[
         Path | None, typer.Option(help="Queries and texts (tsv); others are left out.")

@@ -22,7 +22,7 @@ def resolve(
         typer.Option(
             help="shallow-pooling, most-wins …; the first one's winners are written. study.toml's by default."
         ),
-    ] = [],  # noqa: B006 - typer reads the default
+    ] = [],
     ties: Annotated[
         str, typer.Option(help="What a tie is worth to each side: ignore, or half a vote.")
     ] = "ignore",
@@ -35,7 +35,7 @@ def resolve(
     ] = None,
     without: Annotated[
         list[str], typer.Option(help="Leave out this worker, or model. May be repeated.")
-    ] = [],  # noqa: B006
+    ] = [],
     with_models: Annotated[
         bool, typer.Option("--with-models", help="Count the votes of models, too; give --out.")
     ] = False,
@@ -46,7 +46,7 @@ def resolve(
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Report what rules, ties, workers and runs change.")
     ] = False,
-    runs: Annotated[list[str], typer.Option(help="Runs whose order the sensitivity report compares.")] = [],  # noqa: B006
+    runs: Annotated[list[str], typer.Option(help="Runs whose order the sensitivity report compares.")] = [],
     measure: Annotated[str | None, typer.Option(help="What orders them: RR@10 …")] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Give each query's resolution.")] = False,
     seed: Annotated[int | None, typer.Option(help="Of the probabilities' samples.")] = None,

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 @reads_runs
 def score(
     study: MaybeStudy = None,
-    runs: Runs = [],  # noqa: B006
-    qrels: Labels = [],  # noqa: B006
-    measure: Measures = [],  # noqa: B006
+    runs: Runs = [],
+    qrels: Labels = [],
+    measure: Measures = [],
     judgments: Annotated[
         Path | None, typer.Option(help="Adds win ratios, pair agreement, and measures such as ppref@10.")
     ] = None,

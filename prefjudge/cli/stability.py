@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 @reads_runs
 def stability(
     study: MaybeStudy = None,
-    runs: Runs = [],  # noqa: B006
-    qrels: Labels = [],  # noqa: B006
-    measure: Measures = [],  # noqa: B006
+    runs: Runs = [],
+    qrels: Labels = [],
+    measure: Measures = [],
     judgments: Annotated[
         list[Path], typer.Option(help="Draw the votes too; several independent sets are compared.")
-    ] = [],  # noqa: B006
+    ] = [],
     held_out: Annotated[
         Path | None, typer.Option(help="Query ids, one a line, to rank apart from the public ones.")
     ] = None,

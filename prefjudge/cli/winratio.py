@@ -23,7 +23,7 @@ from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 @reads_runs
 def winratio(
     study: MaybeStudy = None,
-    runs: Runs = [],  # noqa: B006
+    runs: Runs = [],
     judgments: Annotated[Path | None, typer.Option(help="Query, document, document, preferred.")] = None,
     qrels: Annotated[
         Path | None, typer.Option(help="Adds the perfect ranking as a row and a column.")

@@ -17,7 +17,7 @@ def work(
         str, typer.Option(help="How often an honest choice is wrong; 0.1:0.35 spreads the workers' errors.")
     ] = "0.2",
     careless: Annotated[int, typer.Option(min=0, help="How many of them choose at random.")] = 0,
-    temper: Annotated[list[str], typer.Option(help="Further kinds: left, hasty, quitter …")] = [],  # noqa: B006
+    temper: Annotated[list[str], typer.Option(help="Further kinds: left, hasty, quitter …")] = [],
     truth: Annotated[Path | None, typer.Option(help="Utilities: query_id, doc_id, utility (tsv).")] = None,
     most: Annotated[int | None, typer.Option(min=1, help="The most HITs one worker takes.")] = None,
     json: Json = False,
