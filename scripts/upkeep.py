@@ -16,7 +16,8 @@ import numpy as np
 from prefjudge.core.maintenance import Upkeep, simulate_upkeep
 from prefjudge.core.noise import scale_of_error
 from prefjudge.core.pools import build_pools
-from prefjudge.core.strategies import LeadStop, parse_strategy
+from prefjudge.core.strategies import LeadStop
+from prefjudge.core.strategy_names import parse_strategy
 from prefjudge.engines.files import top
 from prefjudge.steps.inputs import expand
 

@@ -76,7 +76,7 @@ def plan(
 
 def show(result: "PlanResult") -> None:
     """Print the plans, and what the chosen one does with each pool size."""
-    from prefjudge.core.strategies import DEFAULT
+    from prefjudge.core.strategy_names import DEFAULT
     from prefjudge.render.counts import many
     from prefjudge.render.plan_tables import plans_table
     from prefjudge.render.tables import render_terminal

@@ -10,7 +10,6 @@ from prefjudge.core.costs import CENT
 from prefjudge.core.noise import Noise
 from prefjudge.core.simulation import Outlook, simulate
 from prefjudge.core.strategies import (
-    DEFAULT,
     Counts,
     Floats,
     Halving,
@@ -19,6 +18,7 @@ from prefjudge.core.strategies import (
     RoundRobin,
     Strategy,
 )
+from prefjudge.core.strategy_names import DEFAULT
 
 Price = Callable[[int], Decimal]
 """Returns what one assignment costs, fees included, of a HIT with that many assignments."""

@@ -9,7 +9,7 @@ import numpy as np
 from prefjudge.core.noise import Noise
 from prefjudge.core.plan import Office, Packing, Plan, overall_chance
 from prefjudge.core.simulation import Outlook, simulate
-from prefjudge.core.strategies import combine, parse_strategy
+from prefjudge.core.strategy_names import combine, parse_strategy
 
 
 def choose_plan(

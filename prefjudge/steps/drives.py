@@ -10,7 +10,8 @@ from prefjudge.core.pools import Pools, drop_candidates
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.rounds import Round, next_round
 from prefjudge.core.runs import encode
-from prefjudge.core.strategies import LeadStop, Strategy, parse_strategy
+from prefjudge.core.strategies import LeadStop, Strategy
+from prefjudge.core.strategy_names import parse_strategy
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.challenge import resume_challenge
 from prefjudge.study.answers import OpenChallenge, load_open_challenge

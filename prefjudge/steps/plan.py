@@ -287,7 +287,7 @@ def _packing(
 
 def _strategies(names: Sequence[str]) -> tuple["Strategy", ...]:
     from prefjudge.core.plan import STRATEGIES
-    from prefjudge.core.strategies import parse_strategy
+    from prefjudge.core.strategy_names import parse_strategy
 
     try:
         return tuple(map(parse_strategy, names)) or STRATEGIES

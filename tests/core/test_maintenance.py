@@ -8,7 +8,8 @@ import pytest
 from prefjudge.core.maintenance import merge_pools, simulate_upkeep
 from prefjudge.core.noise import scale_of_error
 from prefjudge.core.pools import build_pools
-from prefjudge.core.strategies import DEFAULT, LeadStop
+from prefjudge.core.strategies import LeadStop
+from prefjudge.core.strategy_names import DEFAULT
 from tests.core.tables import pools_of
 
 

@@ -4,23 +4,13 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from prefjudge.core.noise import BradleyTerryNoise, ConstantNoise, error_of_scale, scale_of_error
 from prefjudge.core.plan import Packing, compare_plans
 from prefjudge.core.plan_choice import choose_plan, look_again
 from prefjudge.core.simulation import simulate
-from prefjudge.core.strategies import (
-    DEFAULT,
-    BySize,
-    Halving,
-    Knockout,
-    LeadStop,
-    RoundRobin,
-    Strategy,
-    combine,
-    parse_strategy,
-)
+from prefjudge.core.strategies import Halving, Knockout, LeadStop, RoundRobin, Strategy
+from prefjudge.core.strategy_names import parse_strategy
 
 PACKING = Packing(price=lambda assignments: Decimal("2.40"))
 
@@ -154,75 +144,6 @@ def test_the_budget_chooses_the_best_that_it_pays() -> None:
         )
     assert chances == sorted(chances)
     assert choose_plan(plans, sizes, Decimal(100), PACKING) is None
-
-
-@pytest.mark.parametrize(
-    "strategy",
-    [RoundRobin(2), Halving(), Halving(2, 3), Knockout(3), LeadStop(2), DEFAULT],
-)
-@pytest.mark.parametrize("size", [2, 3, 5, 6, 9])
-def test_a_strategy_goes_on_where_it_stopped(strategy: Strategy, size: int) -> None:
-    # Votes that trickle in one at a time lead to the same asking: nothing is forgotten or asked twice.
-    rng = np.random.default_rng(size)
-    chances, _ = ConstantNoise(error=0.3).draw_chances(20, size, rng)
-    votes = np.zeros_like(chances)
-
-    def ask() -> NDArray[np.int64]:
-        asked, matrix = strategy.ask(votes), np.zeros(votes.shape, dtype=np.int64)
-        assert (asked.x < asked.y).all()
-        matrix[asked.pool, asked.x, asked.y] = asked.votes
-        return matrix
-
-    total, asked = 0, ask()
-    while asked.any():
-        before = asked
-        some = rng.binomial(asked, 0.5)
-        left = rng.binomial(some, chances)
-        votes += left + (some - left).transpose(0, 2, 1)
-        total += int(some.sum())
-        asked = ask()
-        # What was asked and not answered is asked still, unless the answers settled it.
-        waiting = ((before - some) > 0).any(axis=(1, 2))
-        if not isinstance(strategy, LeadStop):
-            assert (asked[waiting] >= (before - some)[waiting]).all()
-    assert total == votes.sum()
-    assert (strategy.leaders(votes).sum(axis=1) >= 1).all()
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["default", "round-robin:3", "halving:2x3", "knockout:7", "lead:2", "lead:2x9", "2=lead:2,4=knockout:3"],
-)
-def test_names_are_read_back(name: str) -> None:
-    assert parse_strategy(name).name == name
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    ["", "best", "halving:0", "lead:x", "knockout:1x2x3", "round-robin:-1", "round-robin:100", "halving:1x5",
-     "2=", "=lead:2", "2=lead:2,", "2=lead:2,2=lead:3", "0=lead:2", "2=default", "2=3=lead:2"],
-)  # fmt: skip
-def test_other_names_are_refused(wrong: str) -> None:
-    with pytest.raises(ValueError, match="no strategy"):
-        parse_strategy(wrong)
-
-
-def test_numbers_left_out_are_the_usual_ones() -> None:
-    assert parse_strategy("halving") == Halving(1, 2)
-    assert parse_strategy("5=round-robin:3,9=halving") != DEFAULT
-    assert parse_strategy("6=halving,5=round-robin:3") == DEFAULT
-
-
-def test_each_size_has_its_strategy_and_larger_pools_the_last() -> None:
-    found = combine({4: RoundRobin(3), 2: RoundRobin(5), 3: RoundRobin(3), 6: DEFAULT})
-    assert found.name == "2=round-robin:5,4=round-robin:3,6=halving:1x2"
-    assert isinstance(found, BySize)
-    assert [found.of(size) for size in (1, 2, 3, 5, 9)] == [
-        RoundRobin(5), RoundRobin(5), RoundRobin(3), Halving(), Halving(),
-    ]  # fmt: skip
-    assert combine({2: Knockout(3), 6: Knockout(3)}) == Knockout(3)
-    nothing = np.zeros((1, 3, 3))
-    assert found.ask(nothing).votes.tolist() == RoundRobin(3).ask(nothing).votes.tolist() == [3, 3, 3]
 
 
 def test_strategies_that_ask_for_the_same_find_the_same() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from prefjudge.cli.output import to_plain
 from prefjudge.core.noise import log_weight_of_error, scale_of_error
-from prefjudge.core.strategies import parse_strategy
+from prefjudge.core.strategy_names import parse_strategy
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.init import init
 from prefjudge.steps.plan import NoiseModel, parse_sizes, plan

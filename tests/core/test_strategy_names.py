@@ -1,0 +1,43 @@
+"""Strategies by name, and one for each size of pool."""
+
+import numpy as np
+import pytest
+
+from prefjudge.core.strategies import Halving, Knockout, RoundRobin
+from prefjudge.core.strategy_names import DEFAULT, BySize, combine, parse_strategy
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["default", "round-robin:3", "halving:2x3", "knockout:7", "lead:2", "lead:2x9", "2=lead:2,4=knockout:3"],
+)
+def test_names_are_read_back(name: str) -> None:
+    assert parse_strategy(name).name == name
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "best", "halving:0", "lead:x", "knockout:1x2x3", "round-robin:-1", "round-robin:100", "halving:1x5",
+     "2=", "=lead:2", "2=lead:2,", "2=lead:2,2=lead:3", "0=lead:2", "2=default", "2=3=lead:2"],
+)  # fmt: skip
+def test_other_names_are_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match="no strategy"):
+        parse_strategy(wrong)
+
+
+def test_numbers_left_out_are_the_usual_ones() -> None:
+    assert parse_strategy("halving") == Halving(1, 2)
+    assert parse_strategy("5=round-robin:3,9=halving") != DEFAULT
+    assert parse_strategy("6=halving,5=round-robin:3") == DEFAULT
+
+
+def test_each_size_has_its_strategy_and_larger_pools_the_last() -> None:
+    found = combine({4: RoundRobin(3), 2: RoundRobin(5), 3: RoundRobin(3), 6: DEFAULT})
+    assert found.name == "2=round-robin:5,4=round-robin:3,6=halving:1x2"
+    assert isinstance(found, BySize)
+    assert [found.of(size) for size in (1, 2, 3, 5, 9)] == [
+        RoundRobin(5), RoundRobin(5), RoundRobin(3), Halving(), Halving(),
+    ]  # fmt: skip
+    assert combine({2: Knockout(3), 6: Knockout(3)}) == Knockout(3)
+    nothing = np.zeros((1, 3, 3))
+    assert found.ask(nothing).votes.tolist() == RoundRobin(3).ask(nothing).votes.tolist() == [3, 3, 3]
