@@ -1,6 +1,6 @@
 """Pools the top results of runs with the qrels, and pairs the candidates of each query."""
 
-from collections.abc import Collection, Sequence, Sized
+from collections.abc import Sequence, Sized
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from prefjudge.core.pools import (
 from prefjudge.core.qrels import Qrels, restrict_documents
 from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_path, as_target
+from prefjudge.steps.inputs import as_order, as_path, as_target
 from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def pool(
     from prefjudge.formats.queries import read_queries
     from prefjudge.steps.inputs import expand, input_files
     from prefjudge.steps.outputs import check_outputs
+    from prefjudge.steps.pool_files import can_stay, draw_sizes, save_pool, write_pool
     from prefjudge.steps.pool_store import store_pool
 
     study = as_path(study)
@@ -129,28 +130,29 @@ def pool(
     paths = expand(runs)
     inputs = (*paths, qrels, queries, collection)
     check_outputs(out, inputs=inputs, study=study, plot=plot, engine=engine)
-    order = settings.order if challenge else order or settings.order
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     if challenge:
-        with how.read(paths, order, notices) as reader:
+        with how.read(paths, settings.order, notices) as reader:
             return _challenge(opened, reader, paths, collection, notices)
+    order = as_order(order) or settings.order
     duels = design is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
     per_query = qrels_per_query or settings.qrels
     texts = read_queries(queries, notices=notices) if queries else None
     changed = False
-    if _stays(out, engine) and not (study or duels or collection or sample):
+    if can_stay(out, engine) and not (study or duels or collection or sample):
         judged = _judged(qrels, notices)
         with how.read(paths, order, notices) as reader:
-            tags, sizes = _save(str(out), reader, depth, judged, per_query, texts)
+            tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
         _some(sizes)
     else:
         with how.read(paths, order, notices) as reader:
             heads = reader.top(depth, texts)
         judged, passages = _known(qrels, collection, heads, notices)
-        pools = (
-            _duels(heads, judged) if duels else build_pools(heads, judged, depth=depth, per_query=per_query)
-        )
+        if duels:
+            pools = _duels(heads, judged)
+        else:
+            pools = build_pools(heads, judged, depth=depth, per_query=per_query)
         if texts is not None:
             pools = select_queries(pools, tuple(texts))
         _some(pools.queries)
@@ -160,10 +162,10 @@ def pool(
             files = input_files(paths, heads.runs, others)
             changed = store_pool(opened, pools, all_pairs(pools), files, texts or {}, passages)
         if out is not None:
-            _write(out, pools, engine)
+            write_pool(out, pools, engine)
         tags, sizes = heads.runs, pools.histogram
     if plot is not None:
-        _draw(plot, sizes)
+        draw_sizes(plot, sizes)
     return PoolResult(
         queries=sum(sizes.values()),
         documents=sum(size * count for size, count in sizes.items()),
@@ -227,30 +229,6 @@ def _settings(study: Path | None) -> tuple["Study | None", "PoolConfig"]:
     return opened, opened.config.pool
 
 
-def _stays(out: str | Path | None, engine: str) -> bool:
-    """Return whether the engine can keep the pool where it is, and write it."""
-    from prefjudge.formats.parquet import is_parquet
-
-    return engine != "files" and out is not None and is_parquet(out)
-
-
-def _save(
-    path: str,
-    reader: "Reader",
-    depth: int,
-    qrels: Qrels | None,
-    per_query: QrelsPerQuery,
-    queries: Collection[str] | None,
-) -> tuple[tuple[str, ...], dict[int, int]]:
-    """Let the engine write the pool; return the run tags and the sizes of the pools."""
-    from prefjudge.engines.sql import SqlRuns
-    from prefjudge.engines.sql_pool import save_pool
-
-    runs = reader.runs
-    assert isinstance(runs, SqlRuns)
-    return runs.tags, save_pool(runs, path, depth=depth, qrels=qrels, per_query=per_query, queries=queries)
-
-
 def _some(queries: Sized) -> None:
     if not queries:
         raise InputError(
@@ -296,30 +274,3 @@ def _duels(heads: Heads, qrels: Qrels | None) -> Pools:
             "For instance: prefjudge pool STUDY --design top-against-qrel --runs RUN --qrels FILE",
         )
     return build_duels(heads, qrels)
-
-
-def _write(path: str | Path, pools: Pools, engine: str) -> None:
-    from prefjudge.formats.parquet import is_parquet
-    from prefjudge.formats.pools import write_pool
-    from prefjudge.render.tables import Column, Table
-    from prefjudge.steps.tables import write_table
-
-    if not is_parquet(path):
-        write_pool(path, pools)
-        return
-    sources: list[list[str]] = [[] for _ in range(pools.query.size)]
-    for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
-        sources[row].append(pools.sources[source])
-    members = zip(pools.query.tolist(), pools.doc.tolist(), sources, strict=True)
-    columns = tuple(Column(name=name) for name in ("query", "doc", "contributors"))
-    rows = tuple(
-        (pools.queries[query], pools.docs[doc], ",".join(sorted(names))) for query, doc, names in members
-    )
-    write_table(path, Table(title="Pool", columns=columns, rows=rows), engine)
-
-
-def _draw(path: Path, sizes: dict[int, int]) -> None:
-    from prefjudge.formats.figures import write_figure
-    from prefjudge.render.plots import plot_pool_sizes
-
-    write_figure(path, plot_pool_sizes(sizes))
