@@ -10,6 +10,7 @@ from prefjudge.render.point_labels import label_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
     from prefjudge.evaluation.leaderboard import Leaderboard, LeaderboardRow
@@ -105,12 +106,10 @@ def _perfect_lines(axes: "Axes", x: "Leaderboard", y: "Leaderboard") -> None:
 
 def plot_ranks(result: "RankStability") -> "Figure":
     """Draw how often each run took each rank under bootstrapping (Craswell et al., Figure 3)."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     runs = len(result.runs)
-    colors = LinearSegmentedColormap.from_list("ranks", ["#ffffff", "#9dc1e6", BLUE, "#12314f"])
     side = 0.26 * runs
     with drawing(2.6 + max(2.4, side), 1.5 + max(1.6, side)) as (figure, axes):
+        colors = _shades("ranks", "#ffffff", "#9dc1e6", BLUE, "#12314f")
         image = axes.imshow(100 * result.share, cmap=colors, vmin=0, vmax=100, aspect="equal")
         if runs <= 30:
             _write_shares(axes, result)
@@ -133,6 +132,12 @@ def plot_ranks(result: "RankStability") -> "Figure":
             fontsize=10.5, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
     return figure
+
+
+def _shades(name: str, *colors: str) -> "Colormap":
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(name, list(colors))
 
 
 def _write_shares(axes: "Axes", result: "RankStability") -> None:
@@ -170,11 +175,11 @@ def plot_conditions(named: Sequence[tuple[str, "RankStability"]], runs: Sequence
 
 def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pools") -> "Figure":
     """Draw how many queries have a pool of each size (shallow pooling, Figures 3 and 4)."""
-    from matplotlib.ticker import MaxNLocator
-
     total = sum(sizes.values())
     mean = sum(size * count for size, count in sizes.items()) / total if total else 0.0
     with drawing(6, 3.4) as (figure, axes):
+        from matplotlib.ticker import MaxNLocator
+
         axes.bar(list(sizes), list(sizes.values()), width=0.82, color=BLUE)
         if len(sizes) <= 24:
             for size, count in sizes.items():
@@ -199,9 +204,6 @@ def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pool
 
 def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
     """Draw the matrix of win ratios, rows against columns; bold where significant (Table 4)."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    colors = LinearSegmentedColormap.from_list("wins", [ORANGE, "#ffffff", BLUE])
     runs = result.runs
     ratios = [[math.nan] * len(runs) for _ in runs]
     bold = set()
@@ -212,6 +214,7 @@ def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
             bold |= {(a, b), (b, a)}
     side = 0.46 * len(runs)
     with drawing(2.4 + max(2.0, side), 1.6 + max(1.6, side)) as (figure, axes):
+        colors = _shades("wins", ORANGE, "#ffffff", BLUE)
         image = axes.imshow(ratios, cmap=colors, vmin=0, vmax=1, aspect="equal")
         for a, row in enumerate(ratios):
             axes.axhspan(a - 0.5, a + 0.5, a / len(runs), (a + 1) / len(runs), color=GRID, linewidth=0)

@@ -150,10 +150,15 @@ def test_other_forms_are_refused_and_suffixes_are_names(tmp_path: Path) -> None:
     assert (tmp_path / "pool.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_matplotlib_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("draw", ALL, ids=lambda draw: draw.__name__)
+def test_without_matplotlib_the_remedy_is_named(
+    draw: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError, match="need matplotlib") as refused:
-        plots.plot_leaderboard(leaderboard(scores("official", 1)))
+        draw()
     assert "prefjudge[plot]" in refused.value.hint
 
 
