@@ -28,12 +28,16 @@ def score_matrices(found: "Sources", measures: str | Sequence[str], reader: "Rea
     """
     from prefjudge.evaluation.measures import Measure, score_matrix
 
-    named = several(measures) or (found.study.config.measures if found.study else ("RR@10",))
-    parsed = list(dict.fromkeys(Measure.parse(text) for text in named))
+    parsed = list(dict.fromkeys(map(Measure.parse, chosen_measures(found, measures))))
     matrices = []
     for labels, ranks in zip(found.qrels, reader.judged_all(found.qrels), strict=True):
         matrices += [score_matrix(ranks, labels, measure) for measure in parsed]
     return tuple(matrices)
+
+
+def chosen_measures(found: "Sources", measures: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the measures asked for, else the study's, else RR@10."""
+    return several(measures) or (found.study.config.measures if found.study else ("RR@10",))
 
 
 def chosen_order(found: "Sources", order: Order | None) -> Order:

@@ -14,13 +14,10 @@ from prefjudge.steps.read_options import ReadOptions
 if TYPE_CHECKING:
     import numpy as np
 
-    from prefjudge.core.judgments import Judgments
-    from prefjudge.core.qrels import Qrels, Scores
+    from prefjudge.core.qrels import Scores
     from prefjudge.evaluation.stability import NoiseCeiling, RankStability
     from prefjudge.formats.problems import Notice
-    from prefjudge.steps.labels import Sources
     from prefjudge.steps.provenance import InputDigest
-    from prefjudge.steps.readers import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +111,7 @@ def stability(
     """
     from prefjudge.steps.labels import gather
     from prefjudge.steps.matrices import (
+        chosen_measures,
         chosen_order,
         describe,
         generator,
@@ -123,6 +121,7 @@ def stability(
     )
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.vote_sets import compare_sets, vote_sets
 
     study = as_path(study)
     held_out = as_path(held_out)
@@ -146,15 +145,15 @@ def stability(
             for part, rows in _parts(scores, apart):
                 stream = generator(found, "stability", seed)
                 conditions.append(_ranked(part, rows, trials, confidence, stream))
-        sets = _vote_sets(found, votes_files, notices)
-        votes = [_Votes(found, one, several(measure), reader) for one in sets]
-        for one in votes:
+        sets = vote_sets(found, votes_files, chosen_measures(found, measure), reader, notices)
+        for votes in sets:
             stream = generator(found, "votes", seed)
-            conditions += one.conditions(min(trials, _VOTE_TRIALS), confidence, stream)
+            for ranks, ceiling in votes.redraw(min(trials, _VOTE_TRIALS), confidence, stream):
+                conditions.append(Condition(part="votes", stability=ranks, ceiling=ceiling))
         notices += _few(conditions)
         result = StabilityResult(
             conditions=tuple(conditions),
-            ceiling=_direct_ceiling(votes, confidence),
+            ceiling=compare_sets(sets, confidence),
             provenance=describe(found, reader, order, seed=seed_words(found, seed)),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
@@ -207,97 +206,6 @@ def _ranked(
 
     ranks = bootstrap_ranks(scores, trials=trials, confidence=confidence, rng=rng)
     return Condition(part=part, stability=ranks)
-
-
-def _vote_sets(
-    found: "Sources", paths: Sequence[Path], notices: list["Notice"]
-) -> list[tuple[str, "Judgments"]]:
-    """Return the judgments to draw votes of, by the name of the qrels that they make."""
-    from prefjudge.formats.judgments import read_judgments
-
-    sets = [(path.stem, read_judgments(path, notices=notices)) for path in paths]
-    if not sets and found.judgments is not None and len(found.judgments):
-        sets = [("preference", found.judgments)]
-    return sets
-
-
-class _Votes:
-    """One set of judgments, and the scores of the runs under whatever preference qrels it makes."""
-
-    def __init__(
-        self,
-        found: "Sources",
-        named: tuple[str, "Judgments"],
-        measures: Sequence[str],
-        reader: "Reader",
-    ) -> None:
-        from prefjudge.evaluation.compared import compared_pairs
-        from prefjudge.evaluation.leave_one_out import pooled_documents
-        from prefjudge.evaluation.measures import Measure
-
-        self.name, self.judgments = named
-        self.pools = found.pools
-        self.rule = found.study.config.rule if found.study else "shallow-pooling"
-        self.documents = (
-            compared_pairs(self.judgments).documents if self.pools is None else pooled_documents(self.pools)
-        )
-        self.ranks = reader.judged(self.documents)
-        texts = measures or (found.study.config.measures if found.study else ("RR@10",))
-        self.measures = [Measure.parse(text) for text in texts]
-
-    def resolved(self, judgments: "Judgments") -> "Qrels":
-        from prefjudge.core.preferences import resolve, to_qrels
-
-        labels = to_qrels(resolve(judgments, rule=self.rule, pools=self.pools), name=self.name)
-        if not labels.queries:
-            raise InputError(
-                f"{self.name} decides no query: pairs of every query lack a judgment",
-                "See which: prefjudge resolve --judgments FILE",
-            )
-        return labels
-
-    def scores(self, measure: object, labels: "Qrels") -> "Scores":
-        from prefjudge.evaluation.compared import relabel
-        from prefjudge.evaluation.measures import Measure, score_matrix
-
-        assert isinstance(measure, Measure)
-        return score_matrix(relabel(self.ranks, self.documents, labels), labels, measure)
-
-    def conditions(self, trials: int, confidence: float, rng: "np.random.Generator") -> list[Condition]:
-        from functools import partial
-
-        from prefjudge.evaluation.stability import bootstrap_votes
-        from prefjudge.evaluation.votes import fit_votes
-
-        model = fit_votes(self.judgments, rng=rng)
-        labels = self.resolved(self.judgments)
-
-        def redrawn(stream: "np.random.Generator", measure: object) -> "Scores":
-            return self.scores(measure, self.resolved(model.draw(stream)))
-
-        found = []
-        for measure in self.measures:
-            ranks, ceiling = bootstrap_votes(
-                partial(redrawn, measure=measure),
-                self.scores(measure, labels),
-                trials=max(2, trials),
-                confidence=confidence,
-                rng=rng,
-            )
-            found.append(Condition(part="votes", stability=ranks, ceiling=ceiling))
-        return found
-
-
-def _direct_ceiling(votes: Sequence[_Votes], confidence: float) -> "NoiseCeiling | None":
-    """Compare the leaderboards of independent sets of judgments, each two, under the first measure."""
-    from itertools import combinations
-
-    from prefjudge.evaluation.stability import noise_ceiling
-
-    if len(votes) < 2:
-        return None
-    boards = [one.scores(one.measures[0], one.resolved(one.judgments)).values.mean(axis=0) for one in votes]
-    return noise_ceiling(list(combinations(boards, 2)), confidence=confidence)
 
 
 def _plots(plot: Path | None, conditions: int) -> list[Path]:

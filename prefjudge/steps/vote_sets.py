@@ -1,0 +1,113 @@
+"""Sets of votes, whose preference qrels score the runs: as they were cast, and as they might have been."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from prefjudge.core.judgments import Judgments
+    from prefjudge.core.qrels import Qrels, Scores
+    from prefjudge.evaluation.measures import Measure
+    from prefjudge.evaluation.stability import Column, NoiseCeiling, RankStability
+    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.labels import Sources
+    from prefjudge.steps.readers import Reader
+
+
+class VoteSet:
+    """One set of judgments, and the scores of the runs under whatever preference qrels its votes make."""
+
+    def __init__(
+        self, name: str, judgments: "Judgments", found: "Sources", measures: Sequence[str], reader: "Reader"
+    ) -> None:
+        from prefjudge.evaluation.compared import compared_pairs
+        from prefjudge.evaluation.leave_one_out import pooled_documents
+        from prefjudge.evaluation.measures import Measure
+
+        self.name, self.judgments = name, judgments
+        self._pools = found.pools
+        self._rule = found.study.config.rule if found.study else "shallow-pooling"
+        self._documents = (
+            compared_pairs(judgments).documents if found.pools is None else pooled_documents(found.pools)
+        )
+        self._ranks = reader.judged(self._documents)
+        self._measures = [Measure.parse(text) for text in measures]
+
+    def redraw(
+        self, trials: int, confidence: float, rng: "np.random.Generator"
+    ) -> "list[tuple[RankStability, NoiseCeiling]]":
+        """Return, for each measure, the ranks of the runs under votes drawn like these, and their ceiling."""
+        from prefjudge.evaluation.stability import bootstrap_votes
+        from prefjudge.evaluation.votes import fit_votes
+
+        model = fit_votes(self.judgments, rng=rng)
+        labels = self._resolved(self.judgments)
+
+        def redrawn(stream: "np.random.Generator", measure: "Measure") -> "Scores":
+            return self._scores(measure, self._resolved(model.draw(stream)))
+
+        return [
+            bootstrap_votes(
+                partial(redrawn, measure=measure),
+                self._scores(measure, labels),
+                trials=max(2, trials),
+                confidence=confidence,
+                rng=rng,
+            )
+            for measure in self._measures
+        ]
+
+    def means(self) -> "Column":
+        """Return the mean score of each run under the first measure."""
+        scores = self._scores(self._measures[0], self._resolved(self.judgments))
+        means: Column = scores.values.mean(axis=0)
+        return means
+
+    def _resolved(self, judgments: "Judgments") -> "Qrels":
+        from prefjudge.core.preferences import resolve, to_qrels
+
+        labels = to_qrels(resolve(judgments, rule=self._rule, pools=self._pools), name=self.name)
+        if not labels.queries:
+            raise InputError(
+                f"{self.name} decides no query: pairs of every query lack a judgment",
+                "See which: prefjudge resolve --judgments FILE",
+            )
+        return labels
+
+    def _scores(self, measure: "Measure", labels: "Qrels") -> "Scores":
+        from prefjudge.evaluation.compared import relabel
+        from prefjudge.evaluation.measures import score_matrix
+
+        return score_matrix(relabel(self._ranks, self._documents, labels), labels, measure)
+
+
+def vote_sets(
+    found: "Sources",
+    paths: Sequence[Path],
+    measures: Sequence[str],
+    reader: "Reader",
+    notices: list["Notice"],
+) -> list[VoteSet]:
+    """Return the judgments of the files, or else a study's, by the name of the qrels that they make."""
+    from prefjudge.formats.judgments import read_judgments
+
+    named = [(path.stem, read_judgments(path, notices=notices)) for path in paths]
+    if not named and found.judgments is not None and len(found.judgments):
+        named = [("preference", found.judgments)]
+    return [VoteSet(name, judgments, found, measures, reader) for name, judgments in named]
+
+
+def compare_sets(sets: Sequence[VoteSet], confidence: float) -> "NoiseCeiling | None":
+    """Compare the leaderboards of independent sets of judgments, each two, under the first measure."""
+    from prefjudge.evaluation.stability import noise_ceiling
+
+    if len(sets) < 2:
+        return None
+    boards = [votes.means() for votes in sets]
+    return noise_ceiling(list(combinations(boards, 2)), confidence=confidence)
