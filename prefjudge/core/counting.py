@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.tournament import Tournaments
+from prefjudge.core.tournament import Index, Tournaments
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -90,7 +90,7 @@ def wins(block: Tournaments, weights: Weights) -> Floats:
 
 def best(block: Tournaments, score: Floats, *, within: float = 0.0) -> Flags:
     """Return which candidates have their query's highest score, up to ``within``, shape (n_candidates,)."""
-    leaders: Flags = score >= (highest(block, score) - within)[block.query]
+    leaders: Flags = score >= (highest(block, score) - within).take(block.query)
     return leaders
 
 
@@ -123,16 +123,19 @@ def shallow_pooling(block: Tournaments, weights: Weights, won: Floats) -> Standi
     place, we eliminate the losing passages and repeat the process with the first-place passages".
     """
     winner = best(block, won)
-    rows, contest = block.among(winner & _several(block, winner)[block.query])
+    rows = _undecided(block, winner)
+    contest = block.among(rows)
     while rows.size:
         leader = best(contest, wins(contest, weights))
         winner[rows[~leader]] = False
-        fewer = contest.count(leader) < contest.sizes
-        again, contest = contest.among(leader & (fewer & _several(contest, leader))[contest.query])
-        rows = rows[again]
+        again = _undecided(contest, leader)
+        rows, contest = rows[again], contest.among(again)
     return Standing(score=won, winner=winner)
 
 
-def _several(block: Tournaments, among: Flags) -> Flags:
-    several: Flags = block.count(among) > 1
-    return several
+def _undecided(block: Tournaments, leader: Flags) -> Index:
+    """Return the rows of the leaders of queries that have several, but not all candidates, in the lead."""
+    rows = np.flatnonzero(leader)
+    count = block.count(rows)
+    undecided: Index = rows[((count > 1) & (count < block.sizes))[block.query[rows]]]
+    return undecided

@@ -1,6 +1,6 @@
 """Preferences: what the judgments of each query say about its best answer, and the qrels made of it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,7 @@ from prefjudge.core.qrels import Qrels
 from prefjudge.core.resolutions import STATUSES, Resolutions, Status
 from prefjudge.core.rules import find_rule
 from prefjudge.core.runs import Codes
-from prefjudge.core.tournament import BLOCK_ROWS, Cut, Index, Span, Tournaments
-
-Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-"""Applies a function to each of many things, in order: ``map``, or that of a pool of threads."""
+from prefjudge.core.tournament import BLOCK_ROWS, Cut, Each, Index, Span, Tournaments
 
 
 def resolve(
@@ -107,7 +104,7 @@ def resolve_all(
     names = dict.fromkeys((*rules, *((sparse_rule,) if sparse_rule else ())))
     found = {name: find_rule(name, judgments, pools=pools, ties=ties, strengths=strengths) for name in names}
     weights = Weights(ties=0.5 if ties == TieWorth.HALF else 0.0, strengths=strengths)
-    cut = Cut(judgments, pools=pools, asked=asked)
+    cut = Cut(judgments, pools=pools, asked=asked, each=each)
 
     def resolve_span(span: Span) -> dict[str, _Part]:
         block = cut.block(span)
@@ -146,20 +143,22 @@ class _Part:
 def _resolve_block(block: Tournaments, standing: Standing, fallback: Standing | None, won: Floats) -> _Part:
     sizes = block.sizes
     sparse = (block.missing > 0) | (sizes == 0)
-    winner = standing.winner & ~sparse[block.query]
-    if fallback is not None and sparse.any():
-        hopeful = sparse & (block.parts() == 1)
-        winner |= fallback.winner & hopeful[block.query]
-    count = block.count(winner)
-    cycle = _in_circle(block, winner & (count > 2)[block.query])
-    circled = block.count(cycle) > 0
+    winner = standing.winner
+    if sparse.any():
+        winner = winner & ~sparse[block.query]
+        if fallback is not None:
+            hopeful = sparse & (block.parts() == 1)
+            winner |= fallback.winner & hopeful[block.query]
+    rows = np.flatnonzero(winner)
+    count = block.count(rows)
+    cycle = _in_circle(block, rows[count[block.query[rows]] > 2])
     status = np.full(block.n_queries, STATUSES.index(Status.TIE), dtype=np.int8)
     status[count == 1] = STATUSES.index(Status.SINGLE)
-    status[circled] = STATUSES.index(Status.CYCLE)
+    status[block.query[np.flatnonzero(cycle)]] = STATUSES.index(Status.CYCLE)
     status[sparse] = STATUSES.index(Status.SPARSE)
     return _Part(
         status=status,
-        margin=_margins(block, winner, count == 1, won),
+        margin=_margins(block, rows, count == 1, won),
         votes=block.votes,
         missing=block.missing,
         sizes=sizes,
@@ -172,22 +171,23 @@ def _resolve_block(block: Tournaments, standing: Standing, fallback: Standing | 
     )
 
 
-def _margins(block: Tournaments, winner: Flags, single: Flags, won: Floats) -> Floats:
+def _margins(block: Tournaments, winners: Index, single: Flags, won: Floats) -> Floats:
     """Return the votes between a single winner and the best of the others, shape (n_queries,)."""
     margin = np.zeros(block.n_queries)
-    rows = np.flatnonzero(winner & single[block.query])
-    others = highest(block, won * ~winner)
-    margin[block.query[rows]] = won[rows] - others[block.query[rows]]
+    others = won.copy()
+    others[winners] = 0
+    rows = winners[single[block.query[winners]]]
+    query = block.query[rows]
+    margin[query] = won[rows] - highest(block, others)[query]
     return margin
 
 
-def _in_circle(block: Tournaments, flagged: Flags) -> Flags:
-    """Return which of the flagged candidates are preferred to each other in a circle."""
+def _in_circle(block: Tournaments, rows: Index) -> Flags:
+    """Return which of these candidates are preferred to each other in a circle, shape (n_candidates,)."""
     circle = np.zeros(block.doc.size, dtype=bool)
-    if not flagged.any():
+    if not rows.size:
         return circle
-    rows, among = block.among(flagged)
-    for stack in vote_matrices(among):
+    for stack in vote_matrices(block.among(rows)):
         reach = reachable(stack.beats)
         circle[rows[stack.rows]] = np.diagonal(reach, axis1=1, axis2=2)
     return circle

@@ -5,8 +5,9 @@ in use depends on the block and not on the log, and every candidate gets a row: 
 and counting wins is one ``bincount``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from prefjudge.core.pools import Pools
 from prefjudge.core.runs import Codes, encode
 
 Index = NDArray[np.int64]
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""Applies a function to each of many things, in order: ``map``, or that of a pool of threads."""
 BLOCK_ROWS = 1 << 19
 """How many judgments a block holds, unless a single query has more: a column of them fits a cache."""
 
@@ -70,26 +73,26 @@ class Tournaments:
         """The number of candidates of each query, shape (n_queries,)."""
         return np.diff(self.start)
 
-    def count(self, among: NDArray[np.bool_]) -> Index:
-        """Return how many of the flagged candidates each query has, shape (n_queries,)."""
-        counts: Index = np.bincount(self.query[np.flatnonzero(among)], minlength=self.n_queries)
+    def count(self, rows: Index) -> Index:
+        """Return how many of these candidates each query has, shape (n_queries,)."""
+        counts: Index = np.bincount(self.query[rows], minlength=self.n_queries)
         return counts
 
-    def among(self, flagged: NDArray[np.bool_]) -> tuple[Index, "Tournaments"]:
-        """Return the rows of the flagged candidates, and the tournaments among these alone.
+    def among(self, rows: Index) -> "Tournaments":
+        """Return the tournaments among these candidates alone, which are given in order.
 
         Every query stays, if need be without candidates; all its counts stay as they are.
         """
-        rows = np.flatnonzero(flagged)
-        query = self.query[rows]
+        flagged = np.zeros(self.doc.size, dtype=bool)
+        flagged[rows] = True
         place = np.empty(self.doc.size, dtype=np.int64)
         place[rows] = np.arange(rows.size)
         votes = np.flatnonzero(flagged[self.left])
         votes = votes[flagged[self.right[votes]]]
-        return rows, replace(
+        return replace(
             self,
-            start=np.concatenate([[0], np.cumsum(np.bincount(query, minlength=self.n_queries))]),
-            query=query,
+            start=np.concatenate([[0], np.cumsum(self.count(rows))]),
+            query=self.query[rows],
             doc=self.doc[rows],
             comparisons=self.comparisons[rows],
             left=place[self.left[votes]],
@@ -144,20 +147,25 @@ Span = tuple[int, int]
 class Cut:
     """Judgments that are ready to be cut: each block can be had by itself, in any order or thread.
 
-    The parameters are those of :func:`tournaments`.
+    The parameters are those of :func:`tournaments`; ``each`` is what looks through the queries of a log.
     """
 
     def __init__(
-        self, judgments: Judgments, *, pools: Pools | None = None, asked: Pairs | None = None
+        self,
+        judgments: Judgments,
+        *,
+        pools: Pools | None = None,
+        asked: Pairs | None = None,
+        each: Each = map,
     ) -> None:
         self._judgments = judgments if pools is None else _in_vocabulary(judgments, pools)
         self._pools = pools
         self._asked = None if asked is None else _pairs_in_vocabulary(asked, self._judgments)
         n_queries = len(self._judgments.queries)
         nothing = np.empty(0, np.int32)
-        self._log = _Sorted(self._judgments.query, n_queries)
-        self._pooled = _Sorted(nothing if pools is None else pools.query, n_queries)
-        self._wanted = _Sorted(nothing if self._asked is None else self._asked.query, n_queries)
+        self._log = _Sorted(self._judgments.query, n_queries, each)
+        self._pooled = _Sorted(nothing if pools is None else pools.query, n_queries, each)
+        self._wanted = _Sorted(nothing if self._asked is None else self._asked.query, n_queries, each)
 
     def spans(self, block_rows: int = BLOCK_ROWS) -> Iterator[Span]:
         """Give the spans of queries that make blocks of about ``block_rows`` judgments."""
@@ -189,9 +197,12 @@ def _cuts(load: Index, block_rows: int) -> Iterator[Span]:
 class _Sorted:
     """Access to the rows of consecutive queries, sorted once if they are not grouped already."""
 
-    def __init__(self, query: Codes, n_queries: int) -> None:
+    def __init__(self, query: Codes, n_queries: int, each: Each) -> None:
         self.order: Index | None = None
-        first = np.concatenate([[0], np.flatnonzero(query[1:] != query[:-1]) + 1])[: query.size]
+        blocks = [query[row : row + BLOCK_ROWS + 1] for row in range(0, query.size, BLOCK_ROWS)]
+        changes = each(lambda block: np.flatnonzero(block[1:] != block[:-1]), blocks)
+        rows = [change + place * BLOCK_ROWS + 1 for place, change in enumerate(changes)]
+        first = np.concatenate([[0], *rows])[: query.size]
         held = query[first]
         if bool((held[1:] > held[:-1]).all()):
             counts = np.zeros(n_queries, dtype=np.int64)
@@ -249,14 +260,14 @@ class _Block:
                 return block
         return self._numbered(*self._looked_up())
 
-    def _numbered(self, query: Codes, doc: Codes, rows: list[Index]) -> Tournaments:
+    def _numbered(self, query: Codes, doc: Codes, rows: list[Codes]) -> Tournaments:
         left, right, *asked = rows
         sizes = np.bincount(query, minlength=self.n_queries)
         start: Index = np.concatenate([[0], np.cumsum(sizes)])
         if self.asked is None:
-            missing = pairs_missing(start, left, right)
+            missing = pairs_missing(start, query, left, right)
         else:
-            missing = asked_missing(start, (asked[0], asked[1]), (left, right))
+            missing = asked_missing(start, query, (asked[0], asked[1]), (left, right))
             missing = np.maximum(missing, count_parts(start, query, left, right) - 1)
         if self.asked is None and not missing.any() and left.size == (sizes * (sizes - 1) // 2).sum():
             comparisons = np.repeat(sizes - 1, sizes)  # every pair once
@@ -268,8 +279,8 @@ class _Block:
             query=query,
             doc=doc,
             comparisons=comparisons.astype(np.int32),
-            left=left,
-            right=right,
+            left=left.astype(np.int64),
+            right=right.astype(np.int64),
             choice=self.choice,
             strength=self.strength,
             worker=self.worker,
@@ -277,7 +288,7 @@ class _Block:
             missing=missing.astype(np.int32),
         )
 
-    def _looked_up(self) -> tuple[Codes, Codes, list[Index]]:
+    def _looked_up(self) -> tuple[Codes, Codes, list[Codes]]:
         """Return each candidate's query and doc; and the rows of left and right, and of the asked pairs."""
         of = self._query()
         parts = [(of, self.left), (of, self.right)]
