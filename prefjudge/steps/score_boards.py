@@ -1,0 +1,154 @@
+"""The boards of ``score``, and what it says beside them: how far they agree, and what they rest on."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from prefjudge.errors import InputError
+from prefjudge.steps.matrices import chosen_measures, generator
+
+if TYPE_CHECKING:
+    from prefjudge.core.judgments import Judgments
+    from prefjudge.core.pools import Pools
+    from prefjudge.core.qrels import Qrels
+    from prefjudge.evaluation.boards import Board
+    from prefjudge.evaluation.correlation import RankCorrelation
+    from prefjudge.evaluation.intervals import Statistic
+    from prefjudge.evaluation.leave_one_out import LeftOut
+    from prefjudge.evaluation.measures import Measure
+    from prefjudge.evaluation.pair_agreement import PairAgreement
+    from prefjudge.evaluation.preference_measures import PreferenceMeasure
+    from prefjudge.evaluation.query_samples import SampleAgreement
+    from prefjudge.evaluation.winratio import WinRatios
+    from prefjudge.formats.problems import Notice
+    from prefjudge.steps.labels import Sources
+    from prefjudge.steps.readers import Reader
+
+
+def named_measures(
+    found: "Sources", measures: str | Sequence[str]
+) -> tuple[list["Measure"], list["PreferenceMeasure"]]:
+    """Return the measures by kind: those that need labels, and those that need judged pairs.
+
+    Raises
+    ------
+    InputError
+        A measure is unknown, or needs judgments and there are none.
+    """
+    from prefjudge.evaluation.measures import Measure
+    from prefjudge.evaluation.preference_measures import PreferenceMeasure, is_preference_measure
+
+    texts = chosen_measures(found, measures)
+    by_pairs = [PreferenceMeasure.parse(text) for text in texts if is_preference_measure(text)]
+    by_labels = [Measure.parse(text) for text in texts if not is_preference_measure(text)]
+    if by_pairs and found.judgments is None:
+        raise InputError(f"{by_pairs[0]} is computed from judgments", "Add --judgments FILE.")
+    return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
+
+
+def score_boards(
+    found: "Sources",
+    by_labels: Sequence["Measure"],
+    by_pairs: Sequence["PreferenceMeasure"],
+    statistic: "Statistic",
+    reader: "Reader",
+) -> tuple[list["Board"], tuple["PairAgreement", ...]]:
+    """Return a board for each label set and measure, and how each run agrees with the preferences.
+
+    Under later label sets a board shows the perfect ranking of the first.
+    """
+    from prefjudge.evaluation.boards import label_board, make_board
+    from prefjudge.evaluation.compared import compared_pairs
+    from prefjudge.evaluation.pair_agreement import pair_agreement
+    from prefjudge.evaluation.preference_measures import preference_matrix
+
+    labels = found.qrels if by_labels else ()
+    votes = found.judgments if found.judgments is not None and len(found.judgments) else None
+    pairs = compared_pairs(votes) if votes is not None else None
+    ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
+    boards = [
+        label_board(placed, one, measure, tops=labels[:1] if number else (), statistic=statistic)
+        for number, (placed, one) in enumerate(zip(ranks, labels, strict=False))
+        for measure in by_labels
+    ]
+    if pairs is None:
+        return boards, ()
+    for measure in by_pairs:
+        boards.append(make_board(preference_matrix(ranks[-1], pairs, measure), statistic=statistic))
+    return boards, pair_agreement(ranks[-1], pairs)
+
+
+def correlations(
+    boards: Sequence["Board"], found: "Sources", notices: list["Notice"]
+) -> Iterator["RankCorrelation"]:
+    """Compare each two boards of one measure, over the queries that both label sets judge."""
+    from prefjudge.evaluation.boards import on_common_queries
+    from prefjudge.evaluation.correlation import correlate
+    from prefjudge.formats.problems import Notice
+
+    judged = {labels.name: set(labels.queries) for labels in found.qrels}
+    for a, b in combinations(boards, 2):
+        if a.leaderboard.measure != b.leaderboard.measure:
+            continue
+        names = a.leaderboard.qrels, b.leaderboard.qrels
+        one, other = (judged[name] for name in names)
+        shared = len(one & other)
+        only = "" if one == other else f"{len(one):,} and {len(other):,} queries, {shared:,} of them in both"
+        if only and (not a.scores.queries or not shared):
+            notices.append(Notice(where=" and ".join(names), what=f"{only}: they are not compared"))
+            continue
+        if only:
+            notices.append(Notice(where=" and ".join(names), what=f"{only}: they are compared on these"))
+        yield correlate(*on_common_queries(a, b))
+
+
+def all_win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
+    """Return the win ratios of all pairs of runs; None without judgments, or with nothing to compare."""
+    from prefjudge.evaluation.winratio import win_ratios
+    from prefjudge.steps.winratio import official_qrels
+
+    official = official_qrels(found)
+    if found.judgments is None:
+        return None
+    heads = reader.top(1)
+    if len(heads.runs) + (official is not None) < 2:
+        return None
+    queries = found.pools.queries if found.pools else None
+    return win_ratios(found.judgments, heads, official, queries=queries)
+
+
+def runs_left_out(found: "Sources", measure: "Measure", reader: "Reader") -> tuple["LeftOut", ...]:
+    """Score each run under preference qrels that its own pooled passages had no part in."""
+    from prefjudge.core.pools import build_pools, select_queries
+    from prefjudge.core.preferences import resolve, to_qrels
+    from prefjudge.evaluation.leave_one_out import leave_one_out, pooled_documents
+
+    if found.judgments is None:
+        raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
+    rule = found.study.config.rule if found.study else "shallow-pooling"
+
+    def rebuild(votes: "Judgments", pools: "Pools") -> "Qrels":
+        return to_qrels(resolve(votes, rule=rule, pools=pools))
+
+    pools = found.pools
+    if pools is None:
+        first = found.qrels[0] if found.qrels else None
+        everything = build_pools(reader.top(1), first)
+        pools = select_queries(everything, found.judgments.queries)
+    ranks = reader.judged(pooled_documents(pools))
+    return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
+
+
+def query_samples(
+    found: "Sources", boards: Sequence["Board"], size: int, seed: int | None
+) -> tuple["SampleAgreement", ...]:
+    """Say how far boards over samples of so many queries agree with those over all of them."""
+    from prefjudge.evaluation.boards import only_runs
+    from prefjudge.evaluation.query_samples import sample_agreement
+
+    rng = generator(found, "query samples", seed)
+    large = [board for board in boards if len(board.scores.queries) >= size]  # judgments may cover fewer
+    matrices = [
+        only_runs(board.scores, [row.run for row in board.leaderboard.ranked]) for board in large or boards
+    ]
+    return tuple(sample_agreement(scores, size=size, rng=rng) for scores in matrices)
