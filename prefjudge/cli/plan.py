@@ -46,8 +46,8 @@ def plan(
 ) -> None:
     """Say what judging the pools costs, and how often it will find the best."""
     from prefjudge.cli.output import money, one_of
-    from prefjudge.steps.plan import NoiseModel
     from prefjudge.steps.plan import plan as run
+    from prefjudge.steps.plan_noise import NoiseModel
 
     result = run(
         study,

@@ -3,35 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_path
+from prefjudge.steps.plan_noise import NoiseModel, find_noise
 from prefjudge.steps.planned_study import PlannedStudy
 from prefjudge.steps.votes import votes_generator
 
 if TYPE_CHECKING:
-    from prefjudge.core.judgments import Judgments
-    from prefjudge.core.noise import Noise
     from prefjudge.core.plan import Packing, Plan
     from prefjudge.core.strategies import Strategy
     from prefjudge.study.config import StudyConfig
 
-_ASSUMED_ERROR = 0.33
-"""What crowds show on the best passages of a query."""
 _MOST_QUERIES = 10_000_000
 _MOST_DOLLARS = 1_000_000_000
-
-
-class NoiseModel(StrEnum):
-    """How votes err."""
-
-    BRADLEY_TERRY = "bradley-terry"
-    """Close pairs are harder, as real ones are."""
-    CONSTANT = "constant"
-    """All pairs are equally hard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +119,8 @@ def plan(
     _check(most_rounds, "--most-rounds", 1, 1000)
     _check(trials, "--trials", 1, 100_000)
     budget = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
-    model, share, source = _noise(noise, error, opened, as_path(judgments))
-    failing = opened.failing if reissued is None else _share(reissued, "reissued")
+    model, share, source = find_noise(noise, error, opened, as_path(judgments))
+    failing = opened.failing if reissued is None else _share(reissued, "--reissued")
     holds = (pairs_per_hit, gold_per_hit)
     packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)
     rng = votes_generator(opened.folder, seed, verb="plan")
@@ -205,56 +192,8 @@ def _amount(value: Decimal | None, option: str) -> Decimal | None:
 
 def _share(value: float, option: str) -> float:
     if not 0.0 <= value < 1.0:
-        raise InputError(f"--{option} {value}: not a share", "A share lies between 0 and 1.")
+        raise InputError(f"{option} {value}: not a share", "A share lies between 0 and 1.")
     return value
-
-
-def _noise(
-    kind: NoiseModel, error: float | None, opened: PlannedStudy, judgments: Path | None
-) -> tuple["Noise", float, str]:
-    """Return the model, its share of wrong votes on a random pair, and where that is from."""
-    from prefjudge.core.noise import BradleyTerryNoise, ConstantNoise, scale_of_error
-
-    source = "given"
-    if error is None:
-        error, source = _ASSUMED_ERROR, "assumed: crowds show it on the best passages of a query"
-        votes = _votes(opened, judgments)
-        if votes is not None and len(votes):
-            error, source = _estimated(votes, opened, own=judgments is None)
-    if not 0.0 < error < 0.5:
-        raise InputError(
-            f"--error {error}: not a share of wrong votes", "It lies between 0 and 0.5; 0.33 is usual."
-        )
-    if kind is NoiseModel.CONSTANT:
-        return ConstantNoise(error=error), error, source
-    return BradleyTerryNoise(scale=scale_of_error(error)), error, source
-
-
-def _votes(opened: PlannedStudy, judgments: Path | None) -> "Judgments | None":
-    from prefjudge.formats.judgments import read_judgments
-
-    return read_judgments(judgments) if judgments is not None else opened.judgments()
-
-
-def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[float, str]:
-    """Return the share of wrong votes that the votes and the gold pairs speak for, and the words for it."""
-    from prefjudge.core.confidence import estimate_scale
-    from prefjudge.core.noise import error_of_scale, log_weight_of_error
-    from prefjudge.core.verdicts import gather_verdicts
-
-    right, missed = (opened.golds.right, opened.golds.missed) if own else (0, 0)
-
-    def log_weight(scale: float) -> float:
-        error = error_of_scale(scale)
-        return log_weight_of_error(error, right=right, missed=missed, assumed=_ASSUMED_ERROR)
-
-    rng = votes_generator(opened.folder, None, verb="plan")
-    error = error_of_scale(estimate_scale(votes, rng=rng, log_weight=log_weight))
-    repeats = len(votes) - gather_verdicts(votes).n_pairs
-    golds = (
-        f" and {right + missed:,} answers to gold pairs, {missed:,} of them wrong" if right + missed else ""
-    )
-    return error, f"estimated from {len(votes):,} judgments, {repeats:,} of them repeats,{golds}".rstrip(",")
 
 
 def _packing(
