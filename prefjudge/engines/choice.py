@@ -16,7 +16,7 @@ from prefjudge.formats.problems import Notice
 from prefjudge.formats.runs import OnDuplicate
 
 if TYPE_CHECKING:
-    from prefjudge.engines.sql import SqlEngine
+    from prefjudge.engines.sql_tables import SqlEngine
 
 ENGINES = ("files", "duckdb", "spark")
 

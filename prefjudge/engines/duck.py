@@ -13,7 +13,7 @@ import numpy as np
 
 from prefjudge.core.runs import Order
 from prefjudge.engines.reading import per_chunk
-from prefjudge.engines.sql import RUNS, check_runs
+from prefjudge.engines.sql_tables import RUNS, check_runs
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.numerals import integers

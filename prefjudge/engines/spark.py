@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from prefjudge.core.runs import Order
-from prefjudge.engines.sql import RUNS, check_runs
+from prefjudge.engines.sql_tables import RUNS, check_runs
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.parquet import COLUMNS, is_parquet
 from prefjudge.formats.problems import LIMIT, Notice, shown

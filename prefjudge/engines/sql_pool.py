@@ -9,7 +9,8 @@ import numpy as np
 from prefjudge.core.pools import QrelsPerQuery, build_pools
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order, heads_of
-from prefjudge.engines.sql import NAMES, QUERIES, RUNS, SqlRuns, is_text, load_queries, top_text
+from prefjudge.engines.sql import SqlRuns, top_text
+from prefjudge.engines.sql_tables import NAMES, QUERIES, RUNS, is_text, load_queries
 from prefjudge.errors import InputError
 
 KNOWN = "prefjudge_known"

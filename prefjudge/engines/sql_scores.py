@@ -9,7 +9,8 @@ import numpy as np
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
 from prefjudge.engines.overlap import check_overlap
-from prefjudge.engines.sql import NAMES, RUNS, SqlRuns, is_text, load_queries, top_text
+from prefjudge.engines.sql import SqlRuns, top_text
+from prefjudge.engines.sql_tables import NAMES, RUNS, is_text, load_queries
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures import Measure
 from prefjudge.evaluation.tallies import Tally

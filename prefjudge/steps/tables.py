@@ -25,7 +25,7 @@ def write_table(path: str | Path, table: "Table", engine: str = "files") -> None
     from prefjudge.render.tables import render_table
 
     if is_parquet(path):
-        from prefjudge.engines.sql import save_table
+        from prefjudge.engines.sql_tables import save_table
 
         with closing(engine_named("duckdb" if engine == "files" else engine)) as writer:
             save_table(writer, table, str(path))

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from prefjudge.engines import files
 from prefjudge.engines.choice import engine_named
-from prefjudge.engines.sql import RUNS, SqlRuns, save_table
+from prefjudge.engines.sql import SqlRuns
 from prefjudge.engines.sql_pool import save_pool
 from prefjudge.engines.sql_scores import tally_scores
+from prefjudge.engines.sql_tables import RUNS, save_table
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.measures import Measure
 from prefjudge.formats.parquet import COLUMNS
