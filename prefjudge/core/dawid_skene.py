@@ -41,11 +41,6 @@ class DawidSkene:
         """The chance to be right, whichever side the better one is on, shape (n_workers + 1,)."""
         return 0.5 * (self.right_on_left + self.right_on_right)
 
-    @property
-    def left_bias(self) -> Floats:
-        """How much more often right on the left than on the right, shape (n_workers + 1,)."""
-        return self.right_on_left - self.right_on_right
-
 
 def fit_dawid_skene(
     judgments: Judgments,

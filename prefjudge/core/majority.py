@@ -95,11 +95,3 @@ def unbeaten(block: Tournaments, weights: Weights, won: Floats) -> Standing:
     score = np.where(member, 1.0 + rate, rate)
     first = best(block, score)
     return Standing(score=score, winner=best(block, np.where(first, won, -1.0)))
-
-
-MATRIX_RULES: dict[str, MatrixRule] = {
-    "shallow-pooling-pairs": shallow_pooling_pairs,
-    "copeland": copeland,
-    "smith": smith,
-    "schulze": schulze,
-}

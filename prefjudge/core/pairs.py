@@ -67,8 +67,3 @@ def _pair_rows(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     first, second = np.concatenate(firsts), np.concatenate(seconds)
     order = np.lexsort((second, first))
     return first[order], second[order]
-
-
-def count_pairs(sizes: NDArray[np.int64]) -> int:
-    """Return how many pairs pools of these sizes have."""
-    return int((sizes * (sizes - 1) // 2).sum())

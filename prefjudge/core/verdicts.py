@@ -40,11 +40,6 @@ class Verdicts:
         """How many pairs were judged."""
         return self.query.size
 
-    def majority(self) -> NDArray[np.int8]:
-        """Return what most judges of each pair prefer: 1 for ``doc_a``, -1 for ``doc_b``, 0 where even."""
-        lead = np.bincount(self.pair, weights=self.choice, minlength=self.n_pairs)
-        return np.sign(lead).astype(np.int8)
-
 
 def gather_verdicts(judgments: Judgments) -> Verdicts:
     """Gather judgments by pair."""

@@ -13,7 +13,6 @@ import os
 import re
 import secrets
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,19 +34,6 @@ _UNSETTLED = 2_000_000_000
 
 _OURS = re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\.[0-9a-f]{8}\.part")
 """How copies are called: the folder may hold what is not ours."""
-
-
-def user_cache() -> Path:
-    """Return the user's folder for copies: ``PREFJUDGE_CACHE``, or the system's place for caches."""
-    if chosen := os.environ.get("PREFJUDGE_CACHE"):
-        return Path(chosen)
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home()))
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "prefjudge"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from prefjudge.core.qrels import Scores
-from prefjudge.evaluation.leaderboard import Leaderboard
 from prefjudge.evaluation.winratio import WinRatios
 from prefjudge.render.tables import Table, to_records
 
@@ -22,24 +20,6 @@ def to_frame(table: Table) -> "DataFrame":
     frame.attrs["title"] = table.title
     frame.attrs["provenance"] = dict(table.provenance)
     return frame
-
-
-def scores_frame(scores: Scores) -> "DataFrame":
-    """Return the score matrix: the index holds the queries, the columns hold the runs."""
-    from pandas import DataFrame, Index
-
-    frame = DataFrame(
-        scores.values, index=Index(scores.queries, name="query_id"), columns=Index(scores.runs, name="run")
-    )
-    frame.attrs.update(measure=scores.measure, qrels=scores.qrels, order=str(scores.order))
-    return frame
-
-
-def leaderboard_frame(board: Leaderboard) -> "DataFrame":
-    """Return one row for each run, best first."""
-    from prefjudge.render.leaderboard_tables import scores_table
-
-    return to_frame(scores_table([board]))
 
 
 def winratio_frame(result: WinRatios) -> "DataFrame":

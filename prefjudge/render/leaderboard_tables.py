@@ -214,18 +214,3 @@ def correlation_table(
         rows=tuple(rows),
         provenance=provenance or {},
     )
-
-
-def shift_table(result: RankCorrelation, *, provenance: Mapping[str, str] | None = None) -> Table:
-    """Return where each run stands on two leaderboards and how many places it rises."""
-    return Table(
-        title=f"Ranks by {result.reference} and by {result.other}",
-        columns=(
-            Column(name="run"),
-            Column(name="reference", head=result.reference, kind="integer"),
-            Column(name="other", head=result.other, kind="integer"),
-            Column(name="shift", head="rises", kind="integer"),
-        ),
-        rows=tuple((shift.run, shift.reference, shift.other, shift.shift) for shift in result.shifts),
-        provenance=provenance or {},
-    )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from prefjudge.engines.cache import RunCache, user_cache
+from prefjudge.engines.cache import RunCache
 from prefjudge.engines.files import judged, top
 from prefjudge.errors import InputError
 from prefjudge.formats.qrels import read_qrels
@@ -187,14 +187,6 @@ def test_the_folder_is_its_owners(run, tmp_path):
 def test_a_folder_that_cannot_be_written_is_no_error(run, tmp_path):
     (tmp_path / "cache").write_text("a file, not a folder")
     assert len(top(run, k=1, cache=tmp_path / "cache").docs) == 2
-
-
-def test_the_place_of_the_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("PREFJUDGE_CACHE", str(tmp_path))
-    assert user_cache() == tmp_path
-    monkeypatch.delenv("PREFJUDGE_CACHE")
-    assert user_cache().name == "prefjudge"
-    shutil.rmtree(tmp_path / "none", ignore_errors=True)
 
 
 @pytest.mark.parametrize("order", ["score", "score-f32", "rank", "file"])

@@ -12,7 +12,6 @@ from prefjudge.render.leaderboard_tables import (
     leaderboard_table,
     per_query_table,
     scores_table,
-    shift_table,
     side_by_side_table,
 )
 from prefjudge.render.tables import Bold, render_terminal, to_records
@@ -101,20 +100,15 @@ def test_agreement_names_the_run_that_moves() -> None:
             "largest_shift": "b 1 to 2",
         }
     ]
-    assert [row["shift"] for row in to_records(shift_table(result))] == [-1, 1]
 
 
 def test_frames() -> None:
     pytest.importorskip("pandas")
-    from prefjudge.render.frames import leaderboard_frame, scores_frame, to_frame
+    from prefjudge.render.frames import to_frame
 
-    frame = scores_frame(PREFERENCE)
-    assert frame.loc["q2", "b"] == 0.5
-    assert frame.attrs["measure"] == "RR@10"
-    assert leaderboard_frame(BOARDS[1])["run"].tolist() == ["a", "b"]
-    assert to_frame(scores_table(BOARDS, provenance={"order": "rank"})).attrs["provenance"] == {
-        "order": "rank"
-    }
+    frame = to_frame(scores_table(BOARDS, provenance={"order": "rank"}))
+    assert frame.attrs["provenance"] == {"order": "rank"}
+    assert frame["run"].tolist()[-2:] == ["a", "b"]
 
 
 def test_the_frame_of_win_ratios_is_square() -> None:
