@@ -77,6 +77,7 @@ def score(
     in_sql: bool = False,
     out: str | Path | None = None,
     plot: str | Path | None = None,
+    write: bool = True,
     trust: bool = False,
     on_duplicate: str = "error",
     workers: int | Executor | None = 1,
@@ -124,6 +125,8 @@ def score(
     plot : Path, optional
         Draw the boards, each two of a measure against each other, and the win ratios: a .svg or .png file,
         and others named after it.
+    write : bool
+        Write the files; without, the boards are only returned.
     trust, on_duplicate, workers, cache, engine
         How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
@@ -199,5 +202,7 @@ def score(
             out=(),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
+    if not write:
+        return result
     files = write_score(result, found, out=out, per_query=per_query and not saved, plot=plot, engine=engine)
     return replace(result, out=(*files, *([str(saved)] if saved else [])))

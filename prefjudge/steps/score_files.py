@@ -101,7 +101,7 @@ def _draw(result: "ScoreResult", plot: Path) -> list[Path]:
         *(("", partial(plot_leaderboard, board.leaderboard, board.standings)) for board in result.boards),
         *(
             (".against", partial(plot_two_boards, a, b, tau=pair.tau))
-            for pair, (a, b) in zip(result.tau, _pairs(result), strict=True)
+            for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True)
         ),
         *([(".winratio", partial(plot_win_ratios, result.winratio))] if result.winratio else []),
     ]
@@ -114,7 +114,7 @@ def _draw(result: "ScoreResult", plot: Path) -> list[Path]:
     return drawn
 
 
-def _pairs(result: "ScoreResult") -> list[tuple["Leaderboard", "Leaderboard"]]:
+def compared_boards(result: "ScoreResult") -> list[tuple["Leaderboard", "Leaderboard"]]:
     """Return the boards that each correlation compares."""
     from prefjudge.evaluation.boards import on_common_queries
 

@@ -11,8 +11,8 @@ from prefjudge.cli.app import app
 VERBS = [str(command.callback.__name__) for command in app.registered_commands if command.callback]
 ONLY_CLI = {"format", "json", "watch", "every"}
 """How a person wants to see it, and how long to wait."""
-ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool"}
-"""What a person is asked and shown."""
+ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool", "write"}
+"""What a person is asked and shown, and a result that leaves no files."""
 
 
 def words(callback: object) -> set[str]:
