@@ -1,14 +1,17 @@
 """``prefjudge report``."""
 
-from prefjudge.cli.options import Json, Out, StudyFolder
+from typing import Unpack
+
+from prefjudge.cli.options import Json, Out, ReadOptions, StudyFolder, reads_runs
 from prefjudge.cli.output import notice, print_json, say
 
 
-def report(study: StudyFolder, out: Out = None, json: Json = False) -> None:
+@reads_runs
+def report(study: StudyFolder, out: Out = None, json: Json = False, **reading: Unpack[ReadOptions]) -> None:
     """Write one HTML page of what a study found: leaderboards, changed answers, and how it was judged."""
     from prefjudge.steps.report import report as run
 
-    result = run(study, out=out)
+    result = run(study, out=out, **reading)
     notice(result.notices)
     if json:
         print_json(result)

@@ -1,14 +1,15 @@
 """Resolutions: the best answers of each query, and how far the judgments decide them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.counting import Flags, Floats
-from prefjudge.core.runs import Codes
+from prefjudge.core.qrels import Qrels
+from prefjudge.core.runs import Codes, encode
 from prefjudge.core.tournament import Index
 
 
@@ -137,3 +138,39 @@ class Resolutions:
         """Return how many queries have each status."""
         tally = np.bincount(self.status, minlength=len(STATUSES))
         return {status.value: int(count) for status, count in zip(STATUSES, tally, strict=True)}
+
+
+def with_answers(resolutions: Resolutions, answers: Qrels, rule: str) -> Resolutions:
+    """Return the tournaments with other winners: the best answers that are known, however they were found.
+
+    A query whose winners they are keeps its status; any other has one answer, or several (a tie), or none.
+
+    Parameters
+    ----------
+    resolutions : Resolutions
+        What one rule made of the judgments.
+    answers : Qrels
+        The best-known answers.
+    rule : str
+        What found them.
+    """
+    query = encode(answers.queries, resolutions.queries)[answers.query]
+    doc = encode(answers.docs, resolutions.docs)[answers.doc]
+    known = (query >= 0) & (doc >= 0)
+    span, owner = len(resolutions.docs), resolutions.query
+    keys = query[known].astype(np.int64) * span + doc[known]
+    winner = np.isin(owner.astype(np.int64) * span + resolutions.doc, keys)
+    count = np.bincount(owner[winner], minlength=len(resolutions))
+    other = np.bincount(owner[winner != resolutions.winner], minlength=len(resolutions)) > 0
+    named = np.array([STATUSES.index(one) for one in (Status.SPARSE, Status.SINGLE, Status.TIE)], np.int8)
+    best, rest = np.zeros((2, len(resolutions)))
+    np.maximum.at(best, owner[winner], resolutions.wins[winner])
+    np.maximum.at(rest, owner[~winner], resolutions.wins[~winner])
+    return replace(
+        resolutions,
+        rule=rule,
+        status=np.where(other, named[np.minimum(count, 2)], resolutions.status),
+        margin=np.where(other, (count == 1) * (best - rest), resolutions.margin),
+        winner=winner,
+        cycle=resolutions.cycle & ~other[owner],
+    )

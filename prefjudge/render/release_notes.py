@@ -12,10 +12,18 @@ _DESIGN = (
     ("allow_ties", "Ties allowed"),
 )
 
+_KEPT = (
+    "The answers are version {} of those that `prefjudge run` keeps; a rule may find others in the same "
+    "judgments. "
+)
+
 
 def release_notes(record: Mapping[str, Any]) -> str:
     """Return the page for the record of a release."""
     numbers, design, pool = record["numbers"], record["design"], record["pool"]
+    kept = record["version"]
+    given_up = "judgments_per_pair" if record["driven_by"] else ""  # a strategy decides
+    rule = "bradley-terry" if kept else record["rule"]
     how = f"by the strategy `{record['driven_by']}`" if record["driven_by"] else "all pairs of a pool"
     facts = [
         ("Queries", f"{numbers['queries']:,}"),
@@ -25,8 +33,9 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ("Workers", f"{numbers['workers']:,}"),
         ("Pool", f"top {pool['depth']} of each run, order {pool['order']}, qrels {pool['qrels']}"),
         ("Judged", how),
+        *([("Tried first, or vetoed, by", record["model"])] if record["model"] else []),
         ("Rule", record["rule"]),
-        *((words, _plain(design[key])) for key, words in _DESIGN),
+        *((words, _plain(design[key])) for key, words in _DESIGN if key != given_up),
         ("Screening", record["screening"]["policy"]),
         ("Reward of a HIT", f"${record['reward']}"),
     ]
@@ -49,8 +58,9 @@ def release_notes(record: Mapping[str, Any]) -> str:
             [(one["kind"], one["name"], one["digest"]) for one in record["inputs"]],
         ),
         "## Using it",
-        "A query with one candidate has no judgment: that candidate is its answer.\n\n"
-        "```console\n$ prefjudge resolve --judgments judgments.txt --out again.qrels\n"
+        f"{_KEPT.format(kept) if kept else ''}A query with one candidate has no judgment: that candidate is "
+        f"its answer.\n\n```console\n$ prefjudge resolve --judgments judgments.txt --rule {rule} --out "
+        "again.qrels\n"
         "$ prefjudge score --runs 'RUNS' --qrels preference.qrels\n```",
         *([f"## Notes\n\n{_list(record['notices'])}"] if record["notices"] else []),
         "## Licence\n\nNone is given here: add one before you publish, and mind that of the texts.",
@@ -64,7 +74,10 @@ def _plain(value: object) -> str:
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join(
+        "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in line) + " |"
+        for line in lines
+    )
 
 
 def _list(words: Sequence[str]) -> str:

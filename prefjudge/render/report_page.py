@@ -1,13 +1,14 @@
 """A report → one HTML page that loads nothing and runs nothing."""
 
 import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.render.cells import Bold, Cell, Column, Table, write_cell
+from prefjudge.render.cells import Bold, Table, write_cell
 from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
@@ -30,30 +31,42 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """One of two passages: its id, its text, and the votes for it over the other."""
+
+    doc: str
+    text: str
+    votes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A query whose best answer is not the labelled one: the texts, and the votes between the two."""
+    """A query whose best answer is not the labelled one."""
 
     query: str
-    labelled: str
-    best: str
-    votes_for: int
-    votes_against: int
+    text: str
+    labelled: Passage
+    best: Passage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the report."""
+    """A part of the report; what it found stands on top of the page, too."""
 
     heading: str
+    finding: str = ""
     words: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
-    tables: tuple[Table, ...] = ()
     changes: tuple[Change, ...] = ()
+    tables: tuple[Table, ...] = ()
 
 
-def report_page(title: str, lead: str, sections: Sequence[Section], notices: Sequence[str] = ()) -> str:
-    """Return the page; every text in it is escaped."""
-    return _template().render(title=title, lead=lead, sections=sections, notices=notices)
+def report_page(
+    title: str, lead: Sequence[str], sections: Sequence[Section], notices: Sequence[str] = ()
+) -> str:
+    """Return the page; every text in it is escaped, and bytes that are no text are spelt out."""
+    page = _template().render(title=title, lead=lead, sections=sections, notices=notices)
+    return re.sub("[\udc80-\udcff]", lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", page)
 
 
 @lru_cache(maxsize=1)
@@ -61,17 +74,5 @@ def _template() -> "Template":
     from jinja2 import Environment, StrictUndefined
 
     world = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    world.filters.update(words=_words, strong=_is_bold, votes=_votes)
+    world.filters.update(words=write_cell, strong=lambda cell: isinstance(cell, Bold), many=many)
     return world.from_string(_TEMPLATE.read_text(encoding="utf-8"))
-
-
-def _words(cell: Cell, column: Column) -> str:
-    return write_cell(cell, column)
-
-
-def _is_bold(cell: Cell) -> bool:
-    return isinstance(cell, Bold)
-
-
-def _votes(count: int) -> str:
-    return many(count, "vote")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -115,7 +115,8 @@ def _of_study(folder: Path, notices: list["Notice"]) -> Sources:
     """
     from prefjudge.core.qrels import restrict
     from prefjudge.formats.qrels import read_qrels
-    from prefjudge.steps.resolve import PREFERENCE_NAME, QRELS_FILE
+    from prefjudge.steps.best_answers import load_best_answers
+    from prefjudge.steps.resolve import QRELS_FILE
     from prefjudge.study.assignments import load_judgments
     from prefjudge.study.pooling import load_inputs, load_pools
     from prefjudge.study.study import Study
@@ -123,19 +124,16 @@ def _of_study(folder: Path, notices: list["Notice"]) -> Sources:
     opened = Study(folder)
     with opened.transaction(write=False) as db:
         inputs, pools, votes = load_inputs(db), load_pools(db), load_judgments(db)
-    path = opened.folder / QRELS_FILE
-    if not path.is_file():
-        raise StudyError("the study has no preference qrels yet", f"Run: prefjudge resolve {opened.folder}")
+    preference, _ = load_best_answers(opened, notices)
     named = [(found.name, Path(found.path)) for found in inputs if found.kind == "qrels"]
     original = [
         restrict(read_qrels(place, name=name, notices=notices), pools.queries) for name, place in named
     ]
-    preference = read_qrels(path, name=PREFERENCE_NAME, notices=notices)
     return Sources(
         study=opened,
         runs=tuple(Path(found.path) for found in inputs if found.kind == "run"),
         qrels=(*original, preference),
         judgments=votes,
         pools=pools,
-        files=(*(("qrels", place) for _, place in named), ("qrels", path)),
+        files=(*(("qrels", place) for _, place in named), ("qrels", opened.folder / QRELS_FILE)),
     )

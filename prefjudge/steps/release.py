@@ -10,6 +10,7 @@ from prefjudge.errors import StudyError
 from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
+    from prefjudge.core.models import ModelVote
     from prefjudge.study.logs import LoggedAssignment, LoggedJudgment
     from prefjudge.study.study import Study
 
@@ -23,8 +24,11 @@ _KEPT = "the judgments that count: query, left, right, preferred, worker"
 _PREFS = "the same in trec_eval's prefs format"
 _LOG = "every judgment, and why some do not count"
 _WORK = "every assignment, and how it fared on gold"
+_MODELS = "what language models chose, with either passage first"
 _POOL = "the candidates, and what put them there"
 _CHOICES = {1: "left", -1: "right", 0: "tie"}
+_SOMETIMES = ("models.jsonl", "queries.tsv", "passages.tsv", "gold.tsv")
+"""Files that not every release has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,40 +85,50 @@ def release(
 
     opened = Study(Path(study))
     folder = as_path(out) or opened.folder / FOLDER
-    ours = (folder / RECORD).is_file() or not folder.exists()
-    if not ours and (not folder.is_dir() or any(folder.iterdir())):
-        raise StudyError(f"{folder} is no release", "Give an empty folder, or a new one: --out FOLDER")
+    _check_folder(folder)
     bundle = _Bundle(opened, folder)
     bundle.write(texts=texts, gold=gold)
     return bundle.close()
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that holds something else than a release, be it one that was never finished."""
+    try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        if isinstance(record, dict) and "prefjudge" in record:
+            return
+    except (OSError, ValueError):
+        pass
+    raise StudyError(f"{folder} is no release", "Give an empty folder, or a new one: --out FOLDER")
 
 
 class _Bundle:
     """The files of a release, as they are written."""
 
     def __init__(self, study: "Study", folder: Path) -> None:
-        from prefjudge.core.preferences import resolve, to_qrels
-        from prefjudge.steps.votes import fitting_rule, gather_votes
-        from prefjudge.study.answers import last_version, load_answers
+        from prefjudge.steps.best_answers import explain_best_answers
+        from prefjudge.steps.status import status, what_is_open
         from prefjudge.study.gold import load_gold
         from prefjudge.study.logs import load_assignment_log, load_judgment_log
+        from prefjudge.study.models import load_votes
         from prefjudge.study.pooling import load_inputs, load_passages, load_queries
 
         self.study, self.folder = study, folder
         self.files: list[ReleasedFile] = []
-        self.votes = gather_votes(study.folder, None, verb="release")
-        (rule,), self.notices = fitting_rule(self.votes)
-        self.resolutions = resolve(self.votes.log, rule=rule, pools=self.votes.pools, asked=self.votes.asked)
+        self.best = explain_best_answers(study, verb="release")
         with study.transaction(write=False) as db:
             self.log, self.assignments = load_judgment_log(db), load_assignment_log(db)
+            self.models = load_votes(db)
             self.inputs, self.gold = load_inputs(db), load_gold(db)
             self.queries, self.passages = load_queries(db), load_passages(db)
-            self.version = last_version(db)
-            kept = load_answers(db, self.version, "preference")
-        self.qrels = kept if self.version else to_qrels(self.resolutions)
+        to_come = what_is_open(status(study.folder))
+        self.notices = (*([f"the study is under way: {to_come}"] if to_come else []), *self.best.notices)
 
     def write(self, *, texts: bool, gold: bool) -> None:
         """Write the files."""
+        from prefjudge.formats.atomic import write_text
         from prefjudge.formats.digests import digest
         from prefjudge.formats.gold import write_gold
         from prefjudge.formats.judgments import write_judgments
@@ -122,8 +136,10 @@ class _Bundle:
         from prefjudge.formats.qrels import write_qrels
         from prefjudge.formats.resolutions import write_resolutions
 
-        log, pools, found, qrels = self.votes.log, self.votes.pools, self.resolutions, self.qrels
+        log, pools = self.best.votes.log, self.best.votes.pools
+        found, qrels = self.best.resolutions, self.best.qrels
         assert pools is not None
+        write_text(self.folder / RECORD, '{"prefjudge": null}\n')  # an unfinished release is known again
         votes, works = list(map(self._judgment, self.log)), list(map(self._assignment, self.assignments))
         files: list[tuple[str, str, int, Callable[[Path, Any], None], Any]] = [
             ("preference.qrels", _ANSWERS, int(qrels.query.size), write_qrels, qrels),
@@ -134,6 +150,9 @@ class _Bundle:
             ("assignments.jsonl", _WORK, len(works), _write_lines, works),
             ("pool.tsv", _POOL, int(pools.query.size), write_pool, pools),
         ]
+        if self.models:
+            lines = list(map(_model_vote, *zip(*self.models, strict=True)))
+            files.append(("models.jsonl", _MODELS, len(lines), _write_lines, lines))
         if texts:
             asked = {vote.query_id: self.queries.get(vote.query_id, "") for vote in self.log}
             shown = {doc: self.passages.get(doc, "") for vote in self.log for doc in (vote.left, vote.right)}
@@ -153,28 +172,28 @@ class _Bundle:
     def close(self) -> ReleaseResult:
         """Write what tells of the files, take away what an earlier release left, and return the result."""
         from prefjudge.formats.atomic import write_text
+        from prefjudge.render.plain_text import json_text
         from prefjudge.render.release_notes import release_notes
 
         result = ReleaseResult(
             study=str(self.study.folder),
             out=str(self.folder),
-            queries=len(self.resolutions),
-            judgments=len(self.votes.log),
+            queries=len(self.best.resolutions),
+            judgments=len(self.best.votes.log),
             dropped=sum(1 for vote in self.log if vote.dropped),
             workers=len({vote.worker_id for vote in self.log}),
-            answers=int(self.qrels.query.size),
-            rule=self.resolutions.rule,
+            answers=int(self.best.qrels.query.size),
+            rule=self.best.resolutions.rule,
             files=tuple(self.files),
-            notices=(*map(str, self.votes.notices), *self.notices),
+            notices=self.notices,
         )
         record = self._record(result)
         write_text(self.folder / "README.md", release_notes(record))
         write_text(self.folder / "SHA256SUMS", "".join(f"{one.sha256}  {one.name}\n" for one in self.files))
-        before = self.folder / RECORD
-        old = json.loads(before.read_text())["files"] if before.is_file() else []
-        write_text(before, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-        for name in {one["name"] for one in old} - {one.name for one in self.files}:
-            (self.folder / Path(name).name).unlink(missing_ok=True)
+        stale = {*_SOMETIMES} - {one.name for one in self.files}
+        for path in [*map(self.folder.joinpath, stale), *self.folder.glob(".*.part")]:
+            path.unlink(missing_ok=True)
+        write_text(self.folder / RECORD, json_text(record) + "\n")
         return result
 
     def _judgment(self, vote: "LoggedJudgment") -> dict[str, Any]:
@@ -219,8 +238,9 @@ class _Bundle:
                 for name in ("queries", "judgments", "dropped", "workers", "answers")
             },
             "rule": result.rule,
-            "driven_by": self.votes.driven_by or None,
-            "version": self.version or None,
+            "driven_by": self.best.votes.driven_by or None,
+            "model": self.study.setting("strategy model") or None,
+            "version": self.best.version or None,
             "pool": config.pool.model_dump(mode="json"),
             "design": config.design.model_dump(mode="json", exclude={"pages_url"}),
             "screening": config.screening.model_dump(mode="json"),
@@ -231,10 +251,24 @@ class _Bundle:
         }
 
 
+def _model_vote(model: str, vote: "ModelVote") -> dict[str, Any]:
+    query, a, b = vote.pair
+    chosen = {1: a, -1: b, 0: None}
+    return {
+        "model": model,
+        "query": query,
+        "a": a,
+        "b": b,
+        "a_first": chosen[vote.a_first],
+        "b_first": chosen[vote.b_first],
+    }
+
+
 def _write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     from prefjudge.formats.atomic import write_text
+    from prefjudge.render.plain_text import json_text
 
-    write_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+    write_text(path, "".join(json_text(record, indent=None) + "\n" for record in records))
 
 
 def _write_texts(path: Path, texts: Mapping[str, str]) -> None:

@@ -2,27 +2,25 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
+from prefjudge.render.counts import many
 from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from prefjudge.core.judgments import Judgments
-    from prefjudge.render.report_page import Change, Picture, Section
+    from prefjudge.evaluation.leaderboard import Leaderboard
+    from prefjudge.render.report_page import Picture, Section
     from prefjudge.steps.status import StatusResult
     from prefjudge.study.study import Study
 
 REPORT_FILE = "report.html"
-_MOST_CHANGES = 12
-"""Changed answers that are shown with their texts."""
-_MOST_ROWS = 500
-"""Queries that are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +34,20 @@ class ReportResult:
     notices: tuple[str, ...]
 
 
-def report(study: str | Path, *, out: str | Path | None = None) -> ReportResult:
+def report(
+    study: str | Path,
+    *,
+    out: str | Path | None = None,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int | Executor | None = 1,
+    cache: str | Path | None = None,
+    engine: str = "files",
+) -> ReportResult:
     """Write a study's report: one HTML file that needs nothing else, with no worker's id in it.
 
-    What the study does not have yet is left out, and said. Plots need the extra ``plot``.
+    What the study does not have yet is left out, and said. Nothing but the page is written. Plots need the
+    extra ``plot``.
 
     Parameters
     ----------
@@ -47,6 +55,8 @@ def report(study: str | Path, *, out: str | Path | None = None) -> ReportResult:
         The study.
     out : Path, optional
         The file; ``report.html`` in the study by default.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
     Raises
     ------
@@ -57,6 +67,7 @@ def report(study: str | Path, *, out: str | Path | None = None) -> ReportResult:
     """
     from prefjudge.formats.atomic import write_text
     from prefjudge.render.report_page import report_page
+    from prefjudge.steps.changed_answers import answers_section
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.status import status
     from prefjudge.study.study import Study
@@ -69,57 +80,87 @@ def report(study: str | Path, *, out: str | Path | None = None) -> ReportResult:
     state = status(opened.folder)
     if not state.queries:
         raise StudyError(f"{opened.folder} has no pool", f"Run: prefjudge pool {opened.folder} --runs …")
+    how = {
+        "trust": trust,
+        "on_duplicate": on_duplicate,
+        "workers": workers,
+        "cache": cache,
+        "engine": engine,
+    }
     notices: list[str] = []
-    sections = []
-    for part in (_leaderboards, _answers, _judging, _design):
+    sections: list[Section] = []
+    for part in (
+        partial(_leaderboards, opened, how),
+        partial(answers_section, opened),
+        partial(_challenges, opened),
+        partial(_judging, opened, state),
+        partial(_design, opened),
+    ):
         try:
-            found = part(opened, state, notices)
+            sections += part(notices)
         except PrefjudgeError as error:  # the study has not come so far, or its files have gone
             notices.append(error.message)
-            continue
-        sections.append(found)
-    write_text(path, report_page(opened.config.name, _lead(state), sections, tuple(dict.fromkeys(notices))))
+    said = tuple(dict.fromkeys(notices))
+    write_text(path, report_page(opened.config.name, _lead(state), sections, said))
     return ReportResult(
         study=str(opened.folder),
         out=str(path),
         sections=tuple(section.heading for section in sections),
         plots=sum(len(section.pictures) for section in sections),
-        notices=tuple(dict.fromkeys(notices)),
+        notices=said,
     )
 
 
-def _lead(state: "StatusResult") -> str:
-    from prefjudge.render.counts import many
+def _lead(state: "StatusResult") -> list[str]:
+    from prefjudge.steps.status import what_is_open
 
-    counts = (
-        many(state.queries, "query", "queries"),
-        many(state.pairs, "pair"),
-        f"{many(state.judgments, 'judgment')} that count and {state.dropped_judgments:,} that do not",
-        *([f"{many(state.waiting, 'pair')} that still wait"] if state.waiting else ()),
-    )
-    return f"Workers compared the top passages of the runs side by side: {', '.join(counts)}."
+    pools = f"the pools of {many(state.queries, 'query', 'queries')} have {many(state.pairs, 'pair')}"
+    dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
+    judged = f"{many(state.judgments, 'judgment')} count{dropped}" if state.assignments else "none is judged"
+    under_way = what_is_open(state)
+    return [
+        f"Workers compare the top passages of the runs side by side: {pools}; {judged}.",
+        *([f"The study is under way: {under_way}."] if under_way else []),
+    ]
 
 
-def _leaderboards(study: "Study", state: "StatusResult", notices: list[str]) -> "Section":
+def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) -> "list[Section]":
     from prefjudge.render.plots import plot_leaderboard, plot_two_boards
     from prefjudge.render.report_page import Section
     from prefjudge.render.score_tables import score_tables
     from prefjudge.steps.score import score
+    from prefjudge.steps.score_files import compared_boards
 
-    result = score(study.folder)
-    boards = [board.leaderboard for board in result.boards]
-    measures = list(dict.fromkeys(board.measure for board in boards))
-    pictures: list[Picture] = []
-    for measure in measures:
-        first, *others = (board for board in boards if board.measure == measure)
-        words = f"{measure} of each run under {first.qrels}"
-        if not others:
-            pictures += _drawn(partial(plot_leaderboard, first), words, notices)
-        for other in others:
-            pictures += _drawn(partial(plot_two_boards, first, other), f"{words} and {other.qrels}", notices)
-    tables = score_tables(result.boards, tau=result.tau, winratio=result.winratio)
+    result = score(study.folder, write=False, **how)
     notices.extend(result.notices)
-    return Section(heading="Leaderboards", pictures=tuple(pictures), tables=tuple(tables))
+    findings: list[str] = []
+    plots: list[Picture] = []
+    for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True):
+        findings.append(
+            f"By {a.measure} over {many(a.queries, 'query', 'queries')} the best run is {_first(a)} under "
+            f"the {a.qrels} qrels, and {_first(b)} under the {b.qrels} qrels; Kendall's τ is {pair.tau:.2f}."
+        )
+        plots += _drawn(
+            partial(plot_two_boards, a, b, tau=pair.tau), f"{a.measure}: {a.qrels}, {b.qrels}", notices
+        )
+    for board in () if result.tau else result.boards:
+        one = board.leaderboard
+        plots += _drawn(
+            partial(plot_leaderboard, one, board.standings), f"{one.measure}: {one.qrels}", notices
+        )
+    tables = score_tables(
+        result.boards, tau=result.tau, winratio=result.winratio, pair_agreement=result.pair_agreement
+    )
+    return [
+        Section(
+            heading="Leaderboards", finding=" ".join(findings), pictures=tuple(plots), tables=tuple(tables)
+        )
+    ]
+
+
+def _first(board: "Leaderboard") -> str:
+    first = [row.run for row in board.rows if row.rank == 1 and not row.perfect]
+    return first[0] if len(first) == 1 else f"any of {len(first)} runs"
 
 
 def _drawn(draw: "Callable[[], Figure]", words: str, notices: list[str]) -> "list[Picture]":
@@ -133,145 +174,101 @@ def _drawn(draw: "Callable[[], Figure]", words: str, notices: list[str]) -> "lis
         return []
 
 
-def _answers(study: "Study", state: "StatusResult", notices: list[str]) -> "Section":
-    from prefjudge.core.preferences import resolve
-    from prefjudge.core.sureness import resolved_queries
-    from prefjudge.render.counts import many
+def _challenges(study: "Study", notices: list[str]) -> "list[Section]":
+    """Return what became of the newcomers of new runs, where there were any."""
+    from prefjudge.render.history_tables import changes_table
     from prefjudge.render.report_page import Section
-    from prefjudge.render.resolution_tables import per_query_table
-    from prefjudge.steps.votes import fitting_rule, gather_votes
+    from prefjudge.steps.history import history
 
-    votes = gather_votes(study.folder, None, verb="report")
-    (rule,), said = fitting_rule(votes)
-    notices.extend(said)
-    found = resolve(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
-    decided = ", ".join(f"{count:,} {status}" for status, count in found.counts().items() if count)
-    changes, shared = _changes(study, votes.log, {one.query_id: one.winners for one in found})
-    words = [f"By the rule {rule}: {decided}."]
-    if shared:
-        words.append(
-            f"Of {many(shared, 'query', 'queries')} with a labelled passage and a best answer, another "
-            f"passage is preferred in {len(changes):,} ({len(changes) / shared:.0%})."
-        )
-    rows = resolved_queries(found, None)
-    if len(rows) > _MOST_ROWS:
-        rows = tuple(row for row in rows if row.status != "single")[:_MOST_ROWS]
-        words.append(f"Listed are queries without a single best answer, {_MOST_ROWS:,} at most.")
-    if changes:
-        shown = f"The first {_MOST_CHANGES} of those" if len(changes) > _MOST_CHANGES else "Those"
-        words.append(f"{shown} are shown below, with the votes between the two passages.")
-    return Section(
-        heading="Best answers",
-        words=tuple(words),
-        tables=(per_query_table(rows),) if rows else (),
-        changes=tuple(changes[:_MOST_CHANGES]),
-    )
-
-
-def _changes(
-    study: "Study", log: "Judgments", winners: Mapping[str, tuple[str, ...]]
-) -> "tuple[list[Change], int]":
-    """Return the queries whose labelled passage is not a best one, and how many have both."""
-    from prefjudge.render.report_page import Change
-    from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
-
-    with study.transaction(write=False) as db:
-        pools, inputs = load_pools(db), load_inputs(db)
-        queries, passages = load_queries(db), load_passages(db)
-    names = {one.name for one in inputs if one.kind == "qrels"}
-    rows = [
-        row
-        for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
-        if pools.sources[source] in names
+    versions = history(study.folder, moves=False).versions
+    if len(versions) < 2:
+        return []
+    findings = [
+        f"{many(len(one.duels), 'newcomer')} met the best answers, and "
+        f"{sum(duel.dethroned for duel in one.duels):,} took their place: version {one.version}."
+        for one in versions[1:]
     ]
-    labelled: dict[str, list[str]] = {}
-    for row in rows:
-        labelled.setdefault(pools.queries[pools.query[row]], []).append(pools.docs[int(pools.doc[row])])
-    won: Counter[tuple[str, str, str]] = Counter()
-    for query, left, right, choice in zip(log.query, log.left, log.right, log.choice, strict=True):
-        if choice:
-            a, b = (left, right) if choice > 0 else (right, left)
-            won[log.queries[query], log.docs[a], log.docs[b]] += 1
-    changes, both = [], 0
-    for query, known in labelled.items():
-        best = winners.get(query, ())
-        both += bool(best)
-        if best and not set(best) & set(known):
-            changes.append(
-                Change(
-                    query=queries.get(query, query),
-                    labelled=passages.get(known[0], known[0]),
-                    best=passages.get(best[0], best[0]),
-                    votes_for=won[query, best[0], known[0]],
-                    votes_against=won[query, known[0], best[0]],
-                )
-            )
-    return changes, both
+    table = changes_table({one.version: (one.changes, one.duels) for one in versions})
+    return [Section(heading="Challenges", finding=" ".join(findings), tables=(table,) if table.rows else ())]
 
 
-def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "Section":
-    from prefjudge.render.counts import many
+def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list[Section]":
     from prefjudge.render.plots import plot_pool_sizes
     from prefjudge.render.report_page import Section
     from prefjudge.render.worker_tables import workers_table
     from prefjudge.steps.workers import workers
+    from prefjudge.study.models import load_votes
     from prefjudge.study.pooling import load_pools
 
     with study.transaction(write=False) as db:
-        sizes = load_pools(db).histogram
+        sizes, models = load_pools(db).histogram, Counter(model for model, _ in load_votes(db))
     pictures = _drawn(partial(plot_pool_sizes, sizes), "How many queries have a pool of each size", notices)
     hits = ", ".join(f"{count:,} {name}" for name, count in state.hits.items()) or "none"
     of_budget = f" of a budget of ${state.budget}" if state.budget else ""
     kept = ", ".join(f"{count:,} {verdict}" for verdict, count in state.verdicts.items())
+    barred = f" Barred: {many(len(state.barred), 'worker')}." if state.barred else ""
+    finding = f"HITs: {hits}. {many(state.assignments, 'assignment')}{f': {kept}' if kept else ''}.{barred}"
     words = [
-        f"HITs: {hits}. {many(state.assignments, 'assignment')}{f': {kept}' if kept else ''}.",
         f"Committed: ${state.committed}{of_budget}.",
+        *(
+            f"Besides, the model {model} judged {many(pairs, 'pair')}; the judgments are without its votes."
+            for model, pairs in models.items()
+        ),
     ]
     tables = []
     if state.assignments:
         found = workers(study.folder)
-        tables.append(workers_table([asdict(one) for one in found.workers]))
+        tables.append(workers_table([asdict(one) for one in found.workers], found.notices))
         if found.repeated:
             words.append(
                 f"Krippendorff's alpha over {many(found.repeated, 'repeated pair')}: {found.alpha:.3f}."
             )
-        words.append(
-            f"The passage on the left won {found.left_rate:.1%} of the comparisons (p = {found.left_p:.3g})."
+        if found.kept:
+            words.append(
+                f"The passage on the left won {found.left_rate:.1%} of the comparisons "
+                f"(p = {found.left_p:.3g})."
+            )
+    return [
+        Section(
+            heading="Judging",
+            finding=finding,
+            words=tuple(words),
+            pictures=tuple(pictures),
+            tables=tuple(tables),
         )
-    return Section(heading="Judging", words=tuple(words), pictures=tuple(pictures), tables=tuple(tables))
+    ]
 
 
-def _design(study: "Study", state: "StatusResult", notices: list[str]) -> "Section":
+def _design(study: "Study", notices: list[str]) -> "list[Section]":
     from prefjudge import __version__
     from prefjudge.render.cells import Column, Table
     from prefjudge.render.report_page import Section
     from prefjudge.study.pooling import load_inputs
 
-    config, pool = study.config, study.config.pool
+    config, design, pool = study.config, study.config.design, study.config.pool
     with study.transaction(write=False) as db:
         inputs = load_inputs(db)
-    design = [
-        ("question", config.design.question),
-        (
-            "pool",
-            f"top {pool.depth} of each run, order {pool.order}, qrels {pool.qrels}",
-        ),
-        ("HIT", f"{config.design.pairs_per_hit} pairs, {config.design.gold_per_hit} hidden gold pairs"),
-        ("judgments of a pair", str(config.design.judgments_per_pair)),
+    strategy = study.setting("strategy")
+    rows = (
+        ("pool", f"top {pool.depth} of each run, order {pool.order}, qrels {pool.qrels}"),
+        ("HIT", f"{design.pairs_per_hit} pairs, {design.gold_per_hit} hidden gold pairs"),
+        ("strategy", strategy) if strategy else ("judgments of a pair", str(design.judgments_per_pair)),
         ("screening", str(config.screening.policy)),
         ("reward", f"${config.hit.reward:.2f}"),
         ("rule", config.rule),
         ("seed", str(config.seed)),
         ("prefjudge", __version__),
-    ]
-    return Section(
-        heading="How it was made",
-        tables=(
-            Table(title="Design", columns=(Column(name="what"), Column(name="value")), rows=tuple(design)),
-            Table(
-                title="Made from",
-                columns=(Column(name="kind"), Column(name="name"), Column(name="digest")),
-                rows=tuple((one.kind, one.name, one.digest) for one in inputs),
-            ),
-        ),
     )
+    made_from = tuple((one.kind, one.name, one.digest) for one in inputs)
+    what, value = Column(name="what"), Column(name="value")
+    kind, name, digest = Column(name="kind"), Column(name="name"), Column(name="digest")
+    return [
+        Section(
+            heading="How it was made",
+            finding=f"People were asked: {design.question}",
+            tables=(
+                Table(title="Design", columns=(what, value), rows=rows),
+                Table(title="Made from", columns=(kind, name, digest), rows=made_from),
+            ),
+        )
+    ]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefjudge.render.counts import many
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (
@@ -76,3 +77,16 @@ def status(study: str | Path) -> StatusResult:
             version=max(count_answers(db), default=0),
             challenge=next((one for one in load_challenges(db) if one.concluded is None), None),
         )
+
+
+def what_is_open(state: StatusResult) -> str:
+    """Return what is still to come, in words; nothing where all is judged that was asked."""
+    from prefjudge.study.hits import HitStatus
+
+    still_open = sum(count for name, count in state.hits.items() if name != HitStatus.CLOSED)
+    parts = [
+        *([f"{many(still_open, 'HIT')} open"] if still_open else []),
+        *([f"{many(state.waiting, 'pair')} waiting for one"] if state.waiting else []),
+        *([f"challenge {state.challenge.challenge} under way"] if state.challenge else []),
+    ]
+    return ", ".join(parts)

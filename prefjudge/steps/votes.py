@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Votes:
     """The judgments to resolve: of a study, with its pools and its rule, or of a file.
 
-    ``asked`` are the pairs that a study was driven to judge, where it is not all of them. ``driven_by`` is
-    the strategy that drove it, and ``rule`` the one of its config.
+    ``asked`` are the pairs that a strategy or a challenge asks for, where it is not all of them.
+    ``driven_by`` is the strategy that ``run`` drives the pools by, and ``rule`` the one of the config.
     """
 
     study: Path | None
@@ -90,12 +90,13 @@ def fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
     from prefjudge.core.rounds import votes_are_even
 
-    if not votes.driven_by or votes.rule not in _COUNTING_RULES or votes.pools is None:
+    if votes.asked is None or votes.pools is None or votes.rule not in _COUNTING_RULES:
         return (votes.rule,), ()
     if votes_are_even(votes.log, votes.pools):
         return (votes.rule,), ()
+    what = f"the strategy {votes.driven_by}" if votes.driven_by else "a challenge"
     return (_UNEVEN_RULE,), (
-        f"the strategy {votes.driven_by} gave some pairs more votes than others, and {votes.rule}, the rule "
+        f"{what} gave some pairs more votes than others, and {votes.rule}, the rule "
         f"in study.toml, would count them: {_UNEVEN_RULE} is used; --rule {votes.rule} insists",
     )
 
@@ -108,16 +109,16 @@ def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
     opened = Study(study)
     with opened.transaction(write=False) as db:
         log = load_judgments(db, models=with_models)
-        pools, pairs = load_pools(db), load_pairs(db)
+        pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
         driven = db.execute("SELECT value FROM settings WHERE key = 'strategy'")
+        uneven = driven or db.execute("SELECT 1 FROM challenges LIMIT 1")
     if not len(log):
         raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {study}")
-    asked = _asked(pairs, pools) if driven else None
     return Votes(
         study=study,
         log=log,
         pools=pools,
-        asked=asked,
+        asked=_asked(pairs, pools) if uneven else None,
         rule=opened.config.rule,
         driven_by=driven[0][0] if driven else "",
         notices=notices,
@@ -133,7 +134,7 @@ def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pair
     wanted = [(query, a, b) for _, query, a, b, votes in pairs if votes]
     query = encode([row[0] for row in wanted], pools.queries)
     a, b = (encode([row[side] for row in wanted], pools.docs) for side in (1, 2))
-    # a newcomer that a challenge brought may be pooled for another query
+    # an answer that somebody wrote into the qrels may be in no pool, and meet newcomers all the same
     known = contains(pools.query, pools.doc, query, a) & contains(pools.query, pools.doc, query, b)
     return Pairs(queries=pools.queries, docs=pools.docs, query=query[known], doc_a=a[known], doc_b=b[known])
 

@@ -114,8 +114,3 @@ def save_conclusion(db: Connection, number: int, duels: Iterable[Duel], when: fl
         ),
     )
     db.execute("UPDATE challenges SET concluded = :when WHERE challenge = :number", when=when, number=number)
-
-
-def load_challengers(db: Connection) -> list[tuple[str, str]]:
-    """Return every newcomer that has had its chance: query_id, doc_id."""
-    return db.execute("SELECT DISTINCT query_id, doc_id FROM challengers ORDER BY query_id, doc_id")

@@ -1,6 +1,6 @@
 """What the study competes over: its inputs, pools, texts and pairs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,9 +96,17 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
     )
 
 
-def load_pools(db: Connection) -> Pools:
-    """Return the study's pools."""
-    rows = db.execute("SELECT query_id, doc_id, source FROM pooled ORDER BY query_id, doc_id, source")
+def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:
+    """Return the study's pools; with ``newcomers``, those that challenges brought are in them, too."""
+    brought = "UNION SELECT query_id, doc_id, source FROM challengers" if newcomers else ""
+    rows = db.execute(
+        f"SELECT query_id, doc_id, source FROM pooled {brought} ORDER BY query_id, doc_id, source"
+    )
+    return pools_of(rows)
+
+
+def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
+    """Return the pools that rows of query_id, doc_id and source make, which are sorted."""
     queries = tuple(dict.fromkeys(query for query, _, _ in rows))
     docs = tuple(sorted({doc for _, doc, _ in rows}))
     sources = tuple(sorted({source for _, _, source in rows}))

@@ -23,11 +23,12 @@ from tests.steps.conftest import COLLECTION
 
 @pytest.fixture
 def judged(served: Path) -> Path:
-    """A study whose every pair is judged, some of them again after careless work."""
+    """A study whose every pair is judged, some of them again after careless work, and resolved."""
     publish(served, yes=True)
     for _ in range(9):
         work(served, workers=20, error=0.1, careless=9, truth=COLLECTION / "truth.tsv")
         if collect(served).finished:
+            resolve(served)
             return served
     raise AssertionError("the study was not judged")
 
@@ -44,7 +45,6 @@ def test_what_is_released_can_be_used_again(judged: Path, tmp_path: Path) -> Non
     done = release(judged)
     folder = Path(done.out)
     assert folder == judged / "release"
-    resolve(judged)
     answers = folder / "preference.qrels"
     assert answers.read_bytes() == (judged / "preference.qrels").read_bytes()
     resolve(judgments=folder / "judgments.txt", out=tmp_path / "again")

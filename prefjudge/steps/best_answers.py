@@ -1,0 +1,82 @@
+"""A study's best answers: one source for its page, its release, its leaderboards and its challenges."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prefjudge.errors import StudyError
+from prefjudge.render.counts import many
+from prefjudge.steps.resolve import PREFERENCE_NAME, QRELS_FILE
+from prefjudge.steps.votes import Votes, fitting_rule, gather_votes
+from prefjudge.study.answers import last_version, load_answers
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.core.qrels import Qrels
+    from prefjudge.core.resolutions import Resolutions
+    from prefjudge.formats.problems import Notice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestAnswers:
+    """The best-known answers, and the judgments and tournaments behind them, whose winners they are.
+
+    ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them.
+    """
+
+    votes: Votes
+    qrels: "Qrels"
+    version: int
+    resolutions: "Resolutions"
+    notices: tuple[str, ...]
+
+
+def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tuple["Qrels", int]:
+    """Return the last version of the answers that ``run`` keeps, or else what ``resolve`` wrote, version 0.
+
+    Raises
+    ------
+    StudyError
+        Neither has happened yet.
+    """
+    from prefjudge.formats.qrels import read_qrels
+
+    with study.transaction(write=False) as db:
+        version = last_version(db)
+        kept = load_answers(db, version, PREFERENCE_NAME)
+    if version:
+        return kept, version
+    path = study.folder / QRELS_FILE
+    if not path.is_file():
+        verb = "run" if study.setting("strategy") else "resolve"
+        raise StudyError("the study has no preference qrels yet", f"Run: prefjudge {verb} {study.folder}")
+    return read_qrels(path, name=PREFERENCE_NAME, notices=notices), 0
+
+
+def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
+    """Return the best-known answers with the tournaments that they won.
+
+    A notice says so where the judgments, as they are now, speak for other answers than ``resolve`` wrote.
+
+    Raises
+    ------
+    StudyError
+        There are no judgments, or no answers.
+    """
+    from prefjudge.core.preferences import resolve
+    from prefjudge.core.resolutions import with_answers
+
+    votes = gather_votes(study.folder, None, verb=verb)
+    qrels, version = load_best_answers(study)
+    (rule,), notices = ((votes.rule,), ()) if version else fitting_rule(votes)
+    found = resolve(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
+    answered = with_answers(found, qrels, (version and votes.driven_by) or rule)
+    others = np.unique(found.query[found.winner != answered.winner]).size
+    if others and not version:
+        notices += (
+            f"{QRELS_FILE} has other answers to {many(others, 'query', 'queries')} than {rule} finds in the "
+            f"judgments as they are: other options made it, or judgments have come since. `prefjudge resolve "
+            f"{study.folder}` makes it anew",
+        )
+    return BestAnswers(votes=votes, qrels=qrels, version=version, resolutions=answered, notices=notices)

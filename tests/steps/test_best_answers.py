@@ -1,0 +1,133 @@
+"""A study's page, release and leaderboard have the same best answers, however these were found."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import StudyError
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.steps.changed_answers import answers_section
+from prefjudge.steps.collect import collect
+from prefjudge.steps.publish import publish
+from prefjudge.steps.release import release
+from prefjudge.steps.report import report
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.run import run
+from prefjudge.steps.score import score
+from prefjudge.steps.serve import keep_open
+from prefjudge.steps.work import work
+from prefjudge.study.study import Study
+from tests.steps.conftest import COLLECTION
+from tests.steps.test_release import judged as judged  # the fixture
+from tests.steps.test_release import lines
+from tests.steps.test_run import HONEST, RUNS, pool_runs
+from tests.steps.test_run import young as young  # the fixture
+
+Answers = dict[str, set[str]]
+
+
+def judge_all(study: Path) -> None:
+    with keep_open(study):
+        publish(study, yes=True)
+        for _ in range(9):
+            work(study, workers=20, error=0.0, truth=COLLECTION / "truth.tsv")
+            if collect(study).finished:
+                return
+    raise AssertionError("the study was not judged")
+
+
+def by_qrels(path: Path) -> Answers:
+    found: Answers = {}
+    labels = read_qrels(path)
+    for query, doc in zip(labels.query.tolist(), labels.doc.tolist(), strict=True):
+        found.setdefault(labels.queries[query], set()).add(labels.docs[doc])
+    return found
+
+
+def by_page(study: Path) -> Answers:
+    (section,) = answers_section(Study(study), [])
+    (table,) = section.tables
+    place = [column.name for column in table.columns].index("best")
+    cells = {str(row[0]): getattr(row[place], "value", row[place]) for row in table.rows}
+    return {query: set(str(best).split()) for query, best in cells.items() if best}
+
+
+def by_tournaments(folder: Path) -> Answers:
+    rows = lines(folder / "resolutions.jsonl")
+    return {str(row["query_id"]): set(row["winners"]) for row in rows if row["winners"]}  # type: ignore[call-overload]
+
+
+def same_everywhere(study: Path) -> Answers:
+    folder = Path(release(study).out)
+    found = by_qrels(folder / "preference.qrels")
+    assert by_tournaments(folder) == found
+    assert by_page(study) == found
+    boards = {board.leaderboard.qrels: board.leaderboard for board in score(study, write=False).boards}
+    assert boards["preference"].queries == len(found)
+    return found
+
+
+def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path: Path) -> None:
+    run(young, strategy="knockout:1", **HONEST)  # type: ignore[arg-type]
+    assert same_everywhere(young) == by_qrels(young / "preference.qrels")
+    with Study(young).transaction() as db:
+        query, doc = db.execute(
+            "SELECT query_id, doc_id FROM pooled EXCEPT SELECT query_id, doc_id FROM answers"
+        )[0]
+        db.execute("UPDATE answers SET doc_id = :doc WHERE query_id = :query", query=query, doc=doc)
+    (young / "preference.qrels").unlink()  # as after a kill before it was written
+    kept = same_everywhere(young)
+    assert kept[query] == {doc}
+    assert resolve(young, out=tmp_path / "rule.qrels").rule == "bradley-terry"
+    assert by_qrels(tmp_path / "rule.qrels")[query] != {doc}
+    record = json.loads((young / "release" / "release.json").read_text())
+    assert (record["rule"], record["version"]) == ("knockout:1", 1)
+    assert "By knockout:1, version 1 of the answers that run keeps" in (Path(report(young).out).read_text())
+
+
+@pytest.mark.parametrize("driven", [True, False])
+def test_newcomers_that_won_are_candidates_with_their_votes(young: Path, driven: bool) -> None:
+    if driven:
+        run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    else:
+        judge_all(young)
+        resolve(young)
+    before = same_everywhere(young)
+    pool_runs(young, RUNS[3:], challenge=True)
+    assert same_everywhere(young) == before
+    ended = run(young, **HONEST)  # type: ignore[arg-type]
+    after = same_everywhere(young)
+    assert after != before
+    newcomers = {(duel.query_id, duel.newcomer) for duel in ended.duels}
+    pool = [line.split("\t") for line in (young / "release" / "pool.tsv").read_text().splitlines()[1:]]
+    assert newcomers <= {(query, doc) for query, doc, _ in pool}
+    assert "Challenges" in report(young).sections
+    page = (young / "report.html").read_text()
+    won = sum(duel.dethroned for duel in ended.duels)
+    assert f"{len(newcomers)} newcomers met the best answers, and {won} took their place" in page
+
+
+def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_said(judged: Path) -> None:
+    assert report(judged).notices == release(judged).notices == ()
+    by_config = same_everywhere(judged)
+    resolve(judged, rule=["unbeaten"])
+    other = same_everywhere(judged)
+    assert other != by_config
+    number = sum(other.get(query) != by_config[query] for query in by_config)
+    for notices in (report(judged).notices, release(judged).notices):
+        (said,) = (text for text in notices if "preference.qrels" in text)
+        assert f"other answers to {number} quer" in said
+        assert "prefjudge resolve" in said
+
+
+def test_there_are_no_answers_before_resolve_or_run_found_them(judged: Path) -> None:
+    (judged / "preference.qrels").unlink()
+    for verb in (release, score):
+        with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge resolve"):
+            verb(judged)
+    assert report(judged).sections == ("Judging", "How it was made")
+    with Study(judged).transaction() as db:
+        db.execute("INSERT INTO settings VALUES ('strategy', 'lead:2')")
+    with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge run"):
+        release(judged)
