@@ -60,7 +60,7 @@ class HitPage:
     Attributes
     ----------
     title, question, instructions, consent : str
-        Plain text; blank lines part paragraphs. Without a consent text the page still asks to begin.
+        Plain text; blank lines part paragraphs. Without instructions or a consent text the page has its own.
     reward : str
         What the whole HIT pays, as shown (``"$2.00"``).
     shares : tuple of str
@@ -217,7 +217,8 @@ def _words(page: HitPage) -> dict[str, str]:
     else:
         words["due"] = words["due_plain"]
     if page.allow_ties:
-        words["shortcuts"] = words["shortcuts_tie"]
+        words["shortcuts"], words["how"] = words["shortcuts_tie"], words["how_tie"]
+    words["how"] = words["how"].replace("{all}", str(len(page.slots)))
     return words
 
 

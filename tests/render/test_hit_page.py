@@ -39,6 +39,7 @@ class Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.tags: list[str] = []
         self.texts: list[str] = []
+        self.text = ""
         self.feed(html)
         self.close()
 
@@ -51,6 +52,7 @@ class Reader(HTMLParser):
         self.tags.append("/" + tag)
 
     def handle_data(self, text: str) -> None:
+        self.text += text
         if self.texts and "/dl" not in self.tags:
             self.texts[-1] += text
 
@@ -124,6 +126,18 @@ def test_languages_say_the_same_things():
     }
     assert {"en", "de", "fr", "es", "zh"} <= told.keys()
     assert all(words == told["en"] for words in told.values())
+
+
+@pytest.mark.parametrize("language", sorted(languages()))
+def test_a_study_without_words_of_its_own_still_says_how_and_what_is_recorded(language):
+    words = languages()[language]
+    plain = render_hit_page(page_of([("q", "a", "b")], language=language, instructions="", consent=""))
+    tied = render_hit_page(page_of([("q", "a", "b")], language=language, instructions="", allow_ties=True))
+    own = render_hit_page(page_of([("q", "a", "b")], language=language))
+    assert words["how"].replace("{all}", "1") in Reader(plain).text
+    assert words["how_tie"].replace("{all}", "1") in Reader(tied).text
+    assert words["recorded"] in Reader(plain).text
+    assert words["recorded"] not in own
 
 
 def test_ties_and_strengths_are_offered_only_when_asked():
