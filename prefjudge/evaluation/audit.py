@@ -111,7 +111,7 @@ def audit(
     found = [
         *findings.too_frequent(by_team, rules),
         *findings.siblings(by_team, rules),
-        *(findings.twins(run_likeness(heads), team_of, rules) if heads is not None else ()),
+        *(findings.twins(run_likeness(heads, least=rules.alike), team_of) if heads is not None else ()),
         *findings.embargoes(bound, day, rules),
         *findings.gaps(standings),
         *findings.names(teams),

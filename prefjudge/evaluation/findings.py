@@ -149,11 +149,9 @@ def siblings(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Itera
                     )
 
 
-def twins(pairs: Iterable[RunLikeness], team_of: Mapping[str, str], rules: Rules) -> Iterable[Finding]:
+def twins(pairs: Iterable[RunLikeness], team_of: Mapping[str, str]) -> Iterable[Finding]:
     """Yield pairs of runs that return nearly the same documents."""
     for pair in pairs:
-        if pair.overlap < rules.alike:
-            continue
         teams = {team_of.get(pair.a, ""), team_of.get(pair.b, "")}
         if pair.identical:
             words = "return the same documents in the same places"

@@ -32,7 +32,7 @@ class RunLikeness:
     identical: bool
 
 
-def run_likeness(heads: Heads, *, least: float = 0.5) -> tuple[RunLikeness, ...]:
+def run_likeness(heads: Heads, *, least: float) -> tuple[RunLikeness, ...]:
     """Compare all pairs of runs by their top documents.
 
     Parameters

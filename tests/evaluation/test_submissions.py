@@ -269,14 +269,14 @@ def test_runs_are_compared_by_their_top_documents() -> None:
     same = {"q1": ["a", "b"], "q2": ["c", "d"]}
     swapped = {"q1": ["b", "a"], "q2": ["c", "e"]}
     lone = {"q1": ["x", "y"]}
-    pairs = run_likeness(heads({"A": same, "B": dict(same), "C": swapped, "D": lone}))
+    pairs = run_likeness(heads({"A": same, "B": dict(same), "C": swapped, "D": lone}), least=0.5)
     assert [(pair.a, pair.b) for pair in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
     assert (pairs[0].overlap, pairs[0].same_top, pairs[0].identical) == (1.0, 1.0, True)
     assert (pairs[1].overlap, pairs[1].same_top, pairs[1].identical) == (0.75, 0.5, False)
 
 
 def test_a_query_that_one_run_misses_counts_as_different() -> None:
-    (pair,) = run_likeness(heads({"A": {"q1": ["a"], "q2": ["b"]}, "B": {"q1": ["a"]}}))
+    (pair,) = run_likeness(heads({"A": {"q1": ["a"], "q2": ["b"]}, "B": {"q1": ["a"]}}), least=0.5)
     assert (pair.overlap, pair.same_top, pair.identical) == (0.5, 0.5, False)
 
 
@@ -288,6 +288,14 @@ def test_twins_name_the_team_where_it_is_one() -> None:
     assert "same documents" in finding.words
     other = audit([entry("20210101-one"), entry("20210401-two", "Team B")], heads=heads(runs))
     assert found(other, Rule.TWINS)[0].team == ""
+
+
+def test_runs_are_reported_from_the_likeness_asked_for() -> None:
+    runs = {"20210101-one": {"q1": ["a", "b", "c"]}, "20210401-two": {"q1": ["a", "d", "e"]}}
+    entries = [entry("20210101-one"), entry("20210401-two")]
+    (finding,) = found(audit(entries, rules=Rules(alike=0.3), heads=heads(runs)), Rule.TWINS)
+    assert finding.value == pytest.approx(1 / 3)
+    assert not found(audit(entries, rules=Rules(alike=0.4), heads=heads(runs)), Rule.TWINS)
 
 
 @given(st.permutations(range(6)))
