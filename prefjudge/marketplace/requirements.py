@@ -168,6 +168,18 @@ def _locale_meets(comparator: str, locales: list[dict[str, str]], worker: Standi
     return inside == (comparator in ("EqualTo", "In"))
 
 
+def shunned(turn: Turn) -> frozenset[str]:
+    """Return the qualification types that HITs ask workers to be without."""
+    return frozenset(
+        one["QualificationTypeId"]
+        for (text,) in turn.rows(
+            "SELECT DISTINCT requirements FROM hit_types WHERE requirements LIKE '%DoesNotExist%'"
+        )
+        for one in json.loads(text)
+        if one["Comparator"] == "DoesNotExist"
+    )
+
+
 def describe(turn: Turn, requirement: dict[str, Any]) -> dict[str, Any]:
     """Say in words what a requirement asks, for the worker's pages, and whether there is a page about it."""
     type_id = requirement["QualificationTypeId"]

@@ -282,3 +282,14 @@ def test_scores_become_values(mapping, value):
 def test_types_that_cannot_be(requester, changes):
     code = turk_error(make_type, requester, **changes)
     assert code in ("InvalidParameterValue", "ParameterValidationError")
+
+
+def test_marks_that_keep_workers_out_are_not_there_to_be_asked_for(requester, worker):
+    mark = make_type(requester, Name="took part")
+    open_to_all = make_type(requester, Name="newcomer", AutoGranted=True)
+    make_type(requester)
+    asked = [requirement(mark, "DoesNotExist"), requirement(open_to_all, "DoesNotExist")]
+    offer(requester, QualificationRequirements=asked)
+    assert [kind["name"] for kind in worker.get("/qualifications")["types"]] == ["careful", "newcomer"]
+    requester.associate_qualification_with_worker(QualificationTypeId=mark, WorkerId=worker.worker_id)
+    assert [kind["name"] for kind in worker.get("/qualifications")["types"]] == ["careful", "newcomer"]

@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from prefjudge.marketplace import qualification_requests
+from prefjudge.marketplace import qualification_requests, requirements
 from prefjudge.marketplace.market import Record, Turn
 from prefjudge.marketplace.qualifications import TYPE_COLUMNS
 from prefjudge.marketplace.refusals import Refusal
@@ -15,6 +15,7 @@ from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page
 
 HAND_IN = "hand_in"
+_MOST_LISTED = 200
 _STATUS = {"Open": "none", "Submitted": "pending", "Granted": "granted", "Rejected": "rejected"}
 
 
@@ -45,17 +46,26 @@ def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
 
 
 async def list_types(front: Front, request: Request, session: Session) -> Page:
-    """List the qualifications that can be requested, and those that the worker has."""
+    """List the qualifications that can be requested, and those that the worker has.
+
+    Not the marks by which requesters keep workers from HITs: to ask for one would do only harm.
+    """
 
     def act(turn: Turn) -> list[dict[str, Any]]:
+        marks = requirements.shunned(turn)
         kinds = turn.records(
             TYPE_COLUMNS,
             "FROM qualification_types WHERE deleted = 0 AND (status = 'Active' OR qualification_type_id IN"
             " (SELECT qualification_type_id FROM qualifications WHERE worker_id = :w AND status = 'Granted'))"
-            " ORDER BY seq DESC LIMIT 200",
+            " ORDER BY seq DESC",
             w=session.worker_id,
         )
-        return [_view(turn, kind, session.worker_id) for kind in kinds]
+        wanted = [
+            kind
+            for kind in kinds
+            if kind["qualification_type_id"] not in marks or kind["auto_granted"] or kind["test"] is not None
+        ]
+        return [_view(turn, kind, session.worker_id) for kind in wanted[:_MOST_LISTED]]
 
     return Page(name="qualifications", context={"types": await front.desk.run(act, write=False)})
 
