@@ -114,3 +114,8 @@ class Scores:
     runs: tuple[str, ...]
     values: NDArray[np.float64]
     order: Order
+
+    def where(self, keep: NDArray[np.bool_]) -> "Scores":
+        """Return the scores of the queries marked in ``keep`` only."""
+        queries = tuple(self.queries[row] for row in np.flatnonzero(keep))
+        return replace(self, queries=queries, values=self.values[keep])

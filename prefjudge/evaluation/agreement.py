@@ -6,7 +6,6 @@ compare, for every pair of runs, which one is better and whether a test calls th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,10 @@ from prefjudge.core.runs import Codes
 from prefjudge.errors import InputError
 from prefjudge.evaluation.grids import Grid, to_grid
 from prefjudge.evaluation.halves import half_sums
+from prefjudge.evaluation.intervals import Statistic
 from prefjudge.evaluation.pairsums import PairSums
 from prefjudge.evaluation.significance import all_pairs
 from prefjudge.evaluation.significance_tests import SignificanceTest, classical_p
-
-Aggregate = Literal["mean", "median"]
 
 TESTS = (
     SignificanceTest.SIGN,
@@ -28,7 +26,7 @@ TESTS = (
     SignificanceTest.WILCOXON,
     SignificanceTest.T,
 )
-TABLE_4: tuple[tuple[SignificanceTest, Aggregate], ...] = (
+TABLE_4: tuple[tuple[SignificanceTest, Statistic], ...] = (
     *((test, "mean") for test in TESTS),
     *((test, "median") for test in TESTS[:3]),
 )
@@ -56,7 +54,7 @@ class AgreementRow:
     """
 
     test: SignificanceTest
-    aggregate: Aggregate
+    aggregate: Statistic
     agree: float
     partly: float
     disagree: float
@@ -82,7 +80,7 @@ def split_half(
     *,
     splits: int = 100,
     alpha: float = 0.05,
-    columns: Sequence[tuple[SignificanceTest, Aggregate]] = TABLE_4,
+    columns: Sequence[tuple[SignificanceTest, Statistic]] = TABLE_4,
     rng: np.random.Generator,
 ) -> Agreement:
     """Compare the conclusions from random halves of the queries, for all pairs of runs.

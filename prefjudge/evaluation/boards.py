@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.evaluation.intervals import Statistic
 from prefjudge.evaluation.leaderboard import Leaderboard, leaderboard, perfect_ranks
@@ -100,13 +102,9 @@ def on_common_queries(a: Board, b: Board) -> tuple[Leaderboard, Leaderboard]:
 
 
 def _on_queries(board: Board, queries: Collection[str]) -> Leaderboard:
-    rows = [row for row, query in enumerate(board.scores.queries) if query in queries]
+    keep = np.array([query in queries for query in board.scores.queries], dtype=np.bool_)
     return leaderboard(
-        replace(
-            board.scores,
-            queries=tuple(board.scores.queries[row] for row in rows),
-            values=board.scores.values[rows],
-        ),
+        board.scores.where(keep),
         statistic=board.leaderboard.statistic,
         confidence=board.leaderboard.confidence,
         perfect=[row.run for row in board.leaderboard.rows if row.perfect],

@@ -6,7 +6,7 @@ import numpy as np
 
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboard import Leaderboard
-from prefjudge.evaluation.measures import lower_is_better
+from prefjudge.evaluation.measures import direction
 from prefjudge.evaluation.placings import Floats
 
 
@@ -126,8 +126,8 @@ def correlate(reference: Leaderboard, other: Leaderboard) -> RankCorrelation:
     runs = [run for run in first if run in second]
     if not runs:
         raise InputError(f"the leaderboards {_name(reference)} and {_name(other)} share no run")
-    x = _goodness(reference, np.array([first[run] for run in runs]))
-    y = _goodness(other, np.array([second[run] for run in runs]))
+    x = direction(reference.measure) * np.array([first[run] for run in runs])
+    y = direction(other.measure) * np.array([second[run] for run in runs])
     places = [(np.searchsorted(np.sort(-scores), -scores) + 1).tolist() for scores in (x, y)]
     return RankCorrelation(
         reference=_name(reference),
@@ -147,7 +147,3 @@ def correlate(reference: Leaderboard, other: Leaderboard) -> RankCorrelation:
 
 def _name(board: Leaderboard) -> str:
     return f"{board.measure} {board.qrels}"
-
-
-def _goodness(board: Leaderboard, scores: Floats) -> Floats:
-    return -scores if lower_is_better(board.measure) else scores

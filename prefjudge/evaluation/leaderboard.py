@@ -10,7 +10,7 @@ import numpy as np
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.core.runs import Codes, Order, encode
 from prefjudge.evaluation.intervals import Statistic, mean_interval, median_interval
-from prefjudge.evaluation.measures import bounds, lower_is_better
+from prefjudge.evaluation.measures import bounds, direction
 from prefjudge.evaluation.placings import Floats, number_in_group
 
 Interval = Literal["t", "order statistics"]
@@ -111,7 +111,7 @@ def leaderboard(
     interval = mean_interval if statistic == "mean" else median_interval
     centre, *ends = interval(scores.values, confidence)
     low, high = (np.clip(end, *bounds(scores.measure)) for end in ends)
-    badness = centre if lower_is_better(scores.measure) else -centre
+    badness = -direction(scores.measure) * centre
     is_perfect = np.array([run in perfect for run in scores.runs], dtype=bool)
     rivals = np.sort(badness[~is_perfect])
     ranks = np.searchsorted(rivals, badness) + 1

@@ -100,6 +100,11 @@ def lower_is_better(name: str) -> bool:
     return family is not None and family.lower_is_better
 
 
+def direction(name: str) -> float:
+    """Return 1 where greater scores are better under the measure of this canonical name, and -1 otherwise."""
+    return -1.0 if lower_is_better(name) else 1.0
+
+
 def bounds(name: str) -> tuple[float, float]:
     """Return the least and the greatest score under the measure of this canonical name.
 

@@ -1,14 +1,13 @@
 """Query samples: does a sample of the queries rank the runs as all of them do?"""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from prefjudge.core.qrels import Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.correlation import kendall_tau, tau_ap
-from prefjudge.evaluation.measures import lower_is_better
+from prefjudge.evaluation.measures import direction
 from prefjudge.evaluation.placings import Floats
 
 
@@ -36,21 +35,6 @@ class SampleAgreement:
     tau: Floats
     tau_ap: Floats
     identical: float
-
-
-def only_queries(scores: Scores, queries: Collection[str]) -> Scores:
-    """Return the scores of some queries.
-
-    Raises
-    ------
-    InputError
-        Where none of them is judged.
-    """
-    wanted = set(queries)
-    rows = [row for row, query in enumerate(scores.queries) if query in wanted]
-    if not rows:
-        raise InputError(f"none of the {len(wanted)} queries asked for is judged by {scores.qrels!r}")
-    return replace(scores, queries=tuple(scores.queries[row] for row in rows), values=scores.values[rows])
 
 
 def sample_agreement(
@@ -82,7 +66,7 @@ def sample_agreement(
     count = len(scores.queries)
     if not 0 < size <= count:
         raise InputError(f"a sample of {size} queries cannot be drawn from {count}")
-    sign = -1.0 if lower_is_better(scores.measure) else 1.0
+    sign = direction(scores.measure)
     whole = sign * scores.values.mean(axis=0)
     order = np.sign(whole[:, None] - whole[None, :])
     tau, tau_top, same = np.empty(samples), np.empty(samples), 0

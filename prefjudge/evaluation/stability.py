@@ -5,7 +5,7 @@ query sets of the same size with replacement and count at which rank each run en
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation import resampling
 from prefjudge.evaluation.correlation import kendall_tau
 from prefjudge.evaluation.grids import Matrix, to_grid
-from prefjudge.evaluation.measures import lower_is_better
+from prefjudge.evaluation.measures import direction
 from prefjudge.evaluation.pairsums import BLOCK
 
 Column = NDArray[np.float64]
@@ -197,12 +197,7 @@ def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Sc
             f"{int(private.sum())} of {private.size} judged queries are held out",
             "Both sides need at least two: check that the ids are those of the qrels.",
         )
-    return _rows(scores, ~private), _rows(scores, private)
-
-
-def _rows(scores: Scores, mask: NDArray[np.bool_]) -> Scores:
-    queries = tuple(query for query, kept in zip(scores.queries, mask, strict=True) if kept)
-    return replace(scores, queries=queries, values=scores.values[mask])
+    return scores.where(~private), scores.where(private)
 
 
 def _check(trials: int, confidence: float, scores: Scores) -> None:
@@ -221,7 +216,7 @@ class _Places:
     """Counts the ranks of runs over trials."""
 
     def __init__(self, scores: Scores) -> None:
-        self.sign = -1.0 if lower_is_better(scores.measure) else 1.0
+        self.sign = direction(scores.measure)
         grid = to_grid(scores.values)
         self.mean = grid.values.sum(axis=0) * grid.unit / len(scores.queries)
         self.order = np.argsort(-self.sign * self.mean, kind="stable")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Scores
 from prefjudge.evaluation.corrections import Correction, adjust
-from prefjudge.evaluation.measures import lower_is_better
+from prefjudge.evaluation.measures import direction
 from prefjudge.evaluation.paired import t_test
 from prefjudge.evaluation.placings import Floats
 from prefjudge.evaluation.significance import Significance
@@ -49,9 +49,8 @@ def standings(significance: Significance) -> tuple[Standing, ...]:
         One for each run, in order of its mean; equal means stand in order of the run tag.
     """
     count = len(significance.runs)
-    sign = -1.0 if lower_is_better(significance.measure) else 1.0
     lead = np.zeros((count, count))
-    lead[significance.b, significance.a] = sign * significance.difference
+    lead[significance.b, significance.a] = direction(significance.measure) * significance.difference
     lead -= lead.T
     told_apart = np.zeros((count, count), dtype=bool)
     told_apart[significance.a, significance.b] = significance.significant
@@ -83,7 +82,7 @@ def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]
     _, p = t_test(total, around[a, b] + total**2 / queries, queries)
     told_apart = np.zeros((count, count), dtype=bool)
     told_apart[a, b] = (adjust(p, Correction.HOLM) <= alpha) & (total != 0)
-    sign = -1.0 if lower_is_better(scores.measure) else 1.0
+    sign = direction(scores.measure)
     return _standings(scores.runs, sign * (means[:, None] - means[None, :]), told_apart | told_apart.T)
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.query_samples import only_queries, sample_agreement
+from prefjudge.evaluation.query_samples import sample_agreement
 
 from .test_leaderboard import scores_of
 
@@ -35,11 +35,3 @@ def test_sizes_that_cannot_be_drawn() -> None:
     for size in (0, 61):
         with pytest.raises(InputError, match=f"sample of {size} queries"):
             sample_agreement(SCORES, size=size, rng=np.random.default_rng(1))
-
-
-def test_scores_of_some_queries() -> None:
-    some = only_queries(SCORES, ["5", "3", "absent"])
-    assert some.queries == ("3", "5")
-    np.testing.assert_array_equal(some.values, SCORES.values[[3, 5]])
-    with pytest.raises(InputError, match="none of the 1 queries"):
-        only_queries(SCORES, ["absent"])
