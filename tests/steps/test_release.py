@@ -8,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.core.models import ModelVote
 from prefjudge.errors import StudyError
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release import release
+from prefjudge.steps.report import report
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
+from prefjudge.study.models import save_votes
+from prefjudge.study.pooling import load_pairs
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
@@ -127,12 +132,69 @@ def test_the_answers_that_run_keeps_are_released(pooled: Path) -> None:
     assert "by the strategy `lead:2`" in (folder / "README.md").read_text()
 
 
-def test_a_folder_of_something_else_is_left_alone(judged: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("record", [None, "{", "[]", '{"version": "1.2.3"}', "\xff"])
+def test_a_folder_of_something_else_is_left_alone(judged: Path, tmp_path: Path, record: str | None) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "README.md").write_text("mine")
-    with pytest.raises(StudyError, match="thesis is no release"):
-        release(judged, out=tmp_path / "thesis")
-    assert bytes_of(tmp_path / "thesis") == {"README.md": b"mine"}
+    if record is not None:  # other tools have files of that name
+        (tmp_path / "thesis" / "release.json").write_text(record, encoding="latin-1")
+    before = bytes_of(tmp_path / "thesis")
+    for out in (tmp_path / "thesis", tmp_path / "thesis" / "README.md"):
+        with pytest.raises(StudyError, match=f"{out} is no release"):
+            release(judged, out=out)
+    assert bytes_of(tmp_path / "thesis") == before
+
+
+def test_a_release_that_was_killed_is_taken_up_and_leaves_nothing_behind(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = bytes_of(Path(release(judged, out=tmp_path / "whole").out))
+
+    def killed(path: Path, *_: object) -> None:
+        (path.parent / f".{path.name}.123456789abc.part").write_text("half of the gold pairs")
+        raise SystemExit
+
+    for name in ("qrels.write_qrels", "pools.write_pool", "gold.write_gold"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"prefjudge.formats.{name}", killed)
+            with pytest.raises(SystemExit):
+                release(judged, gold=True)
+        unfinished = json.loads((judged / "release" / "release.json").read_text())
+        assert "files" not in unfinished
+    release(judged)
+    assert bytes_of(judged / "release") == whole
+
+
+def test_a_study_under_way_and_the_votes_of_models_are_said(served: Path) -> None:
+    publish(served, yes=True)
+    work(served, workers=3, most=1, error=0.1, truth=COLLECTION / "truth.tsv")
+    collect(served)
+    resolve(served)
+    with Study(served).transaction() as db:
+        save_votes(
+            db,
+            "acme/judge-1",
+            [
+                (pair, ModelVote(pair=(query, a, b), a_first=1, b_first=-1))
+                for pair, query, a, b, _ in load_pairs(db)[:2]
+            ],
+        )
+        (_, query, a, b, _), *_ = load_pairs(db)
+    done = release(served)
+    state = status(served)
+    assert state.hits["open"] > 1
+    assert done.notices[0] == f"the study is under way: {state.hits['open']} HITs open"
+    assert done.notices[0] in (Path(done.out) / "README.md").read_text()
+    votes = lines(Path(done.out) / "models.jsonl")
+    assert len(votes) == 2
+    assert votes[0] == {"model": "acme/judge-1", "query": query, "a": a, "b": b, "a_first": a, "b_first": b}
+    page = (served / "report.html", report(served))[0].read_text()
+    assert f"The study is under way: {state.hits['open']} HITs open." in page
+    assert "the model acme/judge-1 judged 2 pairs" in page
+    with Study(served).transaction() as db:
+        db.execute("DELETE FROM model_votes")
+    release(served)
+    assert not (Path(done.out) / "models.jsonl").exists()
 
 
 def test_the_verb(pooled: Path, judged: Path) -> None:

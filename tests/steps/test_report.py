@@ -9,6 +9,9 @@ import pytest
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.init import init
 from prefjudge.steps.report import report
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.score import score
+from prefjudge.steps.status import status
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.test_release import judged as judged  # the fixture
@@ -52,6 +55,36 @@ def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     before = Path(done.out).read_bytes()
     report(judged)
     assert Path(done.out).read_bytes() == before
+
+
+def test_nothing_but_the_page_is_written(judged: Path) -> None:
+    score(judged, measure=["P@1"], out=judged / "leaderboard.csv")
+    before = {
+        path: path.read_bytes() for path in judged.iterdir() if path.suffix in (".csv", ".json", ".qrels")
+    }
+    assert len(before) == 4
+    (judged / "winratio.csv").unlink()
+    report(judged)
+    after = {
+        path: path.read_bytes() for path in judged.iterdir() if path.suffix in (".csv", ".json", ".qrels")
+    }
+    assert after == {path: data for path, data in before.items() if path.name != "winratio.csv"}
+
+
+def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
+    page = Page(Path(report(judged).out)).text
+    scored, found, state = score(judged), resolve(judged, per_query=True), status(judged)
+    for board in scored.leaderboards:
+        for row in board.ranked:
+            assert f"{row.score:.4f}" in page
+    assert f"Kendall's τ is {scored.tau[0].tau:.2f}." in page
+    decided = ", ".join(f"{count} {name}" for name, count in found.statuses.items() if count)
+    assert f"By {found.rule}: {decided}." in page
+    assert f"{state.judgments} judgments count, and {state.dropped_judgments} do not" in page
+    assert f"Barred: {len(state.barred)} workers." in page
+    assert f"Committed: ${state.committed} of a budget of ${state.budget}." in page
+    for one in found.per_query:
+        assert re.search(rf"{one.query_id}\s+.*\s+.*\s+{' '.join(one.winners)}\s+{one.status}\s", page)
 
 
 def test_what_a_study_lacks_is_said(pooled: Path, tmp_path: Path) -> None:
