@@ -11,7 +11,7 @@ from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Heads, encode
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboard import perfect_ranking
-from prefjudge.evaluation.verdicts import verdicts
+from prefjudge.evaluation.pair_votes import count_votes
 from prefjudge.evaluation.winratio import binomial_p
 
 Integers = NDArray[np.int64]
@@ -162,8 +162,8 @@ def top_against_qrel(
     Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 3, Tables 1 and 2, Figure 2.
     """
     pairs = top_pairs(heads, qrels, run, queries=queries)
-    votes = verdicts(judgments, pairs.queries, pairs.docs)
-    for_qrel, for_rival, neither = votes.votes(pairs.query, pairs.qrel, pairs.rival)
+    votes = count_votes(judgments, pairs.queries, pairs.docs)
+    for_qrel, for_rival, neither = votes.on(pairs.query, pairs.qrel, pairs.rival)
     judged = for_qrel + for_rival + neither > 0
 
     def outcome(category: NDArray[np.bool_]) -> CategoryOutcome:

@@ -12,7 +12,7 @@ from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Heads, encode
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboard import perfect_ranking
-from prefjudge.evaluation.verdicts import Verdicts, verdicts
+from prefjudge.evaluation.pair_votes import PairVotes, count_votes
 
 Count = Literal["majority", "votes"]
 Integers = NDArray[np.int64]
@@ -161,7 +161,7 @@ def win_ratios(
         raise InputError(
             "win ratios compare runs, and there is only one", "Give at least two runs, or a run and qrels."
         )
-    votes = verdicts(judgments, names, docs)
+    votes = count_votes(judgments, names, docs)
     rows = [_against_later(votes, tops, number, count) for number in range(len(runs) - 1)]
     first = np.repeat(np.arange(len(runs)), np.arange(len(runs))[::-1])
     second = np.concatenate([np.arange(number + 1, len(runs)) for number in range(len(runs) - 1)])
@@ -217,13 +217,13 @@ def _top_documents(
     return chosen, docs, np.column_stack([*columns, tops]), runs
 
 
-def _against_later(votes: Verdicts, tops: Integers, number: int, count: Count) -> Integers:
+def _against_later(votes: PairVotes, tops: Integers, number: int, count: Count) -> Integers:
     """Compare one run with every later one; columns are wins, losses, ties, same and unjudged."""
     height, width = tops.shape
     b = tops[:, number + 1 :].T.ravel()
     a = np.tile(tops[:, number], width - number - 1)
     query = np.tile(np.arange(height), width - number - 1)
-    for_a, for_b, neither = votes.votes(query, a, b)
+    for_a, for_b, neither = votes.on(query, a, b)
     judged = for_a + for_b + neither > 0
     same = (a == b) & (a >= 0)
     outcomes: list[NDArray[np.int64] | NDArray[np.bool_]] = (

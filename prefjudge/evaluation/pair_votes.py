@@ -1,4 +1,4 @@
-"""Verdicts: what the votes on a pair of passages say, looked up for many pairs at once."""
+"""Pair votes: what the votes on a pair of passages say, looked up for many pairs at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts:
+class PairVotes:
     """The votes on each judged pair, by query.
 
-    Documents and queries are codes of the vocabularies that the verdicts were made for.
+    Documents and queries are codes of the vocabularies that the votes were counted for.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Verdicts:
     ties: Integers
     width: int
 
-    def votes(self, query: Integers, a: Integers, b: Integers) -> tuple[Integers, Integers, Integers]:
+    def on(self, query: Integers, a: Integers, b: Integers) -> tuple[Integers, Integers, Integers]:
         """Return the votes for ``a``, for ``b`` and for neither; 0 for a pair that was never judged.
 
         Parameters
@@ -67,7 +67,7 @@ def pair_key(query: Integers, a: Integers, b: Integers, width: int) -> Integers:
     return key
 
 
-def verdicts(judgments: Judgments, queries: Sequence[str], docs: Sequence[str]) -> Verdicts:
+def count_votes(judgments: Judgments, queries: Sequence[str], docs: Sequence[str]) -> PairVotes:
     """Count the votes on each pair, in the codes of the given vocabularies.
 
     Judgments on queries or documents that the vocabularies do not hold are left out.
@@ -80,4 +80,4 @@ def verdicts(judgments: Judgments, queries: Sequence[str], docs: Sequence[str]) 
     key, pair = np.unique(pair_key(query, left, right, len(docs)), return_inverse=True)
     for_smaller = np.where(left < right, choice, -choice)
     counts = [np.bincount(pair[for_smaller == sign], minlength=key.size) for sign in (1, -1, 0)]
-    return Verdicts(key=key, smaller=counts[0], greater=counts[1], ties=counts[2], width=len(docs))
+    return PairVotes(key=key, smaller=counts[0], greater=counts[1], ties=counts[2], width=len(docs))
