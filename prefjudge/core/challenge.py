@@ -117,7 +117,7 @@ def next_challenge_round(challenge: Challenge, judgments: Judgments, strategy: L
 
 
 def conclude_challenge(
-    challenge: Challenge, judgments: Judgments, strategy: LeadStop, *, name: str = "preference"
+    challenge: Challenge, judgments: Judgments, strategy: LeadStop
 ) -> tuple[Qrels, tuple[Duel, ...]]:
     """Return the best-known answers after the challenge, and how every newcomer fared.
 
@@ -131,8 +131,6 @@ def conclude_challenge(
         All votes.
     strategy : LeadStop
         The lead that decides a duel.
-    name : str
-        What a leaderboard calls the new qrels.
     """
     still_open = next_challenge_round(challenge, judgments, strategy).open
     votes = _votes(judgments, set(challenge.newcomers))
@@ -158,7 +156,7 @@ def conclude_challenge(
             if won > lost:
                 best = newcomer
                 answers[query] = {best}
-    return _qrels(name, answers), tuple(duels)
+    return _qrels("preference", answers), tuple(duels)
 
 
 def merge_answers(kept: Qrels, found: Qrels) -> Qrels:

@@ -11,7 +11,7 @@ from prefjudge.core.matrices import Floats, VoteMatrices, vote_matrices
 from prefjudge.core.pools import Pools
 from prefjudge.core.posterior import chance_best, fit_scale
 from prefjudge.core.runs import Codes
-from prefjudge.core.tournament import BLOCK_ROWS, Index, tournaments
+from prefjudge.core.tournament import Index, tournaments
 
 _SAMPLE = 1000
 """How many queries are enough to tell how far apart candidates are."""
@@ -78,7 +78,6 @@ def assess_confidence(
     scale: float | None = None,
     draws: int = 1000,
     strengths: bool = False,
-    block_rows: int = BLOCK_ROWS,
 ) -> Confidence:
     """Compute the probability of being the best, for every candidate, under a Bradley-Terry model.
 
@@ -97,8 +96,6 @@ def assess_confidence(
         Posterior samples per query; the error of a probability is about ``0.5 / sqrt(draws)`` at most.
     strengths : bool
         Whether a vote counts as often as it is strong.
-    block_rows : int
-        About how many judgments to hold at a time.
 
     Notes
     -----
@@ -108,7 +105,7 @@ def assess_confidence(
     if scale is None:
         scale = estimate_scale(judgments, rng=rng, pools=pools, strengths=strengths)
     parts: list[tuple[Index, Codes, Floats, Floats, Floats]] = []
-    for block in tournaments(judgments, pools=pools, block_rows=block_rows):
+    for block in tournaments(judgments, pools=pools):
         n = block.doc.size
         chance, strength, deviation = np.zeros(n), np.zeros(n), np.zeros(n)
         for stack in vote_matrices(block, ties=0.5, strengths=strengths, cells=1 << 20):

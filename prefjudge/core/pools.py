@@ -74,7 +74,6 @@ def build_pools(
     *,
     depth: int = 1,
     per_query: QrelsPerQuery = QrelsPerQuery.FIRST,
-    min_grade: float = 1.0,
 ) -> Pools:
     """Pool the top ``depth`` documents of each run with the qrels.
 
@@ -87,9 +86,7 @@ def build_pools(
     depth : int
         How many documents of each run enter the pool.
     per_query : QrelsPerQuery
-        One qrel per query, all, or none.
-    min_grade : float
-        The lowest grade that counts as relevant.
+        One qrel per query, all, or none; from grade 1 on.
 
     Returns
     -------
@@ -106,14 +103,14 @@ def build_pools(
         shown = _Added(heads.docs, shown.query[top], shown.doc[top], shown.source[top])
     if qrels is None or per_query is QrelsPerQuery.NONE:
         return _grouped(heads.queries, heads.runs, [shown])
-    rows = _chosen_qrels(qrels, per_query, min_grade)
+    rows = _chosen_qrels(qrels, per_query)
     query = encode(qrels.queries, heads.queries)[qrels.query[rows]]
     rows, query = rows[query >= 0], query[query >= 0]
     known = _Added(qrels.docs, query, qrels.doc[rows], np.full(rows.size, len(heads.runs), dtype=np.int32))
     return _grouped(heads.queries, (*heads.runs, qrels.name), [shown, known])
 
 
-def build_duels(heads: Heads, qrels: Qrels, *, min_grade: float = 1.0) -> Pools:
+def build_duels(heads: Heads, qrels: Qrels) -> Pools:
     """Pool the qrel of each query with the passage of one run that it is compared with.
 
     Parameters
@@ -122,8 +119,6 @@ def build_duels(heads: Heads, qrels: Qrels, *, min_grade: float = 1.0) -> Pools:
         The first two documents of one run.
     qrels : Qrels
         The known relevant documents: the first in the file among those with the highest grade is compared.
-    min_grade : float
-        The lowest grade that counts as relevant.
 
     Returns
     -------
@@ -144,7 +139,7 @@ def build_duels(heads: Heads, qrels: Qrels, *, min_grade: float = 1.0) -> Pools:
         raise ValueError(
             f"the top result of one run is compared with the qrel, not of {len(heads.runs)} runs"
         )
-    rows = _chosen_qrels(qrels, QrelsPerQuery.FIRST, min_grade)
+    rows = _chosen_qrels(qrels, QrelsPerQuery.FIRST)
     query = encode(qrels.queries, heads.queries)[qrels.query[rows]]
     docs, (of_run, of_qrels) = merged(heads.docs, qrels.docs)
     qrel = of_qrels[qrels.doc[rows]].astype(np.int32)
@@ -166,8 +161,8 @@ def build_duels(heads: Heads, qrels: Qrels, *, min_grade: float = 1.0) -> Pools:
     return select_queries(pools, [heads.queries[code] for code in labelled])
 
 
-def _chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery, min_grade: float) -> NDArray[np.int64]:
-    relevant = np.flatnonzero(qrels.grade >= min_grade)
+def _chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery) -> NDArray[np.int64]:
+    relevant = np.flatnonzero(qrels.grade >= 1.0)
     if per_query is QrelsPerQuery.ALL:
         return relevant
     order = np.lexsort((relevant, -qrels.grade[relevant], qrels.query[relevant]))

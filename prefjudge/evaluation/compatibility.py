@@ -8,21 +8,21 @@ DEPTH = 1000
 """How deep two rankings are compared, as in the published script."""
 
 
-def overlap_weights(persistence: float, depth: int = DEPTH) -> Floats:
+def overlap_weights(persistence: float) -> Floats:
     """Return what a document adds to rank-biased overlap that both rankings hold from each depth on.
 
     A document that stands at ``a`` in one ranking and ``b`` in the other is in the overlap from depth
-    ``m = max(a, b)`` on, and adds ``sum(p^(i-1) / i for i in m..depth)``, up to a constant factor.
+    ``m = max(a, b)`` on, and adds ``sum(p^(i-1) / i for i in m..DEPTH)``, up to a constant factor.
 
     Returns
     -------
-    ndarray of float64, shape (depth + 2,)
+    ndarray of float64, shape (DEPTH + 2,)
         Indexed by ``m``; 0 beyond the depth.
     """
-    places = np.arange(1, depth + 1)
+    places = np.arange(1, DEPTH + 1)
     terms = persistence ** (places - 1.0) / places
-    weights = np.zeros(depth + 2)
-    weights[1 : depth + 1] = np.cumsum(terms[::-1])[::-1]
+    weights = np.zeros(DEPTH + 2)
+    weights[1 : DEPTH + 1] = np.cumsum(terms[::-1])[::-1]
     weights[0] = weights[1]
     return weights
 

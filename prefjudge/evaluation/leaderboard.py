@@ -150,7 +150,7 @@ def _end(bound: float) -> float:
     return float(bound) if isfinite(bound) else nan
 
 
-def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order, name: str | None = None) -> JudgedRanks:
+def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order) -> JudgedRanks:
     """Return the run that places the relevant documents of ``top`` first, as ``qrels`` see it.
 
     It scores 1 under ``top`` itself. Under other qrels its score is the bar that a run must pass to be better
@@ -165,13 +165,11 @@ def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order, name: str | None = 
         The labels that it will be scored by.
     order : Order
         The ordering of the runs that it stands among.
-    name : str, optional
-        What to call it; ``perfect (<name of top>)`` by default.
 
     Returns
     -------
     JudgedRanks
-        Where the perfect ranking places the documents of ``qrels``.
+        Where the perfect ranking places the documents of ``qrels``; it is called ``perfect (<name of top>)``.
     """
     ranking = perfect_ranking(top)
     query = encode(top.queries, qrels.queries).astype(np.int64)[ranking.query]
@@ -183,7 +181,7 @@ def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order, name: str | None = 
     )
     rows, position = judged[judged >= 0], ranking.position[judged >= 0]
     return JudgedRanks(
-        run=name or f"perfect ({top.name})",
+        run=f"perfect ({top.name})",
         query=qrels.query[rows],
         judged=rows,
         position=position,

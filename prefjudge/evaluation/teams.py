@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 ANONYMOUS = "Anonymous"
 
+_LONG = 48
+"""Letters of a name that a sentence can bear."""
+
 _ORGANISATION = re.compile(
     r"\b(univ\w*|institute?\w*|college|academy|school|tech\w*|center|centre|research|labs?|laborator\w*|team|"
     r"group|inc|ai|corp\w*|company|sciences?|alliance|google|microsoft|baidu|alibaba|huawei|facebook|elastic)\b"
@@ -48,10 +51,10 @@ def is_anonymous(name: str) -> bool:
     return _plain(name) in ("", "anonymous", "anon")
 
 
-def short_name(name: str, width: int = 48) -> str:
+def short_name(name: str) -> str:
     """Return a name for a sentence: without ``(1)`` and the like, and cut at a word where it is long."""
     name = re.sub(r"\s*\(\d[\d, ]*\)\s*", " ", name).replace(" ,", ",").strip()
-    return name if len(name) <= width else name[: width + 1].rsplit(" ", 1)[0].rstrip(" ,;") + " …"
+    return name if len(name) <= _LONG else name[: _LONG + 1].rsplit(" ", 1)[0].rstrip(" ,;") + " …"
 
 
 def resolve_teams(

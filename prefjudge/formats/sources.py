@@ -183,10 +183,10 @@ def count_lines(data: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
 
 
-def blocks(path: str | Path, *, size: int = BLOCK, notices: list[Notice] | None = None) -> Iterator[Block]:
+def blocks(path: str | Path, *, notices: list[Notice] | None = None) -> Iterator[Block]:
     """Yield what `whole_lines` yields, with the number of the first line."""
     line = 1
-    for data in whole_lines(path, size=size, notices=notices):
+    for data in whole_lines(path, notices=notices):
         yield Block(data, line)
         line += count_lines(data)
 

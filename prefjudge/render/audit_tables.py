@@ -47,7 +47,7 @@ def _notes(audit: Audit) -> tuple[str, ...]:
     )
 
 
-def summary_table(audit: Audit, *, provenance: Mapping[str, str] | None = None) -> Table:
+def summary_table(audit: Audit) -> Table:
     """Return how many findings each rule has."""
     counted = Counter(found.rule for found in audit.findings)
     return Table(
@@ -62,11 +62,10 @@ def summary_table(audit: Audit, *, provenance: Mapping[str, str] | None = None) 
             f"{audit.shared_scores:,} submissions share their held-out score with another.",
             *_notes(audit),
         ),
-        provenance=provenance or {},
     )
 
 
-def teams_table(audit: Audit, *, top: int = 15, provenance: Mapping[str, str] | None = None) -> Table:
+def teams_table(audit: Audit, *, top: int = 15) -> Table:
     """Return the teams with most submissions, and the names that they go by."""
     return Table(
         title="Teams with most submissions",
@@ -80,11 +79,10 @@ def teams_table(audit: Audit, *, top: int = 15, provenance: Mapping[str, str] | 
             (short_name(team.name), len(team.submissions), len(team.names), ", ".join(team.evidence) or None)
             for team in audit.teams[:top]
         ),
-        provenance=provenance or {},
     )
 
 
-def shifts_table(audit: Audit, *, top: int = 10, provenance: Mapping[str, str] | None = None) -> Table:
+def shifts_table(audit: Audit, *, top: int = 10) -> Table:
     """Return the submissions whose rank changes most from the public to the held-out queries."""
     moved = sorted(audit.standings, key=lambda row: (-abs(row.shift), row.held_out_rank))[:top]
     return Table(
@@ -101,5 +99,4 @@ def shifts_table(audit: Audit, *, top: int = 10, provenance: Mapping[str, str] |
             (row.submission, row.public, row.held_out, row.public_rank, row.held_out_rank, row.shift)
             for row in moved
         ),
-        provenance=provenance or {},
     )

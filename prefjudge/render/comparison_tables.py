@@ -135,7 +135,7 @@ def _outcome_cells(row: Outcomes) -> tuple[Cell, ...]:
     )
 
 
-def naive_table(rows: Sequence[Outcomes], *, provenance: Mapping[str, str] | None = None) -> Table:
+def naive_table(rows: Sequence[Outcomes]) -> Table:
     """Return the tests of reciprocal ranks over all queries, raw p-values (Table 1 of the paper)."""
     return Table(
         title="Reciprocal ranks over all queries",
@@ -151,5 +151,4 @@ def naive_table(rows: Sequence[Outcomes], *, provenance: Mapping[str, str] | Non
             (row.a, row.b, row.difference, row.p_rank_sum, row.p_signed_rank, row.p_t) for row in rows
         ),
         notes=("Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw.",),
-        provenance=provenance or {},
     )

@@ -181,9 +181,7 @@ def per_query_table(matrices: Sequence[Scores], *, provenance: Mapping[str, str]
     )
 
 
-def correlation_table(
-    results: Sequence[RankCorrelation], *, provenance: Mapping[str, str] | None = None
-) -> Table:
+def correlation_table(results: Sequence[RankCorrelation]) -> Table:
     """Return Kendall's tau and tau_AP of pairs of leaderboards, with the run that moves most."""
     rows: list[tuple[Cell, ...]] = []
     for result in results:
@@ -212,5 +210,4 @@ def correlation_table(
             Column(name="largest_shift", head="largest shift"),
         ),
         rows=tuple(rows),
-        provenance=provenance or {},
     )

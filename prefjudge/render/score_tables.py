@@ -62,9 +62,7 @@ def score_tables(
     return tables
 
 
-def pair_agreement_table(
-    rows: Sequence[PairAgreement], *, provenance: Mapping[str, str] | None = None
-) -> Table:
+def pair_agreement_table(rows: Sequence[PairAgreement]) -> Table:
     """Return how often each run orders a judged pair near its top as people do, the best first."""
     ordered = sorted(rows, key=lambda row: (-row.ratio if row.agree + row.disagree else 1.0, row.run))
     return Table(
@@ -77,11 +75,10 @@ def pair_agreement_table(
         ),
         rows=tuple((row.run, row.agree, row.disagree, row.ratio) for row in ordered),
         notes=("Decided pairs with both passages in the run's top 10.",),
-        provenance=provenance or {},
     )
 
 
-def left_out_table(rows: Sequence[LeftOut], *, provenance: Mapping[str, str] | None = None) -> Table:
+def left_out_table(rows: Sequence[LeftOut]) -> Table:
     """Return each run's score and rank with and without the passages that only it contributed."""
     return Table(
         title="Leaving out the passages that only one run contributed",
@@ -98,11 +95,10 @@ def left_out_table(rows: Sequence[LeftOut], *, provenance: Mapping[str, str] | N
             (row.run, row.passages, row.changed, row.score, row.rank, row.score_without, row.rank_without)
             for row in rows
         ),
-        provenance=provenance or {},
     )
 
 
-def samples_table(rows: Sequence[SampleAgreement], *, provenance: Mapping[str, str] | None = None) -> Table:
+def samples_table(rows: Sequence[SampleAgreement]) -> Table:
     """Return how far samples of the queries rank the runs as all of them do."""
     return Table(
         title="Samples of the queries against all",
@@ -134,11 +130,10 @@ def samples_table(rows: Sequence[SampleAgreement], *, provenance: Mapping[str, s
             for row in rows
         ),
         notes=("From and to: the middle 95 % of the samples.",),
-        provenance=provenance or {},
     )
 
 
-def top_against_qrel_table(result: TopAgainstQrel, *, provenance: Mapping[str, str] | None = None) -> Table:
+def top_against_qrel_table(result: TopAgainstQrel) -> Table:
     """Return the counts of the paper's Tables 1 and 2: which passage people preferred, by category."""
     total = result.a.queries + result.b.queries
     return Table(
@@ -172,5 +167,4 @@ def top_against_qrel_table(result: TopAgainstQrel, *, provenance: Mapping[str, s
             "Category A compares the qrel with the run's second passage, category B with its first.",
             "Above 50 % in category B the run is better than the labels that it is scored by.",
         ),
-        provenance=provenance or {},
     )

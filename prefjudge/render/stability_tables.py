@@ -8,9 +8,7 @@ from prefjudge.render.tables import Bold, Cell, Column, Table
 Named = tuple[str, RankStability]
 
 
-def rank_table(
-    part: str, result: RankStability, *, top: int = 5, provenance: Mapping[str, str] | None = None
-) -> Table:
+def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
     """Return each run's expected rank and interval, and its share of the first ``top`` ranks.
 
     The likeliest rank of a run is bold.
@@ -51,7 +49,6 @@ def rank_table(
             f"{', votes drawn anew in each' if result.votes else ''}; from and to: the rank in the middle "
             f"{100 * result.confidence:g} % of them. Tied runs share their ranks.",
         ),
-        provenance=provenance or {},
     )
 
 
@@ -61,7 +58,7 @@ def label(part: str, result: RankStability) -> str:
     return f"{result.measure}, {result.qrels} qrels{extra} ({result.queries:,})"
 
 
-def conditions_table(named: Sequence[Named], *, provenance: Mapping[str, str] | None = None) -> Table:
+def conditions_table(named: Sequence[Named]) -> Table:
     """Return the expected rank and interval of each run under several conditions (Figure 4)."""
     runs = list(dict.fromkeys(run for _, result in named for run in result.runs))
     columns = [Column(name="run")]
@@ -86,7 +83,6 @@ def conditions_table(named: Sequence[Named], *, provenance: Mapping[str, str] | 
         columns=tuple(columns),
         rows=tuple(rows),
         notes=tuple(f"({number}) {label(part, result)}" for number, (part, result) in enumerate(named, 1)),
-        provenance=provenance or {},
     )
 
 

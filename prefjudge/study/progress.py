@@ -70,13 +70,13 @@ def load_barred(db: Connection, target: str | None = None) -> dict[str, str]:
     )
 
 
-def count_verdicts(db: Connection, target: str | None = None) -> dict[str, int]:
+def count_verdicts(db: Connection) -> dict[str, int]:
     """Return how many assignments got each verdict."""
     return dict(
         db.execute(
             "SELECT verdict, count(*) FROM assignments JOIN hits h USING (hit_key) "
             "WHERE h.target = :target GROUP BY verdict ORDER BY verdict",
-            target=target or current_target(db),
+            target=current_target(db),
         )
     )
 
@@ -97,22 +97,22 @@ def count_rows(db: Connection, table: str) -> int:
     return int(db.execute(f"SELECT count(*) FROM {table}")[0][0])
 
 
-def count_missing(db: Connection, target: str | None = None) -> int:
+def count_missing(db: Connection) -> int:
     """Return how many assignments of published HITs have not come back."""
     rows = db.execute(
         "SELECT coalesce(sum(h.assignments - "
         "(SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key)), 0) "
         "FROM hits h WHERE h.status IN ('planned', 'open') AND h.target = :target",
-        target=target or current_target(db),
+        target=current_target(db),
     )
     return int(rows[0][0])
 
 
-def hourly_rate(db: Connection, target: str | None = None) -> float | None:
+def hourly_rate(db: Connection) -> float | None:
     """Return how many assignments came an hour, from the first to the last; None for fewer than two."""
     first, last, count = db.execute(
         "SELECT min(submitted), max(submitted), count(submitted) FROM assignments "
         "JOIN hits h USING (hit_key) WHERE h.target = :target",
-        target=target or current_target(db),
+        target=current_target(db),
     )[0]
     return 3600 * (count - 1) / (last - first) if count > 1 and last > first else None
