@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.database import Database, redacted
-from prefjudge.errors import StudyError
+from prefjudge.errors import PrefjudgeError, StudyError
 
 
 def test_a_door_that_is_dropped_leaves_nothing_open(tmp_path: Path) -> None:
@@ -35,6 +35,29 @@ def test_a_transaction_that_raises_leaves_no_trace(tmp_path: Path) -> None:
         half()
     with database.transaction(write=False) as db:
         assert db.execute("SELECT count(*) FROM words") == [(0,)]
+    database.close()
+
+
+def test_a_full_disk_is_told_and_what_comes_when_there_is_room_is_stored(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    database.migrate(["CREATE TABLE words (word TEXT)"])
+
+    def write(size: int) -> None:
+        with database.transaction() as db:
+            db.execute("INSERT INTO words VALUES (:word)", word="x" * size)
+
+    raw = database._connection()
+    pages = raw.execute("PRAGMA page_count").fetchone()[0]
+    raw.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(PrefjudgeError, match="database or disk is full") as refused:
+        write(1_000_000)
+    assert "Make room" in refused.value.hint
+    raw.execute("PRAGMA max_page_count = 100000")
+    write(1_000_000)
+    with database.transaction(write=False) as db:
+        assert db.execute("SELECT count(*) FROM words") == [(1,)]
+    with pytest.raises(sqlite3.OperationalError, match="no such table"), database.transaction() as db:
+        db.execute("SELECT * FROM nowhere")
     database.close()
 
 

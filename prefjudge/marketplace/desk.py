@@ -116,10 +116,13 @@ class _Writer:
 def _apart(turn: Turn, act: Act[T]) -> tuple[T | None, Exception | None]:
     """Carry out one act among others: what it changed goes where it raises, and only that."""
     turn.run("SAVEPOINT act")
+    outcome: tuple[T | None, Exception | None]
     try:
-        return act(turn), None
+        outcome = act(turn), None
     except Exception as error:
+        if turn.db.ended:  # the disk is full, say, and what the others did is gone, too
+            raise
         turn.run("ROLLBACK TO act")
-        return None, error
-    finally:
-        turn.run("RELEASE act")
+        outcome = None, error
+    turn.run("RELEASE act")
+    return outcome

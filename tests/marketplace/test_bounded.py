@@ -59,6 +59,23 @@ def test_a_body_that_drips_is_not_waited_for(market, monkeypatch):
         assert connection.recv(1000).startswith(b"HTTP/1.1 408")
 
 
+@pytest.mark.parametrize("path", [b"/signin", b"/"])
+def test_who_goes_away_in_the_middle_is_no_failure(market, caplog, path):
+    target = b"X-Amz-Target: MTurkRequesterServiceV20170117.GetAccountBalance\r\n" if path == b"/" else b""
+    head = b"POST " + path + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n" + target + b"Content-Length: 1000\r\n\r\na"
+    with caplog.at_level("INFO"):
+        connect(market, head).close()
+        for _ in range(100):
+            if logged := [
+                one for one in caplog.records if getattr(one, "fields", {}).get("route") == path.decode()
+            ]:
+                break
+            time.sleep(0.05)
+        assert logged[0].fields["status"] == 499
+        time.sleep(0.1)
+    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == []
+
+
 def test_one_address_has_so_many_connections(tmp_path, monkeypatch):
     monkeypatch.setattr(bounded, "MOST", 5)
     with start(f"sqlite:///{tmp_path}/m.db", settings=Settings(proxy="192.0.2.1")) as server:

@@ -15,7 +15,7 @@ from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.logs import JsonLines
 from prefjudge.marketplace.server import Server, serve, start
 from prefjudge.marketplace.settings import Settings
-from tests.marketplace.people import Admin, new_requester, offer
+from tests.marketplace.people import Admin, html_question, new_requester, offer
 from tests.marketplace.processes import launch
 
 HTTP = urllib3.PoolManager(retries=False)
@@ -216,6 +216,24 @@ def test_a_failure_inside_is_a_service_fault(market, requester, monkeypatch, cap
         requester.get_account_balance()
     assert "secret" not in str(caught.value)
     assert "secret detail" in caplog.text
+
+
+def test_a_full_disk_is_said_in_a_line_and_nothing_is_half_done(market, requester, caplog):
+    def room(pages):
+        limit = f"PRAGMA max_page_count = {pages}"
+        market.front.desk._submit(lambda turn: turn.rows(limit), write=True).result()
+
+    offer(requester)
+    room(1)
+    with pytest.raises(requester.exceptions.ServiceFault, match="database or disk is full"):
+        offer(requester, Question=html_question("x" * 50_000))
+    (logged,) = [one for one in caplog.records if one.levelname == "ERROR"]
+    assert logged.exc_info is None
+    assert "disk is full" in logged.message
+    room(100_000)
+    assert requester.list_hits()["NumResults"] == 1
+    offer(requester, Question=html_question("x" * 50_000))
+    assert requester.list_hits()["NumResults"] == 2
 
 
 def test_a_page_that_breaks_says_so_kindly(worker, monkeypatch):

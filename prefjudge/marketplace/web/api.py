@@ -6,9 +6,10 @@ import logging
 import secrets
 import time
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace import requesters, signing, wire
 from prefjudge.marketplace.description import mturk
 from prefjudge.marketplace.fault_switch import Fault
@@ -43,6 +44,11 @@ async def requester_api(front: Front, request: Request) -> Response:
         body = await _answer(front, request, operation)
     except ApiError as error:
         return _failed(error, request_id)
+    except ClientDisconnect:
+        raise
+    except PrefjudgeError as error:  # of its store: no fault in the program, so no traceback in the log
+        _LOG.error("request %s of %s failed: %s", request_id, request.state.operation, error.message)
+        return _failed(ServiceFault(f"The marketplace's store failed: {error.__cause__}."), request_id)
     except Exception:
         _LOG.exception("request %s of %s failed", request_id, request.state.operation)
         return _failed(ServiceFault("The marketplace failed. Try again."), request_id)

@@ -4,7 +4,7 @@ import logging
 import time
 from urllib.parse import urlsplit
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,6 +19,9 @@ _HEADERS = [
 _FROM_ANYWHERE = (
     "/mturk/externalSubmit",
 )  # posted by the pages of HITs: of an opaque origin, or the requester's own
+
+_GONE = 499
+"""How web servers log a request whose sender did not wait; nothing is sent."""
 
 
 class Guard:
@@ -51,6 +54,8 @@ class Guard:
                 problem = "The address is malformed."
             app = PlainTextResponse(problem, 403) if problem else self.app
             await app(scope, receive, stamped)
+        except ClientDisconnect:  # who asked has gone, and nothing is broken
+            status = _GONE
         finally:
             self._log(scope, status, time.perf_counter() - began)
 
