@@ -47,6 +47,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_INTERRUPTED = 130
+"""The exit code after Ctrl-C, which typer turns into it without a word."""
+
 _ROAD = "The road, in order"
 _SURE = "How sure"
 _CROWD = "The crowd"
@@ -125,9 +128,11 @@ def main() -> None:
 
         complain(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as stop:
+        if isinstance(stop, SystemExit) and stop.code != _INTERRUPTED:
+            raise
         sys.stderr.write("\ninterrupted; repeat the verb to go on where it stopped\n")
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

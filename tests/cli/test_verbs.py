@@ -157,3 +157,19 @@ def test_collect_exits_with_3_while_hits_are_open_and_0_at_the_end(pooled: Path)
     assert late.returncode == 0, late.stderr
     assert "next: prefjudge resolve" in late.stderr
     assert json.loads(prefjudge("status", pooled, "--json").stdout)["waiting"] == 0
+
+
+def test_ctrl_c_ends_in_a_word_and_not_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from prefjudge.cli import app
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("prefjudge.steps.status.status", interrupted)
+    monkeypatch.setattr(sys, "argv", ["prefjudge", "status", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    assert ended.value.code == 130
+    assert "interrupted; repeat the verb" in capsys.readouterr().err
