@@ -1,6 +1,7 @@
 """The page that goes with a release, in Markdown."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 _INPUT = ("kind", "name", "digest")
@@ -40,7 +41,7 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ("Reward of a HIT", f"${record['reward']}"),
     ]
     parts = [
-        f"# {record['name']}",
+        f"# {_cell(record['name'])}",
         "Preference judgments of search results: people chose, side by side, the passage that best answers "
         f"the question. Made with prefjudge {record['prefjudge']}.",
         _table(("", ""), facts),
@@ -72,13 +73,15 @@ def _plain(value: object) -> str:
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
+def _cell(text: str) -> str:
+    """Return a text on one line, in which names of runs are no markup."""
+    return " ".join(escape(text, quote=False).replace("|", "\\|").split())
+
+
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join(
-        "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in line) + " |"
-        for line in lines
-    )
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
 
 
 def _list(words: Sequence[str]) -> str:
-    return "\n".join(f"- {one}" for one in words)
+    return "\n".join(f"- {_cell(one)}" for one in words)

@@ -148,7 +148,7 @@ def _answers_table(
             Column(name="status"),
             Column(name="pool", kind="integer"),
             Column(name="votes", kind="integer"),
-            Column(name="missing", head="pairs missing", kind="integer"),
+            Column(name="missing", kind="integer"),
         ),
         rows=tuple(
             (

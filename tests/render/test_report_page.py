@@ -21,7 +21,7 @@ def test_two_passages_that_never_met_have_no_votes() -> None:
         )
         return report_page("t", [], [Section(heading="Best answers", changes=(change,))])
 
-    assert "Preferred d2: 1 vote<" in shown(1)
+    assert "Preferred <bdi>d2</bdi>: 1 vote<" in shown(1)
     assert "No vote decides" not in shown(1)
     assert "0 votes" not in shown(0)
     assert "No vote decides between the two" in shown(0)

@@ -1,0 +1,66 @@
+"""The page of a report in a browser: on a phone, in the dark, and on paper."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from prefjudge.render.cells import Column, Table
+from prefjudge.render.report_page import Change, Passage, Section, report_page
+from tests.site.conftest import inspect
+
+RUN = "a-run-with-a-name-of-many-parameters-" * 4
+TEXT = "how long \u202edoes it take"
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    names = [f"run-{number}" for number in range(16)]
+    wide = Table(
+        title="Win ratios",
+        columns=(Column(name="beaten"), *(Column(name=name, kind="percent") for name in names)),
+        rows=tuple((name, *[0.5] * len(names)) for name in [RUN, *names]),
+    )
+    passage = Passage(doc="d1", text="x" * 400, votes=1)
+    change = Change(query="q1", text=TEXT, labelled=passage, best=passage)
+    return report_page("A study", ["Judged."], [Section(heading="S", changes=(change,), tables=(wide,))])
+
+
+def edges(page: Any, selector: str) -> list[dict[str, float]]:
+    boxes: list[dict[str, float]] = page.locator(selector).evaluate_all(
+        "all => all.map(one => { const {left, right, width} = one.getBoundingClientRect(); "
+        "return {left, right, width} })"
+    )
+    assert boxes
+    return boxes
+
+
+def test_on_a_phone_only_tables_scroll_and_a_long_name_leaves_room_for_numbers(
+    open_page: Callable[..., Any], html: str
+) -> None:
+    page = open_page(viewport={"width": 320, "height": 640})
+    page.set_content(html)
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    inspect(page)
+    page.locator(".wide").evaluate("frame => frame.scrollLeft = 300")
+    for name in edges(page, "tbody td:first-child"):
+        assert 0 <= name["left"] < name["right"] < 200, "the name of the row stays in sight, and only it"
+
+
+def test_on_paper_nothing_is_cut_off_and_the_dark_is_left_behind(
+    open_page: Callable[..., Any], html: str
+) -> None:
+    page = open_page(viewport={"width": 1030, "height": 700}, color_scheme="dark")
+    page.set_content(html)
+    ink = "getComputedStyle(document.body).color"
+    on_screen = page.evaluate(ink)
+    page.emulate_media(media="print")
+    assert page.evaluate(ink) != on_screen
+    assert all(cell["right"] <= 1030 for cell in edges(page, "th, td, article"))
+
+
+def test_a_text_turns_round_nothing_but_itself(open_page: Callable[..., Any], html: str) -> None:
+    page = open_page()
+    page.set_content(html)
+    (text,), (query,) = edges(page, "h3 bdi"), edges(page, "h3 span")
+    assert text["right"] <= query["left"]
