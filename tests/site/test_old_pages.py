@@ -129,3 +129,50 @@ def test_a_page_that_says_no_is_not_submitted(marketplace, open_page):
     page.wait_for_timeout(300)
     assert marketplace.submitted(hit_id) == []
     assert not page.is_visible("#notice")
+
+
+CROWD = "https://assets.crowd.aws/crowd-html-elements.js"
+CROWD_FORM = f"""<script src='{CROWD}'></script>
+<crowd-form><p>Is it good?</p><input name='good'></crowd-form>"""
+STAND_IN = """
+customElements.define("crowd-form", class extends HTMLElement {
+  connectedCallback() { addEventListener("load", () => {
+    const form = document.createElement("form"), button = document.createElement("button");
+    const to = new URLSearchParams(location.search).get("turkSubmitTo");
+    if (/^https:\\/\\/(www|workersandbox)\\.mturk\\.com$/.test(to)) {
+      form.method = "post";
+      form.action = to + "/mturk/externalSubmit";
+    }
+    button.textContent = "Submit";
+    form.append(...this.childNodes, button);
+    this.append(form);
+  }); }
+});"""
+
+
+def working_on(marketplace, open_page, name, script):
+    """Accept a HIT with Amazon's elements, whose script is not to be had here: answer for Amazon's server."""
+    hit_id = marketplace.post(render_html_question(CROWD_FORM), Title="Crowd elements")
+    page = signed_in(open_page, marketplace, name)
+    page.forgiven.extend([CROWD, "ERR_FAILED"])
+    answer = {"body": script, "content_type": "text/javascript"}
+    page.route(CROWD, lambda route: route.fulfill(**answer) if script else route.abort())
+    page.click("text=Accept and work")
+    page.wait_for_url("**/assignments/*")
+    return hit_id, page
+
+
+def test_elements_that_submit_to_mturk_alone_are_submitted(marketplace, open_page):
+    hit_id, page = working_on(marketplace, open_page, "Elementary", STAND_IN)
+    inside = page.frame_locator("iframe")
+    inside.locator("input[name=good]").fill("very")
+    inside.locator("text=Submit").click()
+    thanked(page)
+    (assignment,) = marketplace.submitted(hit_id)
+    assert answers_of(assignment) == {"good": "very"}
+
+
+def test_a_page_without_its_script_says_what_is_missing(marketplace, open_page):
+    _, page = working_on(marketplace, open_page, "Offline", "")
+    soon(page, lambda: "assets.crowd.aws that does not load" in page.inner_text("#notice"))
+    assert "return the HIT" in page.inner_text("#notice")

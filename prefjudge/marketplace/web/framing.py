@@ -3,7 +3,7 @@
 import re
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from prefjudge.marketplace import hits, questions
 from prefjudge.marketplace.market import Turn
@@ -18,6 +18,9 @@ _AMAZON_SCRIPT = re.compile(
     r"|mturk-public\.s3[\w.-]{0,30}\.amazonaws\.com)/externalHIT_v1\.js"
 )
 _AMAZON_SUBMIT = re.compile(r"(?:https?:)?//[\w-]+\.mturk\.com(?=/mturk/externalSubmit)")
+_CROWD_ELEMENTS = re.compile(r"//assets\.crowd\.aws/")
+_MTURK = "https://www.mturk.com"
+"""The only place that Amazon's crowd-html-elements submit to; this marketplace's script takes it from there."""
 _BEFORE_SCRIPTS = re.compile(r"(?:\s|<!--.*?-->|<\?.*?\?>)*(?:<!doctype[^>]*>)?", re.IGNORECASE | re.DOTALL)
 
 
@@ -30,6 +33,9 @@ async def show_frame(front: Front, request: Request) -> Response:
     origin, question = front.origin(request), questions.read_question(xml)
     if question.kind == "form":
         answer = _form(front, request, xml, origin)
+    elif _CROWD_ELEMENTS.search(question.content) and request.query_params.get("turkSubmitTo") != _MTURK:
+        there = request.url.include_query_params(turkSubmitTo=_MTURK)
+        answer = RedirectResponse(f"{there.path}?{there.query}", 303)
     else:
         answer = Response(at_home(question.content, origin), media_type="text/html")
         answer.headers["Content-Security-Policy"] = (

@@ -131,9 +131,12 @@
   };
   addEventListener("message", event => {
     if (event.source !== frame.contentWindow || !event.data || gone) return;
-    const { prefjudge: kind, draft, fields } = event.data;
+    const { prefjudge: kind, draft, fields, hosts } = event.data;
     if (kind === "ready") giveBack();
     else if (kind === "typed") unkept = unkept ?? true;
+    else if (kind === "missing" && Array.isArray(hosts)) {
+      notice("This page needs something from " + hosts.join(", ") + " that does not load. If it does not work, return the HIT.", { draft: true });
+    }
     else if (kind === "draft") {
       unkept = false;
       keep("draft", draft);

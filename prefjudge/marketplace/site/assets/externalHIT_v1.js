@@ -8,6 +8,7 @@
   const assignment = asked.get("assignmentId") || "";
   const preview = assignment === "ASSIGNMENT_ID_NOT_AVAILABLE";
   const working = parent !== window && assignment && !preview;
+  const home = new URL(document.currentScript.src).origin; // turkSubmitTo names mturk.com for who insists on it
 
   window.turkGetParam = (name, otherwise) => asked.get(name) ?? otherwise;
   window.turkGetSubmitToHost = () => asked.get("turkSubmitTo") || "";
@@ -48,7 +49,7 @@
   const aim = (form, button) => {
     for (const name of ["formaction", "formmethod", "formtarget"]) if (button) button.removeAttribute(name);
     form.removeAttribute("target");
-    form.setAttribute("action", turkGetSubmitToHost() + "/mturk/externalSubmit");
+    form.setAttribute("action", home + "/mturk/externalSubmit");
     form.setAttribute("method", "post");
     let field = form.querySelector("[name=assignmentId]");
     if (!field) {
@@ -64,6 +65,16 @@
   };
 
   if (working) addEventListener("input", () => parent.postMessage({ prefjudge: "typed" }, "*"));
+
+  // Without one of its scripts a page may be dead, and whoever works on it would look for a button that is not there.
+  const missing = new Set();
+  const tellMissing = () => { if (working && missing.size) parent.postMessage({ prefjudge: "missing", hosts: [...missing] }, "*"); };
+  addEventListener("error", ({ target }) => {
+    if (target.tagName !== "SCRIPT" || !allowed(() => new URL(target.src))) return;
+    missing.add(new URL(target.src).host);
+    tellMissing();
+  }, true);
+  addEventListener("load", tellMissing); // by now the page around this one listens
 
   // Aimed before the page's own handlers run, and handed over after them, unless one of them said no.
   addEventListener("submit", ({ target, submitter }) => {
