@@ -20,7 +20,7 @@ _AMAZON_SCRIPT = re.compile(
 _AMAZON_SUBMIT = re.compile(r"(?:https?:)?//[\w-]+\.mturk\.com(?=/mturk/externalSubmit)")
 _CROWD_ELEMENTS = re.compile(r"//assets\.crowd\.aws/")
 _MTURK = "https://www.mturk.com"
-"""The only place that Amazon's crowd-html-elements submit to; this marketplace's script takes it from there."""
+"""Where alone Amazon's crowd-html-elements submit to; this marketplace's script takes it from there."""
 _BEFORE_SCRIPTS = re.compile(r"(?:\s|<!--.*?-->|<\?.*?\?>)*(?:<!doctype[^>]*>)?", re.IGNORECASE | re.DOTALL)
 
 
