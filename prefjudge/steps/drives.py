@@ -16,7 +16,8 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.challenge import resume_challenge
 from prefjudge.study.answers import OpenChallenge, load_open_challenge
 from prefjudge.study.models import load_votes
-from prefjudge.study.pooling import load_pools
+from prefjudge.study.pooling import is_published, load_pools
+from prefjudge.study.settings import keep_setting, load_setting
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -128,35 +129,23 @@ def _settled(study: Study, strategy: str | None, model: str | None) -> tuple[str
     except ValueError as error:
         raise InputError(str(error)) from None
     with study.transaction() as db:
-        known: dict[str, str] = dict(
-            db.execute("SELECT key, value FROM settings WHERE key IN ('strategy', 'strategy model')")
-        )
-        if not known:
-            if db.execute("SELECT 1 FROM hits LIMIT 1"):
+        if load_setting(db, "strategy") is None:
+            if is_published(db):
                 raise StudyError(
                     "the study was published by `publish`, pair by pair",
                     "Go on with collect, resolve and score.",
                 )
-            known = {"strategy": strategy or "default", "strategy model": model or ""}
-            db.executemany(
-                "INSERT INTO settings VALUES (:key, :value)",
-                ({"key": k, "value": v} for k, v in known.items()),
-            )
             db.execute("UPDATE pairs SET votes = 0")
-    same_strategy = (
-        strategy is None or parse_strategy(strategy).name == parse_strategy(known["strategy"]).name
-    )
-    same_model = model is None or model == known["strategy model"]
-    for same, asked, key in (
-        (same_strategy, strategy, "strategy"),
-        (same_model, model, "strategy model"),
-    ):
-        if not same:
-            raise StudyError(
-                f"the study is driven by {known[key] or 'no model'}, not {asked}",
-                "Make a new study to drive it in another way.",
-            )
-    return known["strategy"], known["strategy model"]
+        settled = keep_setting(db, "strategy", strategy or "default")
+        settled_model = keep_setting(db, "strategy model", model or "")
+    same = strategy is None or parse_strategy(strategy).name == parse_strategy(settled).name
+    same_model = model is None or model == settled_model
+    if not (same and same_model):
+        driver, asked = (settled_model or "no model", model) if same else (settled, strategy)
+        raise StudyError(
+            f"the study is driven by {driver}, not {asked}", "Make a new study to drive it in another way."
+        )
+    return settled, settled_model
 
 
 def _favoured(pools: Pools, first: dict[str, str]) -> Qrels:

@@ -38,12 +38,13 @@ class PlannedStudy:
         from prefjudge.study.assignments import KEPT, load_gold_records
         from prefjudge.study.ledger import committed_cents
         from prefjudge.study.progress import count_rows, count_verdicts
+        from prefjudge.study.settings import load_setting
 
         with study.transaction(write=False) as db:
             self.committed = Decimal(committed_cents(db)) / 100
             golds, verdicts = load_gold_records(db).values(), count_verdicts(db)
-            driven = db.execute("SELECT value FROM settings WHERE key = 'strategy'")
-            self.driven_by = driven[0][0] if driven else "publish" if count_rows(db, "hits") else ""
+            published = "publish" if count_rows(db, "hits") else ""
+            self.driven_by = load_setting(db, "strategy") or published
         self.golds = GoldRecord(right=sum(g.right for g in golds), missed=sum(g.missed for g in golds))
         submitted = sum(verdicts.values())
         if submitted:

@@ -69,8 +69,9 @@ def follow_design(study: "Study", target: str) -> None:
 
 def _ask_by_design(study: "Study", db: "Connection", *, published: bool) -> None:
     from prefjudge.study.pooling import load_pool_pairs, save_votes_wanted
+    from prefjudge.study.settings import load_setting
 
-    if db.execute("SELECT 1 FROM settings WHERE key = 'strategy'"):  # then `run` says what is asked for
+    if load_setting(db, "strategy"):  # then `run` says what is asked for
         return
     stored = load_pool_pairs(db)
     wanted = _votes(study, len(stored))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.errors import CrowdError, StudyError
+from prefjudge.study.settings import keep_setting
 from prefjudge.study.study import MARKETPLACE_FILE, Study
 
 if TYPE_CHECKING:
@@ -242,12 +243,8 @@ def _refuse_closed(url: str) -> None:
 
 
 def _pin(study: Study, target: str, identity: str) -> None:
-    key = f"marketplace:{target}"
     with study.transaction() as db:
-        db.execute(
-            "INSERT INTO settings VALUES (:key, :value) ON CONFLICT (key) DO NOTHING", key=key, value=identity
-        )
-        pinned = db.execute("SELECT value FROM settings WHERE key = :key", key=key)[0][0]
+        pinned = keep_setting(db, f"marketplace:{target}", identity)
     if pinned != identity:
         raise StudyError(
             f"the study has published to the marketplace {pinned}, and {identity} answers now",

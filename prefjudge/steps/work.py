@@ -11,6 +11,7 @@ from prefjudge.errors import CrowdError, StudyError
 from prefjudge.steps.inputs import as_path
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
+from prefjudge.study.settings import keep_setting
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -158,11 +159,7 @@ def _worker(
     known = study.setting(key)
     card = json.loads(known) if known else _register(door, f"simulated {number + 1}")
     with study.transaction() as db:
-        db.execute(
-            "INSERT INTO settings VALUES (:key, :value) ON CONFLICT (key) DO NOTHING",
-            key=key,
-            value=json.dumps(card),
-        )
+        keep_setting(db, key, json.dumps(card))
         visit = db.execute(
             "INSERT INTO settings VALUES (:key, '1') ON CONFLICT (key) DO UPDATE "
             "SET value = CAST(CAST(settings.value AS BIGINT) + 1 AS TEXT) RETURNING value",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import ConfigError, StudyError
 from prefjudge.study.migrations import STEPS
+from prefjudge.study.settings import keep_setting, load_setting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,18 +66,14 @@ class Study:
     def _claim(self, database: Database) -> None:
         """Refuse a store that holds another study: each would take the other's pool and HITs for its own."""
         own = str(self._raw_config.get("id") or self._raw_config.get("name", ""))
-        find = "SELECT value FROM settings WHERE key = 'study'"
         with database.transaction(write=False) as db:
-            holder = db.execute(find)
-        if not holder:
+            holder = load_setting(db, "study")
+        if holder is None:
             with database.transaction() as db:
-                db.execute(
-                    "INSERT INTO settings VALUES ('study', :own) ON CONFLICT (key) DO NOTHING", own=own
-                )
-                holder = db.execute(find)
-        if holder[0][0] != own:
+                holder = keep_setting(db, "study", own)
+        if holder != own:
             raise StudyError(
-                f"the store {redacted(database.url)} belongs to another study, {holder[0][0]!r}",
+                f"the store {redacted(database.url)} belongs to another study, {holder!r}",
                 f"Give {self.folder} a store of its own; if it is that study, put its id into study.toml.",
             )
 
@@ -108,11 +105,7 @@ class Study:
     def secret(self) -> bytes:
         """The key of the study's opaque names; it never leaves the store."""
         with self.transaction() as db:
-            db.execute(
-                "INSERT INTO settings VALUES ('secret', :value) ON CONFLICT (key) DO NOTHING",
-                value=secrets.token_hex(32),
-            )
-            return bytes.fromhex(db.execute("SELECT value FROM settings WHERE key = 'secret'")[0][0])
+            return bytes.fromhex(keep_setting(db, "secret", secrets.token_hex(32)))
 
     def opaque(self, *parts: object, length: int = 12) -> str:
         """Return a name that tells nothing without the secret: the same for the same parts."""
@@ -122,8 +115,7 @@ class Study:
     def setting(self, key: str) -> str | None:
         """Return a stored setting, or None."""
         with self.transaction(write=False) as db:
-            rows = db.execute("SELECT value FROM settings WHERE key = :key", key=key)
-        return str(rows[0][0]) if rows else None
+            return load_setting(db, key)
 
     def close(self) -> None:
         """Close the store."""

@@ -1,0 +1,17 @@
+"""Settings: what a study has settled once, by name."""
+
+from prefjudge.database import Connection
+
+
+def load_setting(db: Connection, key: str) -> str | None:
+    """Return what was settled, or None."""
+    rows = db.execute("SELECT value FROM settings WHERE key = :key", key=key)
+    return str(rows[0][0]) if rows else None
+
+
+def keep_setting(db: Connection, key: str, value: str) -> str:
+    """Settle what is not settled yet; return what is."""
+    db.execute(
+        "INSERT INTO settings VALUES (:key, :value) ON CONFLICT (key) DO NOTHING", key=key, value=value
+    )
+    return load_setting(db, key) or ""
