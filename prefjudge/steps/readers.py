@@ -1,6 +1,7 @@
 """Reading runs: one way of doing it for all that a step wants to know of them."""
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -8,6 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prefjudge.core.runs import Order
@@ -216,8 +218,9 @@ class _Helped(Executor):
             _settle(jobs[place], done.result)
             hand_out()
 
-        for _process in range(self.processes):
-            hand_out()
+        with _no_main():
+            for _process in range(self.processes):
+                hand_out()
         try:
             for job in jobs:
                 with suppress(IndexError):
@@ -231,6 +234,17 @@ class _Helped(Executor):
             ) from error
         finally:
             open_.clear()  # where nobody wants the rest any more
+
+
+@contextmanager
+def _no_main() -> Iterator[None]:
+    """Start processes that do not run the caller's program anew, which may lack a guard, to no purpose."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _settle(job: "Future[T]", work: Callable[[], T]) -> None:

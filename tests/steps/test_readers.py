@@ -2,6 +2,8 @@
 
 import inspect
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from importlib import import_module
@@ -100,6 +102,17 @@ def test_processes_give_the_same_as_none() -> None:
     alone = pool(runs=RUNS, qrels=QRELS, depth=2)
     assert pool(runs=RUNS, qrels=QRELS, depth=2, workers=2) == alone
     assert check(RUNS, workers=2) == check(RUNS)
+
+
+def test_a_program_without_a_guard_reads_by_processes(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, prefjudge\n"
+        "result = prefjudge.check(sys.argv[1:], workers=2)\n"
+        "print(len(result.files), 'files')\n"
+    )
+    done = subprocess.run([sys.executable, program, *RUNS], capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.stderr) == (f"{len(RUNS)} files\n", "")
 
 
 def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
