@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.runs import Order
-from prefjudge.engines.gallop import NotGalloping, Text, gallop, text_of
+from prefjudge.engines.gallop import HeadLines, NotGalloping, Text, gallop, text_of
 from prefjudge.engines.heads import sound_chunk
 from prefjudge.engines.judged import Judged, JudgedRows, found
+from prefjudge.engines.ranking import ranking_key
 from prefjudge.formats.layouts import Layout
 from prefjudge.formats.problems import decode
-from prefjudge.formats.runs import OnDuplicate, RunReader
+from prefjudge.formats.runs import OnDuplicate, RunChunk, RunReader
 
 SPARSE = 6
 """So many judged documents a query, on average, are sooner found one by one than by parsing every line."""
@@ -25,8 +30,10 @@ _LAST = 1 << 9
 _PATIENCE = 100
 """After so many queries that had to be parsed, the whole run is."""
 
-Found = tuple[int, int, int, int]
-"""The row of the qrels, its position, and the first and the last position of its ties."""
+Wanted = Sequence[tuple[bytes, int]]
+"""The judged documents of a query, and the row of the qrels that each is."""
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 def is_sparse(index: Judged) -> bool:
@@ -44,10 +51,10 @@ def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
     NotGalloping
         Where the run needs a full reading.
     """
-    wanted: dict[bytes, list[tuple[bytes, int]]] = {}
+    wanted: dict[bytes, list[tuple[bytes, int]]] = {name: [] for name in index.queries}
     names = {code: name for name, code in index.queries.items()}
     for row, (doc, query) in enumerate(zip(index.docs.to_bytes(), index.query.tolist(), strict=True)):
-        wanted.setdefault(names[query], []).append((doc, row))
+        wanted[names[query]].append((doc, row))
     reader = RunReader(path, order, OnDuplicate.ERROR)
     parts = []
     patience = _PATIENCE
@@ -57,95 +64,80 @@ def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
                 continue
             firsts = b"".join([part[: part.find(b"\n") + 1] for part in heads.parts])
             chunk = sound_chunk(reader, firsts, len(heads.spans))
-            rows: list[tuple[int, ...]] = []
-            seen: dict[int, int] = {}
-            for name, part, (start, end), last in zip(
-                chunk.queries, heads.parts, heads.spans, heads.last, strict=True
-            ):
-                code = index.queries.get(name)
-                if code is None:
-                    continue
-                lines = _Lines(text, part, start, end, last)
-                met = _searched(lines, wanted.get(name, []), chunk.layout, order)
-                if met is None:
-                    patience -= 1
-                    if not patience:
-                        raise NotGalloping
-                    met = _parsed(lines.whole(), path, index, order)
-                seen[code], hits = met
-                rows += [(code, *hit) for hit in hits]
-            columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-            parts.append(
-                JudgedRows(
-                    path="",
-                    tag=decode(chunk.tag),
-                    query=columns[0],
-                    judged=columns[1],
-                    position=columns[2],
-                    best=columns[3],
-                    worst=columns[4],
-                    seen=seen,
-                    met=len(chunk.queries),
-                    example=(decode(chunk.queries[0]), decode(chunk.docs.raw(0))),
-                )
-            )
+            lines = _Lines([firsts], len(heads.spans))
+            for place, name in enumerate(chunk.queries):
+                if name in wanted:
+                    lines.add(place, wanted[name], chunk.layout, text, heads)
+            part, unsettled = _settled(lines, chunk, reader, index)
+            patience -= len(unsettled)
+            if patience <= 0:
+                raise NotGalloping
+            parts.append(part)
+            for place in unsettled:
+                whole = RunReader(path, order, OnDuplicate.ERROR)
+                block = _lines_between(text, *heads.spans[place])
+                parts.append(found(sound_chunk(whole, block, 1), index, order))
     if not parts:
         raise NotGalloping
     return parts
 
 
+@dataclass(slots=True)
 class _Lines:
-    """The lines of one query, of which only the first are read at first."""
+    """The lines that settle where the judged documents of a batch of queries stand.
 
-    def __init__(self, text: Text, head: bytes, start: int, end: int, last: bytes) -> None:
-        self.text, self.held, self.start, self.end = text, head, start, end
-        self.cut = len(head) < end - start
-        self.last = last or self._last()
+    These are the first line of each query; and of each query that is judged, the line of each judged document
+    that the run finds, with the lines next to it, and its last line.
 
-    def whole(self) -> bytes:
-        """Read them all."""
-        if self.cut:
-            self.held, self.cut = self.text.read(self.end - self.start, self.start), False
-        return self.held
-
-    def _last(self) -> bytes:
-        block = self.text.read(_LAST, self.end - _LAST) if self.cut else self.held
-        if block.find(b"\n", 0, -1) < 0:
-            block = self.whole()
-        return block[block.rfind(b"\n", 0, -1) + 1 :]
-
-
-def _searched(
-    lines: _Lines, docs: list[tuple[bytes, int]], layout: Layout, order: Order
-) -> tuple[int, list[Found]] | None:
-    """Return how many lines a query has and which judged documents; None where it must be parsed.
-
-    It must where a document ties with a neighbour, and where its rank does not say how many lines are above:
-    then there are blank lines, or the ranks are not plain. How many lines there are, the last rank says.
+    Attributes
+    ----------
+    texts : list of bytes
+        The lines.
+    count : int
+        How many they are.
+    hits : list of (int, int, int, int, bool)
+        Of each document that was found: the place of its query in ``queries``, its row in the qrels, the row
+        of its line, how many lines of the query are above it, and whether there is one below.
+    queries : list of (int, int, int)
+        Of each judged query: its place in the batch, the row of its last line, and how many lines it has
+        where its head is all of it, else 0.
     """
-    try:
-        first = int(lines.held[: lines.held.find(b"\n") + 1 or None].split()[layout.rank])
-        count = int(lines.last.split()[layout.rank]) - first + 1
-        if not lines.cut and count != _newlines(lines.held, len(lines.held)) + (lines.held[-1:] != b"\n"):
-            return None
-        rows = []
+
+    texts: list[bytes]
+    count: int
+    hits: list[tuple[int, int, int, int, bool]] = field(default_factory=list)
+    queries: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def add(self, place: int, docs: Wanted, layout: Layout, text: Text, heads: HeadLines) -> None:
+        """Look for documents in the head of a query, and where it does not have them, in all its lines."""
+        head, (start, end), last = heads.parts[place], heads.spans[place], heads.last[place]
+        whole = len(head) >= end - start
+        counted = _newlines(head, len(head)) if whole else 0
         for doc, row in docs:
-            start = _line_of(lines.held, doc, layout)
-            near = _neighbours(lines.held, start)
-            if lines.cut and not near[2].endswith(b"\n"):
-                start = _line_of(lines.whole(), doc, layout)
-                near = _neighbours(lines.held, start)
-            if start < 0:
-                continue
-            position = _newlines(lines.held, start) + 1
-            if int(near[1].split()[layout.rank]) - first + 1 != position:
-                return None
-            if order is not Order.FILE and _tied(near, layout, order):
-                return None
-            rows.append((row, position, position, position))
-    except (IndexError, ValueError):
-        return None
-    return count, rows
+            near = _near(head, doc, layout, whole=whole)
+            if near is None and not whole:
+                head, whole = _lines_between(text, start, end), True
+                near = _near(head, doc, layout, whole=True)
+            if near is not None:
+                first, own, after, beyond = near
+                above, below = own > first, beyond > after
+                self.hits.append((len(self.queries), row, self.count + above, _newlines(head, own), below))
+                self.texts.append(head[first:beyond])
+                self.count += 1 + above + below
+        if not last:
+            block = head if whole else _lines_between(text, max(start, end - _LAST), end)
+            if block.find(b"\n") == len(block) - 1:
+                block = _lines_between(text, start, end)
+            last = block[block.rfind(b"\n", 0, -1) + 1 :]
+        self.queries.append((place, self.count, counted))
+        self.texts.append(last)
+        self.count += 1
+
+
+def _lines_between(text: Text, start: int, end: int) -> bytes:
+    """Read up to the end of a line, which the last of a file may lack."""
+    block = text.read(end - start, start)
+    return block if block.endswith(b"\n") else block + b"\n"
 
 
 def _newlines(block: bytes, end: int) -> int:
@@ -155,52 +147,65 @@ def _newlines(block: bytes, end: int) -> int:
     return int(np.count_nonzero(np.frombuffer(block, np.uint8, end) == 10))
 
 
-def _line_of(block: bytes, doc: bytes, layout: Layout) -> int:
-    """Return where the line starts that has ``doc`` in the column of documents; -1 where none has."""
+def _near(block: bytes, doc: bytes, layout: Layout, *, whole: bool) -> tuple[int, int, int, int] | None:
+    """Return where the line before that of a document starts, its own, and the next, and where that ends.
+
+    None where no line has it in the column of documents, or where the next line is not there yet.
+    """
     place = block.find(doc)
     while place >= 0:
-        start = block.rfind(b"\n", 0, place) + 1
+        own = block.rfind(b"\n", 0, place) + 1
         end = place + len(doc)
-        parts = block[start:end].split()
+        parts = block[own:end].split()
         if len(parts) == layout.doc + 1 and parts[-1] == doc and block[end : end + 1].isspace():
-            return start
+            after = block.find(b"\n", end) + 1
+            beyond = block.find(b"\n", after) + 1
+            if not beyond and not whole:
+                return None
+            return (block.rfind(b"\n", 0, own - 1) + 1 if own else 0), own, after, beyond or after
         place = block.find(doc, place + 1)
-    return -1
+    return None
 
 
-def _neighbours(block: bytes, start: int) -> tuple[bytes, bytes, bytes]:
-    """Return the line before the one at ``start``, that line, and the next; nothing where there is none."""
-    if start < 0:
-        return b"", b"", b""
-    before = block[block.rfind(b"\n", 0, start - 1) + 1 : start] if start else b""
-    end = block.find(b"\n", start) + 1 or len(block)
-    after = block[end : block.find(b"\n", end) + 1 or len(block)]
-    return before, block[start:end], after
+def _settled(
+    lines: _Lines, chunk: RunChunk, reader: RunReader, index: Judged
+) -> tuple[JudgedRows, list[int]]:
+    """Return what lines tell of a batch, and the places of the queries of which they tell too little.
 
-
-def _tied(lines: tuple[bytes, bytes, bytes], layout: Layout, order: Order) -> bool:
-    """Tell whether a line ties with a neighbour; raise where they are not in order."""
-    above, own, below = (_key(line.split(), layout, order) if line else None for line in lines)
-    assert own is not None
-    if (above is not None and not above >= own) or (below is not None and not own >= below):
-        raise NotGalloping
-    return own in (above, below)
-
-
-def _key(parts: list[bytes], layout: Layout, order: Order) -> float:
-    if order is Order.RANK or layout.score is None:
-        return -int(parts[layout.rank])
-    score = float(parts[layout.score])
-    if order is Order.SCORE_F32:
-        with np.errstate(over="ignore"):
-            return float(np.float32(score))
-    return score
-
-
-def _parsed(block: bytes, path: str, index: Judged, order: Order) -> tuple[int, list[Found]]:
-    """Return what a full parse of one query finds."""
-    reader = RunReader(path, order, OnDuplicate.ERROR)
-    chunk = sound_chunk(reader, block if block.endswith(b"\n") else block + b"\n", 1)
-    rows = found(chunk, index, order)
-    columns = (rows.judged, rows.position, rows.best, rows.worst)
-    return len(chunk), list(zip(*(column.tolist() for column in columns), strict=True))
+    They do where a document ties with a neighbour, and where its rank does not say how many lines are above:
+    then there are blank lines, or the ranks are not plain. How many lines a query has, its last rank says.
+    """
+    place, last, counted = np.array(lines.queries, np.int64).reshape(-1, 3).T
+    of, judged, own, above, below = np.array(lines.hits, np.int64).reshape(-1, 5).T
+    rows, score, rank = reader.checked(reader.rows(b"".join(lines.texts), 1), ranks=True)
+    if len(rows) != lines.count:
+        raise NotGalloping  # a full reading will say what is wrong, and on which line
+    assert rank is not None
+    size = rank[last] - rank[place] + 1
+    sure = rank[own] - rank[place[of]] == above
+    if reader.order is not Order.FILE:
+        upper, lower = np.flatnonzero(above), np.flatnonzero(below)
+        key = ranking_key(score, rank, reader.order)
+        higher = key[np.concatenate([own[upper] - 1, own[lower]])]
+        other = key[np.concatenate([own[upper], own[lower] + 1])]
+        if (higher < other).any():
+            raise NotGalloping
+        sure[np.concatenate([upper, lower])[higher == other]] = False
+    plain = (size == counted) | ((size > 0) & (counted == 0))
+    plain[of[~sure]] = False
+    kept = plain[of]
+    judged, position = judged[kept], above[kept] + 1
+    queries = [index.queries[chunk.queries[query]] for query in place[plain].tolist()]
+    part = JudgedRows(
+        path="",
+        tag=decode(chunk.tag),
+        query=index.query[judged],
+        judged=judged,
+        position=position,
+        best=position,
+        worst=position,
+        seen=dict(zip(queries, size[plain].tolist(), strict=True)),
+        met=len(chunk.queries) - int(np.count_nonzero(~plain)),
+        example=(decode(chunk.queries[0]), decode(chunk.docs.raw(0))),
+    )
+    return part, place[~plain].tolist()

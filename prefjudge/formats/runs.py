@@ -216,17 +216,7 @@ class RunReader:
         assert self.layout is not None
         layout = self.layout
         count = len(rows)
-        rows = self._counted(rows, layout)
-        score, fine = self._scores(rows, layout)
-        rank = None
-        if self.order is Order.RANK or layout.score is None:
-            rank, whole = self._ranks(rows, layout)
-            fine &= whole
-            if layout.score is None:
-                score = -rank.astype(np.float64)
-        if not fine.all():
-            rows, score = rows.take(fine), score[fine]
-            rank = rank[fine] if rank is not None else None
+        rows, score, rank = self.checked(rows, ranks=self.order is Order.RANK)
         if changes is None or len(rows) != count:
             changes = rows.ids(0).changes()
         bounds = np.concatenate([[0], changes, [len(rows)]]) if len(rows) else np.zeros(1, np.int64)
@@ -238,6 +228,25 @@ class RunReader:
         docs = rows.ids(layout.doc)
         made = RunChunk(layout, rows, _tag(rows, layout), names, bounds, docs, docs.codes(), score, rank)
         return self._unrepeated(made)
+
+    def checked(
+        self, rows: Fields, *, ranks: bool
+    ) -> tuple[Fields, NDArray[np.float64], NDArray[np.int64] | None]:
+        """Return the sound rows, their scores, and their ranks if asked for, or in place of scores."""
+        assert self.layout is not None
+        layout = self.layout
+        rows = self._counted(rows, layout)
+        score, fine = self._scores(rows, layout)
+        rank = None
+        if ranks or layout.score is None:
+            rank, whole = self._ranks(rows, layout)
+            fine &= whole
+            if layout.score is None:
+                score = -rank.astype(np.float64)
+        if not fine.all():
+            rows, score = rows.take(fine), score[fine]
+            rank = rank[fine] if rank is not None else None
+        return rows, score, rank
 
     def _counted(self, rows: Fields, layout: Layout) -> Fields:
         fine = rows.counts == layout.columns
