@@ -7,7 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.core.costs import CENT
 from prefjudge.errors import StudyError
+from prefjudge.steps.prices import estimate_cost, price
 from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, save_hits, save_published
 from prefjudge.study.ledger import TOKEN_LIFE, Intent, committed_cents, intend, settle, void
 from prefjudge.study.progress import count_hits, count_judgments
@@ -81,25 +83,40 @@ def publish(
     CrowdError
         The marketplace refused, failed or cannot be reached.
     """
-    from prefjudge.steps.packing import plan_batch
-    from prefjudge.steps.pool_store import follow_design
     from prefjudge.steps.serve import open_crowd
-    from prefjudge.steps.spending import take_turn
+    from prefjudge.steps.spending import wait_turn
 
     opened = Study(study)
     target = LIVE if live else SANDBOX
-    with (open_crowd if dry_run else take_turn)(opened, target) as crowd:
-        follow_design(opened, target)
-        hits = (*interrupted_hits(opened, target), *plan_batch(opened, target))
-        offer = _offer(opened, target, crowd.endpoint, hits, dry_run=dry_run)
-        if dry_run or not hits:
-            return offer
-        if not yes and (confirm is None or not confirm(offer)):
-            raise StudyError(
-                "nothing was published: nobody said yes", "Repeat with --yes, or answer the question."
-            )
-        publish_hits(opened, crowd, hits, progress)
+    with open_crowd(opened, target) as crowd:
+        agreed = None
+        if dry_run or not yes:  # asked before its turn, so that no other verb waits for an answer
+            agreed = _offer(opened, target, crowd.endpoint, _due(opened, target), dry_run=dry_run)
+            if dry_run or not agreed.hits:
+                return agreed
+            if confirm is None or not confirm(agreed):
+                raise StudyError(
+                    "nothing was published: nobody said yes", "Repeat with --yes, or answer the question."
+                )
+        with wait_turn(opened):
+            hits = _due(opened, target)
+            offer = _offer(opened, target, crowd.endpoint, hits)
+            if agreed is not None and offer.total > agreed.total:
+                raise StudyError(
+                    f"nothing was published: it was to cost ${agreed.total}, and costs ${offer.total} now",
+                    "Repeat the verb: something has changed meanwhile.",
+                )
+            publish_hits(opened, crowd, hits, progress)
         return replace(_offer(opened, target, crowd.endpoint, hits), published=len(hits))
+
+
+def _due(study: Study, target: str) -> tuple[StudyHit, ...]:
+    """Return the HITs to publish: those whose publication was interrupted, and those for pairs that wait."""
+    from prefjudge.steps.packing import plan_batch
+    from prefjudge.steps.pool_store import follow_design
+
+    follow_design(study, target)
+    return (*interrupted_hits(study, target), *plan_batch(study, target))
 
 
 def interrupted_hits(study: Study, target: str) -> tuple[StudyHit, ...]:
@@ -114,7 +131,7 @@ def publish_hits(
 ) -> None:
     """Publish HITs, each exactly once; what is not reached is not recorded, and is planned anew."""
     from prefjudge.steps.exclusion import exclude_earlier
-    from prefjudge.steps.packing import Pages, requirements
+    from prefjudge.steps.hit_requests import Pages, requirements
 
     if not hits:
         return
@@ -151,15 +168,12 @@ def _publish_one(study: Study, crowd: "Crowd", request: "HitRequest", intent: In
 
 def _intend(study: Study, hit: StudyHit, token: str) -> Intent:
     """Record a HIT together with the intent to publish it."""
-    from prefjudge.core.costs import CENT
-    from prefjudge.steps.packing import price
-
     intent = Intent(
         token=token,
         operation="CreateHIT",
         target=hit.target,
         subject=hit.hit_key,
-        cents=int(hit.assignments * price(study, hit) / CENT),
+        cents=int(hit.assignments * price(study, hit.reward_cents * CENT, hit.assignments) / CENT),
         intended=time.time(),
     )
     with study.transaction() as db:
@@ -172,8 +186,6 @@ def _intend(study: Study, hit: StudyHit, token: str) -> Intent:
 def _offer(
     study: Study, target: str, endpoint: str, hits: Sequence[StudyHit], *, dry_run: bool = False
 ) -> PublishResult:
-    from prefjudge.steps.packing import estimate_cost
-
     cost, design = estimate_cost(study, hits), study.config.design
     with study.transaction(write=False) as db:
         committed = committed_cents(db, target)

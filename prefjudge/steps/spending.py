@@ -27,14 +27,26 @@ def take_turn(study: Study, target: str) -> Iterator["Crowd"]:
     """
     from prefjudge.steps.serve import open_crowd
 
+    with wait_turn(study), open_crowd(study, target) as crowd:
+        yield crowd
+
+
+@contextmanager
+def wait_turn(study: Study) -> Iterator[None]:
+    """Wait until no other verb of the study spends, and keep others waiting.
+
+    Raises
+    ------
+    StudyError
+        Another verb does not end.
+    """
     with study.database.alone(PATIENCE) as alone:
         if not alone:
             raise StudyError(
                 "another verb is publishing, collecting or paying in this study",
                 "Repeat the verb when that one has ended.",
             )
-        with open_crowd(study, target) as crowd:
-            yield crowd
+        yield
 
 
 @contextmanager

@@ -233,6 +233,35 @@ def test_a_verb_that_waits_in_vain_for_its_turn_says_so(served: Path) -> None:
     _wait_in_vain(served)
 
 
+def test_nobody_waits_while_publish_asks_and_what_was_agreed_to_is_what_is_paid(served: Path) -> None:
+    change(served, "budget = 100.00", "budget = 4.80")
+    with pytest.raises(BudgetError):
+        publish(served, yes=True)
+    change(served, "budget = 4.80", "budget = 100.00")
+
+    def publish_beside(_: object) -> bool:
+        began = time.monotonic()
+        assert publish(served, yes=True).published == 5
+        assert time.monotonic() - began < 10
+        return True
+
+    assert publish(served, confirm=publish_beside).published == 0
+    assert status(served).hits == {"open": 7}
+
+
+def test_what_grows_while_publish_asks_is_asked_again(served: Path) -> None:
+    def ask_for_more(_: object) -> bool:
+        with Study(served).transaction() as db:
+            db.execute("UPDATE pairs SET votes = 2")
+        return True
+
+    with Study(served).transaction() as db:  # the pairs' votes are not those of the config
+        db.execute("INSERT INTO settings VALUES ('strategy', 'test')")
+    with pytest.raises(StudyError, match=r"it was to cost \$16.80, and costs \$33.60 now"):
+        publish(served, confirm=ask_for_more)
+    assert status(served).hits == {}
+
+
 def _wait_in_vain(study: Path) -> None:
     holder = Study(study)
     with pytest.MonkeyPatch.context() as hasty, holder.database.alone(1.0) as alone:
