@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.core.costs import CENT
 from prefjudge.core.screening import BarringRule
 from prefjudge.errors import BudgetError, StudyError
-from prefjudge.steps.checking import check_assignment
+from prefjudge.steps.assignment_check import check_assignment
+from prefjudge.steps.prices import price
 from prefjudge.steps.settlement import find_dues, pay_dues, release_unused
 from prefjudge.steps.spending import intended
 from prefjudge.study.assignments import (
     KEPT,
+    load_decisions,
     load_gold_records,
     save_assignment,
     save_barred,
@@ -22,6 +25,7 @@ from prefjudge.study.assignments import (
 from prefjudge.study.gold import load_withdrawn
 from prefjudge.study.hits import HitStatus, StudyHit, load_hits, save_extension, save_status
 from prefjudge.study.ledger import Intent, settle
+from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
@@ -104,16 +108,9 @@ class _Collection:
         self._reissued = 0
         self._refused: BudgetError | None = None
         with study.transaction(write=False) as db:
-            self._pairs = {
-                pair_id: (query_id, doc_a, doc_b)
-                for pair_id, query_id, doc_a, doc_b in db.execute(
-                    "SELECT pair_id, query_id, doc_a, doc_b FROM pairs"
-                )
-            }
+            self._pairs = load_pairs_by_number(db)
             self._withdrawn = load_withdrawn(db)
-            self._known: dict[str, str | None] = dict(
-                db.execute("SELECT assignment_id, decision FROM assignments")
-            )
+            self._known = load_decisions(db)
 
     def run(self, progress: Progress | None) -> CollectResult:
         from prefjudge.steps.publish import interrupted_hits, publish_hits
@@ -196,16 +193,13 @@ class _Collection:
         return True
 
     def _extend_once(self, hit: StudyHit, number: int, *, call: bool) -> None:
-        from prefjudge.core.costs import CENT
-        from prefjudge.steps.packing import price
-
         token = self._study.opaque("extend", hit.hit_key, number, length=48)
         intent = Intent(
             token=token,
             operation=_EXTEND,
             target=hit.target,
             subject=hit.hit_key,
-            cents=int(price(self._study, hit) / CENT),
+            cents=int(price(self._study, hit.reward_cents * CENT, hit.assignments) / CENT),
             intended=time.time(),
         )
         with intended(self._study, intent, budget=self._study.config.budget):
@@ -218,7 +212,7 @@ class _Collection:
 
     def _bar(self) -> None:
         """Bar the workers whom the policy bars, first at the marketplace and then in the store."""
-        from prefjudge.steps.packing import barring_mark
+        from prefjudge.steps.hit_requests import barring_mark
 
         screening = self._study.config.screening
         rule = BarringRule(

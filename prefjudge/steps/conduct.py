@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prefjudge.core.judgments import Judgments
+    from prefjudge.formats.problems import Notice
     from prefjudge.study.conduct import Pace
 
 
@@ -58,8 +59,8 @@ def observe(study: Path | None, judgments: Path | None, *, ids: bool) -> Observe
         )
     from prefjudge.formats.judgments import read_judgments
 
-    notices: list[object] = []
-    log = read_judgments(judgments, sides=True, notices=notices)  # type: ignore[arg-type]
+    notices: list[Notice] = []
+    log = read_judgments(judgments, sides=True, notices=notices)
     return Observed(study=False, log=log, kept=log, notices=tuple(map(str, notices)))
 
 

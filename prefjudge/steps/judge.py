@@ -21,10 +21,10 @@ from prefjudge.core.models import (
     read_choice,
 )
 from prefjudge.errors import BudgetError, CrowdError, StudyError
+from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import count_tokens, load_reply, load_votes, save_reply, save_votes
-from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_queries
+from prefjudge.study.pooling import load_inputs, load_pairs_by_number, load_passages, load_queries
 from prefjudge.study.study import Study
-from prefjudge.study.targets import current_target
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -122,7 +122,7 @@ def judge(
     notices = _guard(opened, model, family, own_kind)
     asker = _Asker(opened, ChatModel(url, model, os.environ.get(KEY_VARIABLE, ""), tell))
     with opened.transaction(write=False) as db:
-        pairs = [(row[0], (row[1], row[2], row[3])) for row in load_pairs(db)][:most]
+        pairs = list(load_pairs_by_number(db).items())[:most]
     if not pairs:
         raise StudyError("the study has no pairs to judge", f"Run: prefjudge pool {study} --runs …")
     prices = (prompt_price, reply_price)
@@ -249,17 +249,7 @@ def _result(
     with study.transaction(write=False) as db:
         votes = [vote for _, vote in load_votes(db, model)]
         replies, prompt_tokens, reply_tokens = count_tokens(db, model)
-        rows = db.execute(
-            "SELECT p.query_id, p.doc_a, p.doc_b, "
-            "CASE WHEN j.left_id = p.doc_a THEN j.choice ELSE -j.choice END "
-            "FROM judgments j JOIN pairs p USING (pair_id) JOIN assignments a USING (assignment_id) "
-            "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
-            "WHERE d.judgment_id IS NULL AND h.target = :target ORDER BY j.judgment_id",
-            target=current_target(db),
-        )
-    people: dict[tuple[str, str, str], list[int]] = {}
-    for query, a, b, choice in rows:
-        people.setdefault((query, a, b), []).append(choice)
+        people = load_choices(db)
     return JudgeResult(
         model=model,
         asked=asker.asked,

@@ -7,6 +7,7 @@ from pathlib import Path
 from prefjudge.steps.settlement import Act, Due, find_dues, pay_dues, release_unused
 from prefjudge.study.progress import count_decisions
 from prefjudge.study.study import Study
+from prefjudge.study.targets import LIVE, SANDBOX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ def pay(study: str | Path, *, live: bool = False, dry_run: bool = False) -> PayR
     from prefjudge.steps.spending import take_turn
 
     opened = Study(study)
-    target = "live" if live else "sandbox"
+    target = LIVE if live else SANDBOX
     with (open_crowd if dry_run else take_turn)(opened, target) as crowd:
         dues = find_dues(opened, target)
         if not dry_run:

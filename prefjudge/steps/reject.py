@@ -6,6 +6,7 @@ from pathlib import Path
 from prefjudge.errors import StudyError
 from prefjudge.steps.settlement import find_dues, withdraw
 from prefjudge.study.study import Study
+from prefjudge.study.targets import LIVE, SANDBOX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ def reject(study: str | Path, assignment: str, *, reason: str, live: bool = Fals
     if not reason.strip():
         raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
     opened = Study(study)
-    target = "live" if live else "sandbox"
+    target = LIVE if live else SANDBOX
     with take_turn(opened, target) as crowd:
         found = [due for due in find_dues(opened, target) if due.assignment_id == assignment]
         if not found:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from prefjudge.errors import CrowdError, StudyError
 from prefjudge.study.settings import keep_setting
 from prefjudge.study.study import MARKETPLACE_FILE, Study
+from prefjudge.study.targets import LIVE, SANDBOX
 
 if TYPE_CHECKING:
     from prefjudge.crowd.protocol import Crowd
@@ -117,7 +118,7 @@ def serve(
 
 
 @contextmanager
-def open_door(study: Study, target: str = "sandbox") -> Iterator[Door]:
+def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
     """Give the address of a study's marketplace, started for the while where nobody serves it.
 
     The marketplace is pinned by its id: a study that has published to one does not talk to another.
@@ -161,7 +162,7 @@ def open_door(study: Study, target: str = "sandbox") -> Iterator[Door]:
 
 
 @contextmanager
-def keep_open(study: Path, target: str = "sandbox") -> Iterator[None]:
+def keep_open(study: Path, target: str = SANDBOX) -> Iterator[None]:
     """Keep a study's embedded marketplace answering, so that the verbs in the block share it.
 
     Where somebody serves it already, or the target is elsewhere, there is nothing to keep.
@@ -180,12 +181,12 @@ def keep_open(study: Path, target: str = "sandbox") -> Iterator[None]:
 
 
 @contextmanager
-def open_crowd(study: Study, target: str = "sandbox") -> Iterator["Crowd"]:
+def open_crowd(study: Study, target: str = SANDBOX) -> Iterator["Crowd"]:
     """Give the crowd behind a study's marketplace."""
     from prefjudge.crowd.mturk import MTurkCrowd
 
     with open_door(study, target) as door:
-        yield MTurkCrowd(door.endpoint, signed=target == "live")
+        yield MTurkCrowd(door.endpoint, signed=target == LIVE)
 
 
 def _store_url(folder: Path) -> str:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from prefjudge.core.costs import CENT, prorated
+from prefjudge.steps.prices import fees, price
 from prefjudge.steps.spending import intended
 from prefjudge.study.assignments import save_decision, save_rejection
 from prefjudge.study.hits import load_unused
@@ -107,7 +108,7 @@ def release_unused(study: Study, crowd: "Crowd", target: str) -> None:
     with study.transaction(write=False) as db:
         unused = load_unused(db, target)
     for hit in unused:
-        used = hit.came * int(_held(study, hit.reward_cents * CENT, hit.assignments) / CENT)
+        used = hit.came * int(price(study, hit.reward_cents * CENT, hit.assignments) / CENT)
         release = Intent(
             token=study.opaque("delete", hit.hit_key, length=48),
             operation="DeleteHIT",
@@ -128,8 +129,6 @@ def _prorate(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
     The API can approve an assignment whole or reject it. A rejection after an early exit is not a verdict on
     the work, and the embedded marketplace does not count it against the worker.
     """
-    from prefjudge.steps.packing import fees
-
     bonus = Intent(
         token=study.opaque("bonus", due.assignment_id, length=48),
         operation="SendBonus",
@@ -162,16 +161,9 @@ def _release(study: Study, target: str, due: Due) -> Intent:
         operation="RejectAssignment",
         target=target,
         subject=due.assignment_id,
-        cents=-int(_held(study, due.reward, due.hit_assignments) / CENT),
+        cents=-int(price(study, due.reward, due.hit_assignments) / CENT),
         intended=time.time(),
     )
-
-
-def _held(study: Study, reward: Decimal, assignments: int) -> Decimal:
-    """Return what the marketplace holds for one assignment of a HIT that has so many."""
-    from prefjudge.steps.packing import fees
-
-    return reward + fees(study).of_reward(reward, assignments)
 
 
 def _decided(study: Study, assignment_id: str, decision: str) -> None:

@@ -130,16 +130,13 @@ def workers(
     """
     import numpy as np
 
-    study = as_path(study)
-    judgments = as_path(judgments)
-    golds = as_path(golds)
     from prefjudge.core.evidence import gather_evidence
     from prefjudge.core.reliability import krippendorff_alpha, side_bias
     from prefjudge.core.signs import find_signs
     from prefjudge.core.verdicts import gather_verdicts
     from prefjudge.formats.judgments import read_judgments
 
-    seen = observe(study, judgments, ids=ids)
+    seen = observe(as_path(study), as_path(judgments), ids=ids)
     known = read_judgments(golds) if golds is not None else None
     evidence = gather_evidence(
         seen.log,

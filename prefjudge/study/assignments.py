@@ -118,6 +118,11 @@ def _append(
     return int(rows[0][0])
 
 
+def load_decisions(db: Connection) -> dict[str, str | None]:
+    """Return every assignment that was collected, and how it was decided; None where it was not."""
+    return dict(db.execute("SELECT assignment_id, decision FROM assignments"))
+
+
 def save_decision(db: Connection, assignment_id: str, decision: str) -> None:
     """Record that an assignment was approved or rejected."""
     db.execute(
@@ -193,6 +198,21 @@ def load_gold_records(db: Connection, target: str | None = None) -> dict[str, Go
         target=target or current_target(db),
     )
     return {worker: GoldRecord(right=int(right), missed=int(missed)) for worker, right, missed in rows}
+
+
+def load_choices(db: Connection) -> dict[tuple[str, str, str], list[int]]:
+    """Return people's votes that count on each pair: 1 for ``doc_a``, -1 for ``doc_b``, 0 for a tie."""
+    rows = db.execute(
+        "SELECT p.query_id, p.doc_a, p.doc_b, CASE WHEN j.left_id = p.doc_a THEN j.choice ELSE -j.choice END "
+        "FROM judgments j JOIN pairs p USING (pair_id) JOIN assignments a USING (assignment_id) "
+        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
+        "WHERE d.judgment_id IS NULL AND h.target = :target ORDER BY j.judgment_id",
+        target=current_target(db),
+    )
+    votes: dict[tuple[str, str, str], list[int]] = {}
+    for query, a, b, choice in rows:
+        votes.setdefault((query, a, b), []).append(choice)
+    return votes
 
 
 def load_judgments(db: Connection, *, target: str | None = None, models: bool = False) -> Judgments:

@@ -128,6 +128,11 @@ def load_pairs(db: Connection) -> list[tuple[int, str, str, str, int]]:
     return db.execute("SELECT pair_id, query_id, doc_a, doc_b, votes FROM pairs ORDER BY pair_id")
 
 
+def load_pairs_by_number(db: Connection) -> dict[int, tuple[str, str, str]]:
+    """Return query_id, doc_a and doc_b of each pair, by its number."""
+    return {number: (query, a, b) for number, query, a, b, _ in load_pairs(db)}
+
+
 def load_pool_pairs(db: Connection) -> list[tuple[int, str, str, str, int]]:
     """Return the pairs whose passages are both pooled, as :func:`load_pairs`: not those of challenges."""
     members = set(db.execute("SELECT query_id, doc_id FROM pooled"))
