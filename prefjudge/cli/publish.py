@@ -8,6 +8,7 @@ import typer
 from prefjudge.cli.options import Json, Live, StudyFolder
 from prefjudge.cli.output import print_json, progress, say
 from prefjudge.errors import ConfigError
+from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +41,10 @@ def publish(
         show_offer(result)
         say("nothing was published: this was a dry run")
     elif result.published:
-        say(f"published {result.published} HITs at {result.endpoint}; {result.open} are open")
+        say(f"published {many(result.published, 'HIT')} to {result.target}; {result.open:,} in all are open")
         say(f"next: prefjudge work {study} (simulated), or prefjudge serve {study} for people; then collect")
     else:
-        say(f"no pair waits for a judgment; {result.open} HITs are open at {result.endpoint}")
+        say(f"no pair waits for a judgment; {many(result.open, 'HIT')} open at {result.target}")
 
 
 def _asked(json: bool) -> "Callable[[PublishResult], bool]":
@@ -62,7 +63,8 @@ def show_offer(offer: "PublishResult") -> None:
     """Print what would be published, where, and what it costs."""
     money = "play money" if offer.target == "sandbox" else "REAL MONEY"
     say(f"target    {offer.target} ({money}) at {offer.endpoint}")
-    say(f"HITs      {offer.hits:,} with {offer.pairs:,} pairs, {offer.assignments:,} assignments")
+    inside = f"{many(offer.pairs, 'pair')}, {many(offer.assignments, 'assignment')}"
+    say(f"HITs      {offer.hits:,} with {inside}")
     say(f"cost      ${offer.total:,} = ${offer.rewards:,} rewards + ${offer.fees:,} fees")
     if offer.budget is not None:
         say(f"budget    ${offer.budget:,}, of which ${offer.committed:,} is committed")

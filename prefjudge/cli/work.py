@@ -8,6 +8,7 @@ import typer
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import print_json, say
 from prefjudge.errors import InputError
+from prefjudge.render.counts import many
 
 
 def work(
@@ -37,8 +38,12 @@ def work(
     if json:
         print_json(result)
         return
-    say(f"{result.workers} simulated workers submitted {result.submitted} assignments")
-    say(f"next: prefjudge collect {study}")
+    who = many(result.workers, "simulated worker")
+    say(f"{who} submitted {many(result.submitted, 'assignment')}")
+    if result.submitted:
+        say(f"next: prefjudge collect {study}")
+    else:
+        say("no HIT that is open is for them: others hold it, or these have judged it, or are barred")
 
 
 def _spread(text: str) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import StudyError
+from prefjudge.render.counts import many
 from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
@@ -84,15 +85,15 @@ def demo(
     with keep_open(study):
         offer = publish(study, sandbox=True, yes=True)
         tell(
-            f"Published {offer.published} HITs of ten pairs and three hidden gold pairs to the embedded "
-            f"marketplace at {offer.endpoint}, for ${offer.total} of play money."
+            f"Published {many(offer.published, 'HIT')} of ten pairs and three hidden gold pairs to the "
+            f"embedded marketplace, for ${offer.total} of play money."
         )
         for _ in range(_ROUNDS):
             done = work(study, workers=WORKERS, error=ERROR, careless=CARELESS, truth=files / "truth.tsv")
             state = collect(study)
             tell(
-                f"{WORKERS} simulated workers submitted {done.submitted} assignments over HTTP; "
-                f"{state.dropped} missed a gold pair and were dropped, {state.reissued} re-issued."
+                f"{WORKERS} simulated workers submitted {many(done.submitted, 'assignment')} over HTTP; "
+                f"{state.dropped} dropped for a missed gold pair, {state.reissued} re-issued."
             )
             if state.finished:
                 break

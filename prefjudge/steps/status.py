@@ -23,8 +23,9 @@ from prefjudge.study.study import Study
 class StatusResult:
     """A study in numbers; money in dollars, as text.
 
-    ``hours_left`` is how long the assignments that are missing will take at the pace so far; None where there
-    is no pace yet. ``version`` is that of the best-known answers which ``run`` keeps, 0 where there is none.
+    ``barred`` names workers by pseudonyms, as ``workers`` does. ``hours_left`` is how long the assignments
+    that are missing will take at the pace so far; None where there is no pace yet. ``version`` is that of the
+    best-known answers which ``run`` keeps, 0 where there is none.
     """
 
     study: str
@@ -56,6 +57,9 @@ def status(study: str | Path) -> StatusResult:
     """
     opened = Study(study)
     with opened.transaction(write=False) as db:
+        found = load_barred(db)
+    barred = {opened.opaque("worker", worker): reason for worker, reason in found.items()}
+    with opened.transaction(write=False) as db:
         kept, dropped = count_judgments(db)
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
         return StatusResult(
@@ -68,7 +72,7 @@ def status(study: str | Path) -> StatusResult:
             judgments=kept,
             dropped_judgments=dropped,
             waiting=len(waiting_pairs(db)),
-            barred=load_barred(db),
+            barred=barred,
             committed=f"{cents // 100}.{cents % 100:02}",
             budget=opened.budget,
             missing=missing,

@@ -11,8 +11,10 @@ from prefjudge.errors import CrowdError, StudyError
 from prefjudge.steps.inputs import as_path
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
+from prefjudge.study.progress import count_hits
 from prefjudge.study.settings import keep_setting
 from prefjudge.study.study import Study
+from prefjudge.study.targets import SANDBOX
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +77,7 @@ def work(
     Raises
     ------
     StudyError
-        The numbers do not fit.
+        The numbers do not fit, or nothing has been published.
     CrowdError
         The marketplace cannot be reached.
     """
@@ -85,6 +87,11 @@ def work(
     truth = as_path(truth)
     tempers = _tempers(workers, careless, temper)
     opened = Study(study)
+    with opened.transaction(write=False) as db:
+        if not count_hits(db, SANDBOX):
+            raise StudyError(
+                "nothing has been published to sandbox", f"Run: prefjudge publish {study} --sandbox"
+            )
     errors = _errors(opened, workers, error)
     utilities = _truth(opened, truth)
     with open_door(opened) as door:

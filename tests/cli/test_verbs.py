@@ -173,3 +173,11 @@ def test_ctrl_c_ends_in_a_word_and_not_in_silence(
         app.main()
     assert ended.value.code == 130
     assert "interrupted; repeat the verb" in capsys.readouterr().err
+
+
+def test_workers_for_whom_there_is_nothing_are_said_to_have_found_nothing(pooled: Path) -> None:
+    assert "published 7 HITs to sandbox" in prefjudge("publish", pooled, "--sandbox", "--yes").stderr
+    first = prefjudge("work", pooled, "--workers", 1, "--error", 0)
+    assert "1 simulated worker submitted 7 assignments\nnext: prefjudge collect" in first.stderr
+    again = prefjudge("work", pooled, "--workers", 1, "--error", 0)
+    assert "submitted 0 assignments\nno HIT that is open is for them" in again.stderr

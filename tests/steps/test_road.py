@@ -131,6 +131,18 @@ def test_a_dry_run_records_nothing(served: Path) -> None:
     assert contents(served) == before
 
 
+def test_those_who_are_barred_are_named_by_pseudonyms(served: Path) -> None:
+    publish(served, yes=True)
+    judge_all(served, careless=4)
+    opened = Study(served)
+    with opened.transaction(write=False) as db:
+        ids = {row[0] for row in db.execute("SELECT worker_id FROM barred")}
+    shown = status(served)
+    assert set(shown.barred) == {opened.opaque("worker", worker) for worker in ids}
+    assert ids
+    assert not any(worker in repr(shown) for worker in ids)
+
+
 def test_nobody_is_asked_nothing_is_published(served: Path) -> None:
     with pytest.raises(StudyError, match="nobody said yes"):
         publish(served)
@@ -196,8 +208,11 @@ def test_what_is_missing_is_said_with_the_verb_that_brings_it(tmp_path: Path) ->
     init(study)
     with pytest.raises(StudyError, match=r"no pairs to judge\nRun: prefjudge pool"):
         publish(study, yes=True)
-    with pytest.raises(StudyError, match="nothing has been published to sandbox"):
-        collect(study)
+    for verb in (collect, work):
+        with pytest.raises(
+            StudyError, match=r"nothing has been published to sandbox\nRun: prefjudge publish"
+        ):
+            verb(study)
     with pytest.raises(StudyError, match=r"no judgments yet\nRun: prefjudge collect"):
         resolve(study)
     with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge resolve"):
