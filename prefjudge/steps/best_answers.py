@@ -38,7 +38,7 @@ def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tu
     Raises
     ------
     StudyError
-        Neither has happened yet.
+        Neither has happened yet, or no query was judged far enough.
     """
     from prefjudge.formats.qrels import read_qrels
 
@@ -48,9 +48,14 @@ def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tu
     if version:
         return kept, version
     path = study.folder / QRELS_FILE
+    verb = "run" if study.setting("strategy") else "resolve"
     if not path.is_file():
-        verb = "run" if study.setting("strategy") else "resolve"
         raise StudyError("the study has no preference qrels yet", f"Run: prefjudge {verb} {study.folder}")
+    if not path.stat().st_size:
+        raise StudyError(
+            "no query of the study has a best answer yet",
+            f"Once more is judged, run: prefjudge {verb} {study.folder}",
+        )
     return read_qrels(path, name=PREFERENCE_NAME, notices=notices), 0
 
 
@@ -76,7 +81,7 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
     if others and not version:
         notices += (
             f"{QRELS_FILE} has other answers to {many(others, 'query', 'queries')} than {rule} finds in the "
-            f"judgments as they are: other options made it, or judgments have come since. `prefjudge resolve "
-            f"{study.folder}` makes it anew",
+            "judgments as they are: other options made it, or judgments have come since. `prefjudge resolve` "
+            "makes it anew",
         )
     return BestAnswers(votes=votes, qrels=qrels, version=version, resolutions=answered, notices=notices)

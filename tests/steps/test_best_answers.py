@@ -111,14 +111,18 @@ def test_newcomers_that_won_are_candidates_with_their_votes(young: Path, driven:
 def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_said(judged: Path) -> None:
     assert report(judged).notices == release(judged).notices == ()
     by_config = same_everywhere(judged)
-    resolve(judged, rule=["unbeaten"])
+    answers = judged / "preference.qrels"
+    first, *rest = answers.read_text().splitlines()
+    query, _, doc, _ = first.split()
+    answers.write_text("\n".join(line for line in rest if line.split()[0] != query) + "\n")
     other = same_everywhere(judged)
-    assert other != by_config
-    number = sum(other.get(query) != by_config[query] for query in by_config)
+    assert other == {name: docs for name, docs in by_config.items() if name != query}
+    assert doc in by_config[query]
     for notices in (report(judged).notices, release(judged).notices):
         (said,) = (text for text in notices if "preference.qrels" in text)
-        assert f"other answers to {number} quer" in said
+        assert said.startswith("preference.qrels has other answers to 1 query than shallow-pooling")
         assert "prefjudge resolve" in said
+        assert str(judged) not in said, "a release names no folder"
 
 
 def test_there_are_no_answers_before_resolve_or_run_found_them(judged: Path) -> None:
@@ -131,3 +135,19 @@ def test_there_are_no_answers_before_resolve_or_run_found_them(judged: Path) -> 
         db.execute("INSERT INTO settings VALUES ('strategy', 'lead:2')")
     with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge run"):
         release(judged)
+
+
+def test_a_study_that_is_judged_too_little_has_no_answer_yet(served: Path) -> None:
+    publish(served, yes=True)
+    work(served, workers=1, most=1, error=0.0, truth=COLLECTION / "truth.tsv")
+    collect(served)
+    with Study(served).transaction() as db:  # but for one
+        db.execute("DELETE FROM judgments WHERE judgment_id > (SELECT min(judgment_id) FROM judgments)")
+        db.execute("DELETE FROM pooled WHERE query_id NOT IN (SELECT query_id FROM judgments)")
+    assert resolve(served).qrels == 0
+    for verb in (release, score):
+        with pytest.raises(StudyError, match="no query of the study has a best answer yet"):
+            verb(served)
+    done = report(served)
+    assert done.sections == ("Judging", "How it was made")
+    assert done.notices == ("no query of the study has a best answer yet",)
