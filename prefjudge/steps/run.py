@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
     from prefjudge.evaluation.correlation import RankShift
     from prefjudge.steps.publish import PublishResult
+    from prefjudge.steps.work import WorkResult
 
 _MOST_ROUNDS = 200
 
@@ -93,7 +95,6 @@ def run(
     StudyError
         There is no pool, the strategy is another than the study's, or nobody said yes.
     """
-    from prefjudge.steps.collect import collect
     from prefjudge.steps.kept_answers import keep_answers
     from prefjudge.steps.publish import publish
     from prefjudge.steps.serve import keep_open
@@ -108,33 +109,11 @@ def run(
     with opened.transaction() as db:
         refuse_other_target(db, target)
         forget_rounds(db, target)
-
-    def gather() -> str:
-        """Collect until no HIT is open; return what ended it early, if anything did."""
-        before, refused = "", ""
-        while _standing(opened, target)[1]:
-            submitted = 0
-            if workers:
-                staff = work(study, workers=workers, error=error, careless=careless, truth=truth)
-                submitted = staff.submitted
-            try:
-                collect(study, live=live)
-            except BudgetError as error_:
-                refused = f"the budget ({error_.message})"
-            judgments, still_open = _standing(opened, target)
-            now = f"{judgments:,} judgments count; {many(still_open, 'HIT')} open"
-            if now != before:
-                tell(now)
-            before = now
-            if workers and not submitted and still_open:
-                return f"a lack of workers: none may take the {many(still_open, 'open HIT')}"
-            if still_open and not workers:
-                time.sleep(every)
-        return refused
-
+    staff = partial(work, study, workers=workers, error=error, careless=careless, truth=truth)
+    crew = _Crew(study=opened, target=target, work=staff if workers else None, every=every, tell=tell)
     rounds, stopped_by = 0, ""
     with keep_open(opened.folder, target):
-        while not (stopped_by := gather() or stopped_by):
+        while not (stopped_by := crew.judge_all() or stopped_by):
             asked = drive.next(_log(opened, target))
             if not len(asked.pairs) or rounds >= _MOST_ROUNDS:
                 stopped_by = "nothing left to ask" if not len(asked.pairs) else f"its {rounds} rounds"
@@ -148,8 +127,8 @@ def run(
             )
             try:
                 publish(study, sandbox=not live, live=live, yes=yes or rounds > 1, confirm=confirm)
-            except BudgetError as error_:
-                stopped_by = f"the budget ({error_.message})"
+            except BudgetError as refused:
+                stopped_by = f"the budget ({refused.message})"
     log = _log(opened, target)
     last = drive.next(log)
     unfinished = int(last.open.sum())
@@ -170,6 +149,39 @@ def run(
         stopped_by=stopped_by,
         out=str(kept.out),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Crew:
+    """Those who judge what is published: simulated workers, or people, who are waited for."""
+
+    study: Study
+    target: str
+    work: Callable[[], "WorkResult"] | None
+    every: float
+    tell: Callable[[str], None]
+
+    def judge_all(self) -> str:
+        """Collect until no HIT is open; return what ended it early, if anything did."""
+        from prefjudge.steps.collect import collect
+
+        before, refused = "", ""
+        while _standing(self.study, self.target)[1]:
+            submitted = self.work().submitted if self.work else 0
+            try:
+                collect(self.study.folder, live=self.target == LIVE)
+            except BudgetError as error:
+                refused = f"the budget ({error.message})"
+            judgments, still_open = _standing(self.study, self.target)
+            now = f"{judgments:,} judgments count; {many(still_open, 'HIT')} open"
+            if now != before:
+                self.tell(now)
+            before = now
+            if self.work and not submitted and still_open:
+                return f"a lack of workers: none may take the {many(still_open, 'open HIT')}"
+            if still_open and not self.work:
+                time.sleep(self.every)
+        return refused
 
 
 def _want(study: Study, asked: Round, target: str) -> None:
