@@ -28,11 +28,13 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
     target = Path(path)
     if target.name == "-" or str(target.absolute().parent) in _DEVICES:
         raise InputError(f"{path}: a file, and not the standard output, is written", "Give a file's name.")
-    if target.is_dir():
-        raise InputError(f"{path} is a folder", "Give the name of a file in it.")
-    if target.exists() and not target.is_file():
-        raise InputError(f"{path} is a pipe or a device, whose place no file takes", "Give a file's name.")
     try:
+        if target.is_dir():
+            raise InputError(f"{path} is a folder", "Give the name of a file in it.")
+        if target.exists() and not target.is_file():
+            raise InputError(
+                f"{path} is a pipe or a device, whose place no file takes", "Give a file's name."
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
         name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)

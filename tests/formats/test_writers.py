@@ -144,6 +144,15 @@ def test_a_folder_that_cannot_be_made_is_an_input_error(tmp_path):
         write_text(tmp_path / "file" / "x", "text")
 
 
+def test_a_folder_that_may_not_be_looked_into_is_an_input_error(tmp_path, monkeypatch):
+    def denied(self: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "is_dir", denied)  # nothing is denied to a superuser
+    with pytest.raises(InputError, match=r"table\.csv cannot be written: Permission denied"):
+        write_text(tmp_path / "table.csv", "text")
+
+
 @pytest.mark.parametrize(("name", "message"), [("folder", "is a folder"), ("-", "standard output")])
 def test_what_is_no_file_is_not_written(tmp_path, name, message):
     (tmp_path / "folder").mkdir()
