@@ -8,6 +8,7 @@ from pathlib import Path
 from prefjudge.core.gold import GoldPair
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
+from prefjudge.formats.sources import read_text
 
 _REQUIRED = ("query_id", "query", "good", "bad")
 _COLUMNS = ("query_id", "query", "good_id", "good", "bad_id", "bad")
@@ -21,15 +22,11 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
     InputError
         The file is missing or not UTF-8, a column is missing, or a line has an empty cell.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
+    if not Path(path).exists():
         raise InputError(
             f"there is no {path}", "Let prefjudge write one for review: prefjudge gold STUDY --suggest 12"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text", "Save it as UTF-8.") from error
-    rows = csv.DictReader(StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE)
+        )
+    rows = csv.DictReader(StringIO(read_text(path)), delimiter="\t", quoting=csv.QUOTE_NONE)
     missing = [name for name in _REQUIRED if name not in (rows.fieldnames or ())]
     if missing:
         raise InputError(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import BASELINE, RECORD, Submission
+from prefjudge.formats.sources import read_text
 
 _LIMIT = 20
 _SCORE = re.compile(r"^(?:.*\()?(dev|eval)\)?$")
@@ -23,15 +24,9 @@ def read_leaderboard(path: str | Path) -> tuple[Submission, ...]:
     Raises
     ------
     InputError
-        The file is missing or no UTF-8 CSV, a column is missing, or dates and scores cannot be read.
+        The file cannot be read or is no UTF-8 CSV, a column is missing, or dates and scores cannot be read.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"there is no {path}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text", "Save it as UTF-8.") from error
-    lines = csv.reader(StringIO(text, newline=""))
+    lines = csv.reader(StringIO(read_text(path), newline=""))
     header = next(lines, [])
     column = _columns(path, header)
     found: list[Submission] = []
@@ -121,14 +116,10 @@ def read_aliases(path: str | Path) -> dict[str, str]:
     Raises
     ------
     InputError
-        The file is missing, or a line has no two parts.
+        The file cannot be read, or a line has no two parts.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except FileNotFoundError:
-        raise InputError(f"there is no {path}") from None
     found, problems = {}, []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         name, _, team = (part.strip() for part in line.partition("\t"))
         if name and team:
             found[name] = team

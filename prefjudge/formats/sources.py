@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from os import fspath
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -174,6 +175,21 @@ def _check_text(path: str, head: bytes) -> None:
             f"{path}: holds NUL bytes, so it is not UTF-8 text",
             f"if it is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 {path} > {path}.utf8",
         )
+
+
+def read_text(path: str | Path) -> str:
+    """Return a small file whole, without a byte order mark, and with a newline alone at the end of a line.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is not UTF-8.
+    """
+    whole = BytesIO(b"".join(pieces(path)))
+    try:
+        return TextIOWrapper(whole, encoding="utf-8-sig").read()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text", "Save it as UTF-8.") from None
 
 
 def count_lines(data: bytes) -> int:

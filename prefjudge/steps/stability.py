@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
-from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_path, several
 from prefjudge.steps.read_options import ReadOptions
 
@@ -183,11 +182,9 @@ _VOTE_TRIALS = 200
 
 def _query_ids(path: Path) -> set[str]:
     """Return the query ids of a file: alone on a line, or before a tab and a text."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}", "It holds query ids, one a line.") from error
-    return {line.partition("\t")[0].strip() for line in lines if line.strip()}
+    from prefjudge.formats.sources import read_text
+
+    return {line.partition("\t")[0].strip() for line in read_text(path).splitlines() if line.strip()}
 
 
 def _parts(scores: "Scores", held_out: "Collection[str] | None") -> list[tuple[str, "Scores"]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.errors import CrowdError, StudyError
+from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.steps.inputs import as_path
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
@@ -234,6 +234,17 @@ def _drawn_truth(study: Study, pools: "Pools") -> dict[tuple[str, str], float]:
 
 
 def _read_truth(path: Path) -> dict[tuple[str, str], float]:
-    lines = path.read_text(encoding="utf-8").splitlines()[1:]
-    cells = [line.split("\t") for line in lines]
-    return {(query, doc): float(value) for query, doc, value in cells}
+    """Read utilities below a heading line: query_id, doc_id, utility."""
+    from prefjudge.formats.sources import read_text
+
+    found = {}
+    for number, line in enumerate(read_text(path).splitlines()[1:], start=2):
+        try:
+            query, doc, value = line.split("\t")
+            found[query, doc] = float(value)
+        except ValueError:
+            raise InputError(
+                f"{path}:{number}: no query_id, doc_id and utility: {line[:80]!r}",
+                "Separate the three by tabs; the first line is a heading.",
+            ) from None
+    return found

@@ -6,7 +6,7 @@ import pytest
 from prefjudge.errors import InputError
 from prefjudge.evaluation.audit import audit
 from prefjudge.evaluation.findings import Rule
-from prefjudge.formats.leaderboard_csv import read_leaderboard
+from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
 
 PASSAGE = """id,,description,team,paper,code,type,date,eval,dev,tweet
 ,🏆,Model One,"Ada Lovelace, Mary Shelley — Somewhere",,,full ranking,2020/09/18,0.426,0.439,1
@@ -79,6 +79,18 @@ def test_other_encodings_and_missing_files_are_named(tmp_path: Path) -> None:
         read_leaderboard(write(tmp_path, PASSAGE, "utf-16"))
     with pytest.raises(InputError, match="there is no"):
         read_leaderboard(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match="is a folder, not a file"):
+        read_leaderboard(tmp_path)
+
+
+def test_aliases_are_lines_of_a_name_and_its_team(tmp_path: Path) -> None:
+    (tmp_path / "aliases").write_bytes("\ufeffCafé\tThe team\r\n\r\n".encode())
+    assert read_aliases(tmp_path / "aliases") == {"Café": "The team"}
+    (tmp_path / "aliases").write_bytes("Café\tThe team\n".encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_aliases(tmp_path / "aliases")
+    with pytest.raises(InputError, match="there is no"):
+        read_aliases(tmp_path / "absent")
 
 
 def test_the_document_leaderboard_of_ms_marco(data_dir: Path) -> None:

@@ -63,7 +63,7 @@ def test_every_pair_is_judged_by_workers_who_passed_and_careless_work_is_judged_
             "USING (judgment_id) WHERE gold_missed > 0 AND reason IS NULL"
         )[0][0]
     assert kept_votes(served) == dict.fromkeys(pairs, 1)
-    assert set(state.barred) == missed
+    assert set(state.barred) == {Study(served).opaque("worker", worker) for worker in missed}
     assert missed, "no careless worker was caught: the seed has lost its point"
     assert of_missers == 0
     assert state.dropped_judgments > 0
