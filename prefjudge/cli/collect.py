@@ -8,6 +8,7 @@ import typer
 from prefjudge.cli.options import Json, Live, StudyFolder
 from prefjudge.cli.output import print_json, progress, say
 from prefjudge.errors import NotFinished
+from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.collect import CollectResult
@@ -39,7 +40,8 @@ def collect(
         if json:
             raise typer.Exit(NotFinished.exit_code)
         raise NotFinished(
-            f"{result.open} HITs are open and {result.waiting} pairs wait", "Collect again later."
+            f"{many(result.open, 'HIT')} open, {many(result.waiting, 'pair')} waiting for one",
+            "Collect again later.",
         )
     if not json:
         say(f"every pair is judged; next: prefjudge resolve {study}")
@@ -47,14 +49,15 @@ def collect(
 
 def _show(result: "CollectResult") -> None:
     say(
-        f"collected {result.collected} assignments at {result.endpoint}: {result.dropped} dropped, "
+        f"collected {many(result.collected, 'assignment')}: {result.dropped} dropped, "
         f"{result.reissued} re-issued"
     )
     for reason, count in result.reasons.items():
         say(f"  {count} {reason}")
     if result.barred:
         say(f"barred workers: {', '.join(result.barred)}")
+    held = f", {result.held:,} of them in workers' hands" if result.held else ""
     say(
         f"{result.judgments:,} judgments count, {result.dropped_judgments:,} are dropped; "
-        f"{result.open} HITs are open"
+        f"{many(result.open, 'HIT')} open{held}"
     )

@@ -123,6 +123,7 @@ class MTurkCrowd:
         return FetchedHit(
             hit_id=hit_id,
             open=hit["HITStatus"] in ("Assignable", "Unassignable"),
+            held=hit["HITStatus"] == "Unassignable",
             expired=hit["Expiration"] <= datetime.now(UTC),
             maximum=int(hit["MaxAssignments"]),
             assignments=assignments,

@@ -58,10 +58,15 @@ class FetchedAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedHit:
-    """A HIT as the crowd sees it: ``open`` while an answer may still come, ``maximum`` assignments in all."""
+    """A HIT as the crowd sees it.
+
+    It is ``open`` while an answer may still come, and ``held`` where all that may come is in workers' hands;
+    it has ``maximum`` assignments in all.
+    """
 
     hit_id: str
     open: bool
+    held: bool
     expired: bool
     maximum: int
     assignments: Sequence[FetchedAssignment]

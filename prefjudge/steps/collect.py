@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.costs import CENT
 from prefjudge.core.screening import BarringRule
-from prefjudge.errors import BudgetError, StudyError
+from prefjudge.errors import BudgetError, CrowdError, StudyError
+from prefjudge.render.counts import many
 from prefjudge.steps.assignment_check import check_assignment
 from prefjudge.steps.prices import price
 from prefjudge.steps.settlement import find_dues, pay_dues, release_unused
@@ -42,7 +43,10 @@ _MOST_EXTENDED = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectResult:
-    """Where the study stands after ``collect``."""
+    """Where the study stands after ``collect``.
+
+    ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands.
+    """
 
     endpoint: str
     collected: int
@@ -50,6 +54,7 @@ class CollectResult:
     reissued: int
     barred: tuple[str, ...]
     open: int
+    held: int
     judgments: int
     dropped_judgments: int
     waiting: int
@@ -80,7 +85,7 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
     BudgetError
         The budget does not allow to issue dropped work again. All answers have been taken in.
     CrowdError
-        The marketplace refused, failed or cannot be reached.
+        The marketplace failed or cannot be reached, or does not show some HIT; the others have been taken in.
     """
     from prefjudge.steps.spending import take_turn
 
@@ -106,7 +111,9 @@ class _Collection:
         self._reasons: Counter[str] = Counter()
         self._collected = 0
         self._reissued = 0
+        self._held = 0
         self._refused: BudgetError | None = None
+        self._unseen: list[CrowdError] = []
         with study.transaction(write=False) as db:
             self._pairs = load_pairs_by_number(db)
             self._withdrawn = load_withdrawn(db)
@@ -127,17 +134,29 @@ class _Collection:
             pay_dues(self._study, self._crowd, self._target, find_dues(self._study, self._target))
         release_unused(self._study, self._crowd, self._target)
         self._reissue_loose_pairs()
+        if self._unseen:
+            raise CrowdError(
+                f"{many(len(self._unseen), 'HIT')} cannot be looked at: {self._unseen[0].message}",
+                "All others were collected. Are the marketplace and its key those that published it?",
+            )
         if self._refused is not None:
             raise self._refused
         return self._result()
 
     def _visit(self, hit: StudyHit) -> None:
         """Take in what is new of one HIT; extend it by the assignments that were dropped whole."""
-        fetched = self._crowd.fetch(hit.hit_id or "")
+        from prefjudge.crowd.protocol import RefusedError
+
+        try:
+            fetched = self._crowd.fetch(hit.hit_id or "")
+        except RefusedError as error:
+            self._unseen.append(error)
+            return
         self._take(hit, [found for found in fetched.assignments if found.assignment_id not in self._known])
         self._note_decisions(fetched.assignments)
         if self._extend(hit, fetched):
             return
+        self._held += fetched.held
         if not fetched.open:
             with self._study.transaction() as db:
                 save_status(db, hit.hit_key, HitStatus.CLOSED)
@@ -256,14 +275,18 @@ class _Collection:
 
     def _result(self) -> CollectResult:
         with self._study.transaction(write=False) as db:
+            barred = load_barred(db, self._target)
+        names = tuple(self._study.opaque("worker", worker) for worker in barred)
+        with self._study.transaction(write=False) as db:
             kept, dropped = count_judgments(db, self._target)
             return CollectResult(
                 endpoint=self._crowd.endpoint,
                 collected=self._collected,
                 dropped=self._reasons.total(),
                 reissued=self._reissued,
-                barred=tuple(load_barred(db, self._target)),
+                barred=names,
                 open=count_hits(db, self._target).get(HitStatus.OPEN, 0),
+                held=self._held,
                 judgments=kept,
                 dropped_judgments=dropped,
                 waiting=len(waiting_pairs(db, self._target)),

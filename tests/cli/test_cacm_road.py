@@ -62,7 +62,7 @@ def _all_judged_by_who_passed(study: Path, barred: list[str]) -> None:
         )[0][0]
         all_dropped = db.execute("SELECT count(*) FROM drops")[0][0]
     assert unjudged == 0
-    assert set(barred) == missed
+    assert set(barred) == {Study(study).opaque("worker", worker) for worker in missed}
     assert len(barred) == 2
     assert dropped == {"missed a gold pair"}
     assert rejudged == all_dropped > 0

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.crowd.protocol import FetchedHit, RefusedError
 from prefjudge.errors import BudgetError, CrowdError, StudyError
 from prefjudge.steps import spending
 from prefjudge.steps.collect import collect
@@ -22,6 +23,7 @@ from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.study import MARKETPLACE_FILE, Study
 from tests.marketplace.conftest import cluster as cluster
+from tests.marketplace.people import Admin
 from tests.marketplace.postgres import Cluster
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_interruptions import listed, recorded
@@ -226,6 +228,38 @@ def test_several_collects_at_once_take_turns_on_postgresql(tmp_path: Path, clust
     judge_all(study)
     assert set(kept_votes(study).values()) == {1}
     _wait_in_vain(study)
+
+
+def test_a_hit_that_is_not_shown_keeps_no_other_from_being_collected(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(served, yes=True)
+    work(served, workers=7, error=0.0, truth=TRUTH)
+    fetch = MTurkCrowd.fetch
+    hidden: list[str] = []
+
+    def all_but_the_first(self: MTurkCrowd, hit_id: str) -> FetchedHit:
+        hidden.append(hit_id)
+        if hit_id == hidden[0]:
+            raise RefusedError(f"Hit {hit_id} does not exist.")
+        return fetch(self, hit_id)
+
+    monkeypatch.setattr(MTurkCrowd, "fetch", all_but_the_first)
+    with pytest.raises(CrowdError, match="1 HIT cannot be looked at: Hit ") as refused:
+        collect(served)
+    assert hidden[0] in refused.value.message
+    assert status(served).hits == {"closed": 6, "open": 1}
+    monkeypatch.undo()
+    assert collect(served).finished
+
+
+def test_hits_in_workers_hands_are_counted(served: Path) -> None:
+    publish(served, yes=True)
+    with open_door(Study(served)) as door:
+        (group,) = (someone := Admin(door).worker(locale="US", approved=20_000)).groups()
+        someone.accept({"HITId": group["hit_id"]})
+    state = collect(served)
+    assert (state.open, state.held) == (7, 1)
 
 
 def test_a_verb_that_waits_in_vain_for_its_turn_says_so(served: Path) -> None:
