@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,7 @@ class _Bundle:
         from prefjudge.study.models import load_votes
         from prefjudge.study.pooling import load_inputs, load_passages, load_queries
 
-        self.study, self.folder = study, folder
+        self.study, self.folder, self.named = study, folder, cache(study.opaque)
         self.files: list[ReleasedFile] = []
         self.best = explain_best_answers(study, verb="release")
         with study.transaction(write=False) as db:
@@ -204,18 +205,18 @@ class _Bundle:
             "choice": _CHOICES[vote.choice],
             "strength": vote.strength,
             "milliseconds": vote.milliseconds,
-            "worker": self.study.opaque("worker", vote.worker_id),
+            "worker": self.named("worker", vote.worker_id),
             "judge": vote.judge,
             "phase": vote.phase,
-            "assignment": self.study.opaque("assignment", vote.assignment_id),
+            "assignment": self.named("assignment", vote.assignment_id),
             "dropped": vote.dropped or None,
         }
 
     def _assignment(self, work: "LoggedAssignment") -> dict[str, Any]:
         return {
-            "assignment": self.study.opaque("assignment", work.assignment_id),
-            "hit": self.study.opaque("hit", work.hit_key),
-            "worker": self.study.opaque("worker", work.worker_id),
+            "assignment": self.named("assignment", work.assignment_id),
+            "hit": self.named("hit", work.hit_key),
+            "worker": self.named("worker", work.worker_id),
             "answered": work.answered,
             "gold_right": work.gold_right,
             "gold_missed": work.gold_missed,

@@ -136,17 +136,19 @@ def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) ->
     findings: list[str] = []
     plots: list[Picture] = []
     for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True):
+        one, other = (f"{_first(board)} under the {board.qrels} qrels" for board in (a, b))
+        best = f"{_first(a)} under both qrels" if _first(a) == _first(b) else f"{one}, and {other}"
         findings.append(
-            f"By {a.measure} over {many(a.queries, 'query', 'queries')} the best run is {_first(a)} under "
-            f"the {a.qrels} qrels, and {_first(b)} under the {b.qrels} qrels; Kendall's τ is {pair.tau:.2f}."
+            f"By {a.measure} over {many(a.queries, 'query', 'queries')} the best run is {best}; Kendall's τ "
+            f"is {pair.tau:.2f}."
         )
         plots += _drawn(
             partial(plot_two_boards, a, b, tau=pair.tau), f"{a.measure}: {a.qrels}, {b.qrels}", notices
         )
     for board in () if result.tau else result.boards:
-        one = board.leaderboard
+        alone = board.leaderboard
         plots += _drawn(
-            partial(plot_leaderboard, one, board.standings), f"{one.measure}: {one.qrels}", notices
+            partial(plot_leaderboard, alone, board.standings), f"{alone.measure}: {alone.qrels}", notices
         )
     tables = score_tables(
         result.boards, tau=result.tau, winratio=result.winratio, pair_agreement=result.pair_agreement

@@ -15,10 +15,10 @@ TEXT = "how long \u202edoes it take"
 
 @pytest.fixture(scope="module")
 def html() -> str:
-    names = [f"run-{number}" for number in range(16)]
+    names = [f"run-{number}" for number in range(40)]
     wide = Table(
         title="Win ratios",
-        columns=(Column(name="beaten"), *(Column(name=name, kind="percent") for name in names)),
+        columns=(Column(name="beaten"), *(Column(name=name, kind="percent", digits=1) for name in names)),
         rows=tuple((name, *[0.5] * len(names)) for name in [RUN, *names]),
     )
     passage = Passage(doc="d1", text="x" * 400, votes=1)
