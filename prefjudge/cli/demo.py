@@ -1,15 +1,13 @@
 """``prefjudge demo``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
-
-if TYPE_CHECKING:
-    from prefjudge.steps.pool import PoolResult
+from prefjudge.cli.pool import show_sizes
 
 
 def demo(
@@ -19,7 +17,7 @@ def demo(
     """Walk the whole road on a small collection, with simulated workers. Start here."""
     from prefjudge.steps.demo import demo as run
 
-    result = run(folder, tell=say, show_pool=None if json else _show_pool)
+    result = run(folder, tell=say, show_pool=None if json else show_sizes)
     if json:
         print_json({"folder": result.folder, "commands": result.commands})
         return
@@ -29,9 +27,3 @@ def demo(
     say(f"\nEverything is in {result.folder}. The same, typed by hand:\n")
     for command in result.commands:
         say(f"  {command}")
-
-
-def _show_pool(result: "PoolResult") -> None:
-    from prefjudge.render.histogram import render_histogram
-
-    typer.echo(render_histogram(result.sizes, "pool size", "queries"))

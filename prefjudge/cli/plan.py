@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy
-from prefjudge.cli.output import notice, print_json, say
+from prefjudge.cli.output import money, notice, one_of, print_json, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.plan import PlanResult
@@ -45,7 +45,6 @@ def plan(
     json: Json = False,
 ) -> None:
     """Say what judging the pools costs, and how often it will find the best."""
-    from prefjudge.cli.output import money, one_of
     from prefjudge.steps.plan import plan as run
     from prefjudge.steps.plan_noise import NoiseModel
 

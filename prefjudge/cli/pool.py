@@ -1,12 +1,15 @@
 """``prefjudge pool``."""
 
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy, OrderBy, Plot, ReadOptions, Runs, Target, reads_runs
-from prefjudge.cli.output import notice, print_json, say
+from prefjudge.cli.output import notice, one_of, print_json, say
+
+if TYPE_CHECKING:
+    from prefjudge.steps.pool import PoolResult
 
 
 @reads_runs
@@ -39,7 +42,6 @@ def pool(
     **reading: Unpack[ReadOptions],
 ) -> None:
     """Pool the top results of runs with the qrels, and pair the candidates."""
-    from prefjudge.cli.output import one_of
     from prefjudge.core.pools import PoolDesign, QrelsPerQuery
     from prefjudge.core.runs import Order
     from prefjudge.steps.pool import pool as run
@@ -64,14 +66,22 @@ def pool(
     notice(result.notices)
     if json:
         print_json(result)
-        return
-    if challenge:
+    elif challenge:
         say(f"{result.documents:,} newcomers challenge the best-known answers of {result.queries:,} queries")
         say(f"next: prefjudge run {study}")
-        return
-    from prefjudge.render.histogram import render_histogram
+    else:
+        show(result)
+        if study is not None:
+            say(
+                f"next: prefjudge gold {study} --suggest 12"
+                if result.changed
+                else "the study had this pool already; it has noted where the files are"
+            )
 
-    typer.echo(render_histogram(result.sizes, "pool size", "queries"))
+
+def show(result: "PoolResult") -> None:
+    """Print how many queries have a pool of each size, and what there is to judge."""
+    show_sizes(result)
     say(
         f"{result.queries:,} queries, {result.documents:,} candidates from {len(result.runs)} runs, "
         f"{result.pairs:,} pairs to judge"
@@ -79,9 +89,10 @@ def pool(
     for path in (result.out, result.plot):
         if path:
             say(f"wrote {path}")
-    if study is not None:
-        say(
-            f"next: prefjudge gold {study} --suggest 12"
-            if result.changed
-            else "the study had this pool already; it has noted where the files are"
-        )
+
+
+def show_sizes(result: "PoolResult") -> None:
+    """Print how many queries have a pool of each size."""
+    from prefjudge.render.histogram import render_histogram
+
+    typer.echo(render_histogram(result.sizes, "pool size", "queries"))

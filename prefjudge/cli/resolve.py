@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy, Out
-from prefjudge.cli.output import notice, print_json, say
+from prefjudge.cli.output import notice, one_of, print_json, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.resolve import ResolveResult
@@ -55,7 +55,6 @@ def resolve(
     json: Json = False,
 ) -> None:
     """Resolve each query's judgments as a tournament into preference qrels."""
-    from prefjudge.cli.output import one_of
     from prefjudge.core.counting import TieWorth
     from prefjudge.steps.resolve import Form
     from prefjudge.steps.resolve import resolve as run

@@ -1,7 +1,7 @@
 """``prefjudge winratio``."""
 
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
@@ -18,6 +18,9 @@ from prefjudge.cli.options import (
     reads_runs,
 )
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+
+if TYPE_CHECKING:
+    from prefjudge.steps.winratio import WinRatioResult
 
 
 @reads_runs
@@ -62,21 +65,13 @@ def winratio(
     )
     notice(result.notices)
     if json:
-        against = result.against_qrel
-        print_json(
-            {
-                **to_plain(result.winratio),
-                "pairs": [
-                    {**to_plain(pair), "ratio": to_plain(pair.ratio)} for pair in result.winratio.pairs
-                ],
-                "against_qrel": against and {**to_plain(against), "shares": to_plain(against.shares)},
-                "provenance": result.provenance,
-                "inputs": to_plain(result.inputs),
-                "out": result.out,
-            },
-            result.notices,
-        )
-        return
+        print_json(to_json(result), result.notices)
+    else:
+        show(result, format)
+
+
+def show(result: "WinRatioResult", format: str = "terminal") -> None:
+    """Print the matrix, and the run against the qrels where that was asked for."""
     from prefjudge.render.score_tables import top_against_qrel_table
     from prefjudge.render.tables import render_table
     from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
@@ -87,3 +82,16 @@ def winratio(
         typer.echo(render_table(top_against_qrel_table(result.against_qrel), format), nl=False)
     if result.out:
         say(f"wrote {result.out}")
+
+
+def to_json(result: "WinRatioResult") -> dict[str, Any]:
+    """Return the documented JSON of ``winratio``."""
+    against = result.against_qrel
+    return {
+        **to_plain(result.winratio),
+        "pairs": [{**to_plain(pair), "ratio": to_plain(pair.ratio)} for pair in result.winratio.pairs],
+        "against_qrel": against and {**to_plain(against), "shares": to_plain(against.shares)},
+        "provenance": result.provenance,
+        "inputs": to_plain(result.inputs),
+        "out": result.out,
+    }

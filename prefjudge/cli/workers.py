@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, MaybeStudy
+from prefjudge.cli.options import Format, Json, MaybeStudy
 from prefjudge.cli.output import notice, one_of, print_json
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def workers(
         str | None, typer.Option(help="majority, dawid-skene or noisy-bradley-terry; all by default.")
     ] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Show worker ids instead of pseudonyms.")] = False,
-    format: Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")] = "terminal",
+    format: Format = "terminal",
     json: Json = False,
 ) -> None:
     """Say how each worker works: reliability, sides, pace, gold, agreement and hourly pay."""
