@@ -87,12 +87,12 @@ def work(
     truth = as_path(truth)
     tempers = _tempers(workers, careless, temper)
     opened = Study(study)
+    errors = _errors(opened, workers, error)
     with opened.transaction(write=False) as db:
         if not count_hits(db, SANDBOX):
             raise StudyError(
                 "nothing has been published to sandbox", f"Run: prefjudge publish {study} --sandbox"
             )
-    errors = _errors(opened, workers, error)
     utilities = _truth(opened, truth)
     with open_door(opened) as door:
         staff = [
