@@ -47,7 +47,7 @@ def serve(
             say(f"worker site    {door.worker_site}")
             say(f"admin page     {door.admin}")
             say(f"admin token    {_token_hint(door)}")
-            say("stop with Ctrl-C")
+            say("invite workers at the admin page; stop with Ctrl-C")
 
     key = run(
         study,

@@ -23,6 +23,8 @@ from prefjudge.marketplace.web.app import build_app
 from prefjudge.marketplace.web.bounded import bounded
 from prefjudge.marketplace.web.front import Front
 
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a user may ask for
+
 
 class Server:
     """A running marketplace.
@@ -31,6 +33,8 @@ class Server:
     ----------
     endpoint : str
         The requester API's address, for boto3's ``endpoint_url``.
+    local : str
+        The same for programs on this machine, which need not go through the web server in front.
     worker_site, admin : str
         Where workers sign in, and where the admin does.
     admin_token : str
@@ -55,8 +59,8 @@ class Server:
             self.market.close()
             raise
         host, port = self._socket.getsockname()[:2]
-        own = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        self.endpoint = settings.public_url or own
+        self.local = _address(_EVERYWHERE.get(host, host), port)
+        self.endpoint = settings.public_url or _address(_own_name() if host in _EVERYWHERE else host, port)
         self.worker_site = self.endpoint
         self.admin = f"{self.endpoint}/admin"
         self.admin_token = _admin_token(store_url, self.market)
@@ -196,6 +200,20 @@ def serve(
 
 def _heard(*_: object) -> None:
     """Do nothing: the signal has done its work."""
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _own_name() -> str:
+    """Return the address by which this machine's network knows it; nothing is sent to find it."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+            asked.connect(("192.0.2.1", 9))
+            return str(asked.getsockname()[0])
+    except OSError:  # there is no network
+        return socket.gethostname()
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -20,9 +20,10 @@ _RUNNING_FILE = f"{MARKETPLACE_FILE}.serving"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """Where a marketplace answers."""
+    """Where a marketplace answers; ``local`` is for the study's verbs on the same machine."""
 
     endpoint: str
+    local: str
     worker_site: str
     admin: str
     admin_token: str
@@ -141,6 +142,7 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
         _pin(study, target, _identity(configured.url))
         yield Door(
             endpoint=configured.url,
+            local=configured.url,
             worker_site=configured.url,
             admin=f"{configured.url}/admin",
             admin_token="",
@@ -197,6 +199,7 @@ def _door(market: Any, url: str = "") -> Door:
     path = f"{url.removeprefix('sqlite:///')}.admin-token" if url.startswith("sqlite:///") else ""
     return Door(
         endpoint=market.endpoint,
+        local=market.local,
         worker_site=market.worker_site,
         admin=market.admin,
         admin_token=market.admin_token,
@@ -215,7 +218,13 @@ def _running(folder: Path) -> Door | None:
         token = (folder / f"{MARKETPLACE_FILE}.admin-token").read_text(encoding="utf-8").strip()
     except (OSError, ValueError, KeyError, CrowdError):
         return None
-    return Door(endpoint=endpoint, worker_site=endpoint, admin=f"{endpoint}/admin", admin_token=token)
+    return Door(
+        endpoint=endpoint,
+        local=endpoint,
+        worker_site=endpoint,
+        admin=f"{endpoint}/admin",
+        admin_token=token,
+    )
 
 
 def _identity(endpoint: str) -> str:
@@ -257,14 +266,14 @@ def _announce(folder: Path, door: Door) -> None:
     """Leave the address where the study's other verbs find it."""
     from prefjudge.formats.atomic import write_text
 
-    write_text(folder / _RUNNING_FILE, json.dumps({"endpoint": door.endpoint}))
+    write_text(folder / _RUNNING_FILE, json.dumps({"endpoint": door.local}))
 
 
 def _retract(folder: Path, door: Door) -> None:
     """Take the address back, unless another server has left its own since."""
     path = folder / _RUNNING_FILE
     try:
-        ours = json.loads(path.read_text(encoding="utf-8"))["endpoint"] == door.endpoint
+        ours = json.loads(path.read_text(encoding="utf-8"))["endpoint"] == door.local
     except (OSError, ValueError, KeyError):
         return
     if ours:

@@ -19,6 +19,7 @@ from tests.marketplace.people import Admin, html_question, new_requester, offer
 from tests.marketplace.processes import launch
 
 HTTP = urllib3.PoolManager(retries=False)
+BALANCE = {"X-Amz-Target": "MTurkRequesterServiceV20170117.GetAccountBalance"}
 
 
 def test_a_public_address_needs_tls_or_a_word(tmp_path):
@@ -107,6 +108,19 @@ def test_behind_a_web_server(tmp_path):
         )
         assert signed_in.status == 303
         assert "Secure" in signed_in.headers["set-cookie"]
+
+
+def test_a_marketplace_of_the_network_names_an_address_that_others_reach(tmp_path):
+    settings = Settings(host="0.0.0.0", plain_http=True)
+    with start(f"sqlite:///{tmp_path}/m.db", settings=settings) as server:
+        port = server._socket.getsockname()[1]
+        assert server.local == f"http://127.0.0.1:{port}"
+        assert "0.0.0.0" not in server.endpoint + server.worker_site + server.admin
+        assert server.endpoint.endswith(f":{port}")
+        assert new_requester(server.local).get_account_balance()["AvailableBalance"]
+        for elsewhere in ({"Host": f"judge.example.org:{port}"}, {"X-Forwarded-For": "203.0.113.9"}):
+            answer = HTTP.request("POST", server.local, headers={**BALANCE, **elsewhere}, body=b"{}")
+            assert answer.json()["__type"] == "MissingAuthenticationTokenException", elsewhere
 
 
 def test_the_store_and_the_token_are_their_owners(market, tmp_path):

@@ -1,5 +1,7 @@
 """Where a study publishes: the sandbox, a live marketplace, pages of one's own; and never somewhere else."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
@@ -260,3 +262,17 @@ def test_pages_that_the_api_finds_too_large_are_served_as_files(pooled: Path) ->
             server.server_close()
     assert set(kept_votes(pooled).values()) == {1}
     assert len(list(pages.iterdir())) == 7
+
+
+def test_the_verbs_of_a_study_go_on_while_its_network_works(pooled: Path) -> None:
+    command = [sys.executable, "-m", "prefjudge", "serve", str(pooled), "--port", "0"]
+    for more in (["--host", "0.0.0.0", "--plain-http"], ["--public-url", "https://judge.example.org"]):
+        with subprocess.Popen([*command, *more], stderr=subprocess.PIPE, text=True) as served:
+            try:
+                assert served.stderr is not None
+                said = [served.stderr.readline() for _ in range(5)]
+                assert "0.0.0.0" not in "".join(said)
+                publish(pooled, yes=True)
+                assert collect(pooled).open == 7
+            finally:
+                served.terminate()
