@@ -90,8 +90,6 @@ def agreement(
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
 
-    study = as_path(study)
-    queries = as_path(queries)
     out = as_path(out)
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
     need_files("agreement", example, given=study is not None or bool(runs and qrels))

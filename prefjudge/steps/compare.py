@@ -118,8 +118,6 @@ def compare(
 
     a = as_path(a)
     b = as_path(b)
-    study = as_path(study)
-    queries = as_path(queries)
     out = as_path(out)
     if (a is None) != (b is None):
         raise InputError("compare takes two runs", "For many: compare --baseline RUN --runs 'DIR/*'")

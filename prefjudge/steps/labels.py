@@ -31,12 +31,12 @@ class Sources:
 
 
 def gather(
-    study: Path | None,
+    study: str | Path | None,
     *,
     runs: str | Path | Sequence[str | Path] = (),
     qrels: str | Path | Sequence[str | Path] = (),
-    judgments: Path | None = None,
-    queries: Path | None = None,
+    judgments: str | Path | None = None,
+    queries: str | Path | None = None,
     notices: list["Notice"],
 ) -> Sources:
     """Read the label sets and judgments, and find the runs; files given beside a study are added to its own.
@@ -108,7 +108,7 @@ def _named(given: str | Path) -> tuple[str | None, Path]:
     return name, Path(path)
 
 
-def _of_study(folder: Path, notices: list["Notice"]) -> Sources:
+def _of_study(folder: str | Path, notices: list["Notice"]) -> Sources:
     """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools.
 
     ``files`` leaves out the runs, which others may join.

@@ -11,7 +11,7 @@ from prefjudge.steps.inputs import is_address
 def check_outputs(
     *outputs: str | Path | None,
     inputs: Iterable[str | Path | None] = (),
-    study: Path | None = None,
+    study: str | Path | None = None,
     plot: Path | None = None,
     engine: str = "files",
 ) -> None:
@@ -64,7 +64,7 @@ def _check_address(path: str | Path | None, engine: str) -> None:
         raise InputError(f"{path} is an address, which a cluster writes", "Add --engine spark.")
 
 
-def _files_of(study: Path) -> list[Path]:
+def _files_of(study: str | Path) -> list[Path]:
     from prefjudge.study.pooling import load_inputs
     from prefjudge.study.study import CONFIG_FILE, MARKETPLACE_FILE, STORE_FILE, Study
 

@@ -154,9 +154,6 @@ def score(
     from prefjudge.steps.score_files import per_query_file, score_files, write_score
     from prefjudge.steps.score_sql import boards_in_sql, check_in_sql
 
-    study = as_path(study)
-    judgments = as_path(judgments)
-    queries = as_path(queries)
     out = as_target(out)
     plot = as_path(plot)
     example = "prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE"

@@ -122,10 +122,8 @@ def stability(
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.vote_sets import compare_sets, vote_sets
 
-    study = as_path(study)
     held_out = as_path(held_out)
     votes_files = [Path(path) for path in several(judgments)]
-    queries = as_path(queries)
     plot = as_path(plot)
     out = as_path(out)
     example = "prefjudge stability --runs 'runs/*' --qrels FILE"

@@ -102,10 +102,6 @@ def winratio(
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
 
-    study = as_path(study)
-    judgments = as_path(judgments)
-    qrels = as_path(qrels)
-    queries = as_path(queries)
     out = as_path(out)
     plot = as_path(plot)
     if study is None and not (runs and judgments):
