@@ -112,7 +112,9 @@ def run(
     staff = partial(work, study, workers=workers, error=error, careless=careless, truth=truth)
     crew = _Crew(study=opened, target=target, work=staff if workers else None, every=every, tell=tell)
     rounds, stopped_by = 0, ""
-    with keep_open(opened.folder, target):
+    with keep_open(opened.folder, target) as unserved:
+        if unserved and not workers:
+            tell(f"for people to judge, run in another terminal: prefjudge serve {study}")
         while not (stopped_by := crew.judge_all() or stopped_by):
             asked = drive.next(_log(opened, target))
             if not len(asked.pairs) or rounds >= _MOST_ROUNDS:

@@ -164,20 +164,21 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
 
 
 @contextmanager
-def keep_open(study: Path, target: str = SANDBOX) -> Iterator[None]:
+def keep_open(study: Path, target: str = SANDBOX) -> Iterator[bool]:
     """Keep a study's embedded marketplace answering, so that the verbs in the block share it.
 
-    Where somebody serves it already, or the target is elsewhere, there is nothing to keep.
+    Where somebody serves it already, or the target is elsewhere, there is nothing to keep. Tells whether there
+    was.
     """
     opened = Study(study)
     served = _running(opened.folder) is not None
     with open_door(opened, target) as door:
         if served or not door.admin_token:
-            yield
+            yield False
             return
         _announce(opened.folder, door)
         try:
-            yield
+            yield True
         finally:
             _retract(opened.folder, door)
 

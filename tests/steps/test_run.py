@@ -260,3 +260,19 @@ def test_the_verb_narrates_its_rounds(young: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "round 1: " in done.stderr
     assert "version 1 of the answers" in done.stderr
+
+
+def test_who_lets_people_judge_is_told_where(pooled: Path) -> None:
+    said: list[str] = []
+
+    def tell(line: str) -> None:
+        said.append(line)
+        if "HITs open" in line:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(pooled, yes=True, tell=tell)
+    assert f"run in another terminal: prefjudge serve {pooled}" in said.pop(0)
+    with keep_open(pooled), pytest.raises(KeyboardInterrupt):
+        run(pooled, yes=True, tell=tell)
+    assert not any("serve" in line for line in said)
