@@ -55,6 +55,7 @@ _SURE = "How sure"
 _CROWD = "The crowd"
 
 for verb, panel in (
+    (demo.demo, "Start here"),
     (init.init, _ROAD),
     (pool.pool, _ROAD),
     (gold.gold, _ROAD),
@@ -80,7 +81,6 @@ for verb, panel in (
     (reject.reject, _CROWD),
     (work.work, _CROWD),
     (workers.workers, _CROWD),
-    (demo.demo, "Start here"),
 ):
     app.command(rich_help_panel=panel)(verb)
 

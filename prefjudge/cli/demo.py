@@ -14,7 +14,7 @@ def demo(
     folder: Annotated[Path | None, typer.Argument(help="A new folder; prefjudge-demo by default.")] = None,
     json: Json = False,
 ) -> None:
-    """Walk the whole road on a small collection, with simulated workers. Start here."""
+    """Walk the whole road on a small collection, with simulated workers."""
     from prefjudge.steps.demo import demo as run
 
     result = run(folder, tell=say, show_pool=None if json else show_sizes)
