@@ -167,8 +167,8 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
 def keep_open(study: Path, target: str = SANDBOX) -> Iterator[bool]:
     """Keep a study's embedded marketplace answering, so that the verbs in the block share it.
 
-    Where somebody serves it already, or the target is elsewhere, there is nothing to keep. Tells whether there
-    was.
+    Where somebody serves it already, or the target is elsewhere, there is nothing to keep; says whether there
+    was anything.
     """
     opened = Study(study)
     served = _running(opened.folder) is not None
