@@ -72,7 +72,7 @@ def complain(error: PrefjudgeError) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on stderr, on a terminal only."""
+    """Show a bar on stderr from the first step on, on a terminal only; a question may come before."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -80,9 +80,17 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=None)
+
+    def step(done: int, total: int) -> None:
+        bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield step
+    finally:
+        bar.stop()
 
 
 def one_of(kind: type[E], text: str | None, option: str) -> E | None:

@@ -24,10 +24,14 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Send the marketplace's log, and its web server's complaints, to stderr."""
+    """Send the marketplace's log, and its web server's complaints, to stderr.
+
+    On a terminal somebody looks at it who wants to see what is wrong, and not every request.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name, level in (("prefjudge.marketplace", logging.INFO), ("uvicorn.error", logging.WARNING)):
+    requests = logging.WARNING if sys.stderr.isatty() else logging.INFO
+    for name, level in (("prefjudge.marketplace", requests), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.setLevel(level)
         logger.handlers = [handler]

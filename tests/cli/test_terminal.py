@@ -1,0 +1,86 @@
+"""What a person sees on a terminal, and a pipe does not."""
+
+import os
+import re
+import select
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from tests.steps.conftest import pooled as pooled  # the fixture
+
+pty = pytest.importorskip("pty", reason="a terminal of its own needs a Unix")
+
+
+class Terminal:
+    """A terminal of eighty columns in which one verb runs."""
+
+    def __init__(self, process: int, end: int) -> None:
+        self.process = process
+        self._end = end
+        self.seen = ""
+
+    def type(self, text: str) -> None:
+        os.write(self._end, text.encode())
+
+    def read(self, seconds: float) -> str:
+        """Return what is written in so many seconds, or until the verb ends."""
+        new, until = b"", time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if not select.select([self._end], [], [], left)[0]:
+                continue
+            try:
+                part = os.read(self._end, 65_536)
+            except OSError:  # the verb has ended
+                break
+            if not part:
+                break
+            new += part
+        text = new.decode(errors="replace")
+        self.seen += text
+        return text
+
+    def wait_for(self, words: str) -> None:
+        for _ in range(100):
+            if words in self.seen:
+                return
+            self.read(0.2)
+        raise AssertionError(f"{words!r} was not written: {self.seen!r}")
+
+
+@contextmanager
+def terminal(*arguments: object) -> Iterator[Terminal]:
+    process, end = pty.fork()
+    if not process:
+        os.environ.update(COLUMNS="80", TERM="xterm")
+        os.execv(sys.executable, [sys.executable, "-m", "prefjudge", *map(str, arguments)])
+    shown = Terminal(process, end)
+    try:
+        yield shown
+    finally:
+        shown.type("\x03")
+        shown.read(10)
+        os.close(end)
+        os.waitpid(process, 0)
+
+
+def test_nothing_moves_while_publish_asks(pooled: Path) -> None:
+    with terminal("publish", pooled, "--sandbox") as shown:
+        shown.wait_for("[y/N]")
+        assert shown.read(1.0).strip() == ""
+        shown.type("y\n")
+        shown.wait_for("published 7 HITs to sandbox")
+    assert "publishing" in shown.seen
+
+
+def test_a_terminal_is_not_filled_with_the_requests_that_are_served(pooled: Path) -> None:
+    with terminal("serve", pooled, "--port", 0) as shown:
+        shown.wait_for("Ctrl-C")
+        (address,) = re.findall(r"worker site +(\S+)", shown.seen)
+        assert urllib3.request("GET", f"{address}/signin").status == 200
+        assert shown.read(0.5) == ""
