@@ -7,6 +7,7 @@ import typer
 
 from prefjudge.cli.options import Json, OrderBy, Workers
 from prefjudge.cli.output import one_of, print_json, to_plain
+from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.check import CheckResult
@@ -56,7 +57,8 @@ def show(result: "CheckResult") -> None:
         size = ""
         if file.health:
             run = file.health
-            size = f": {run.format} run {run.tag}, {run.queries:,} queries, {run.lines:,} lines"
+            queries = many(run.queries, "query", "queries")
+            size = f": {run.format} run {run.tag}, {queries}, {many(run.lines, 'line')}"
         elif file.counts:
             size = ": " + ", ".join(f"{count:,} {name}" for name, count in file.counts.items())
         typer.secho(f"{file.path} ({file.kind}) {head}{size}", fg=None if file.ok else "red")

@@ -54,14 +54,15 @@ def show(result: "WorkersResult", format: str = "terminal") -> None:
 
 def _notes(result: "WorkersResult") -> list[str]:
     alpha = f"Krippendorff's alpha {result.alpha:.3f}. " if result.repeated else ""
+    left = f"The left won {result.left_rate:.1%} (p = {result.left_p:.3g})."
     notes = [
         f"{result.judgments:,} judgments, of which {result.kept:,} count; {result.pairs:,} pairs, "
         f"{result.repeated:,} of them judged more than once; {result.unnamed:,} judgments without a worker.",
-        f"{alpha}The left won {result.left_rate:.1%} (p = {result.left_p:.3g}).",
+        *([f"{alpha}{left}"] if result.kept else []),
         "agrees: with the majority of the others on the same pair. accuracy: Dawid and Skene. looks, guesses "
         "left: noisy Bradley-Terry.",
         "seconds: the median visible time of a comparison. hurried: judgments faster than anybody reads.",
     ]
     if result.hourly is not None:
-        notes.append(f"At the median visible time an hour pays ${result.hourly}.")
+        notes.append(f"At the median visible time an hour pays ${result.hourly:,}.")
     return notes

@@ -2,11 +2,15 @@
 
 import csv
 import json
+import math
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from prefjudge.cli.workers import show
+from prefjudge.steps.workers import workers
 from tests.cli.conftest import prefjudge
 
 
@@ -68,3 +72,13 @@ def test_errors_of_workers_go_from_the_smaller_to_the_larger(pooled: Path) -> No
     done = prefjudge("work", pooled, "--error", "0.4:0.1")
     assert done.returncode == 1
     assert "they go from 0 to 0.5, the smaller one first" in done.stderr
+
+
+def test_where_nothing_counts_there_is_no_rate_of_the_left(
+    votes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = workers(judgments=votes)
+    show(some)
+    assert "The left won 66.7%" in capsys.readouterr().out
+    show(replace(some, kept=0, left_rate=math.nan))
+    assert "nan" not in capsys.readouterr().out
