@@ -78,17 +78,11 @@ def agreement(
         A file cannot be read, or there is too little to split.
     """
     from prefjudge.evaluation.agreement import split_half
-    from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import (
-        chosen_order,
-        describe,
-        generator,
-        need_files,
-        score_matrices,
-        seed_words,
-    )
+    from prefjudge.steps.matrices import score_matrices
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.seeds import generator, seed_words
+    from prefjudge.steps.sources import gather, need_files
 
     out = as_path(out)
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
@@ -96,16 +90,16 @@ def agreement(
     notices: list[Notice] = []
     found = gather(study, runs=runs, qrels=qrels, queries=queries, notices=notices)
     check_outputs(out, inputs=(path for _, path in found.files), study=study)
-    order = chosen_order(found, order)
+    order = found.order(order)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         agreements = tuple(
-            split_half(scores, splits=splits, alpha=alpha, rng=generator(found, "agreement", seed))
+            split_half(scores, splits=splits, alpha=alpha, rng=generator(found.study, "agreement", seed))
             for scores in score_matrices(found, measure, reader)
         )
         result = AgreementResult(
             agreements=agreements,
-            provenance=describe(found, reader, order, seed=seed_words(found, seed)),
+            provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
             out=str(out) if out else None,
             notices=tuple(dict.fromkeys(map(str, notices))),

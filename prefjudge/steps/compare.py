@@ -104,17 +104,11 @@ def compare(
         A file cannot be read, an option is unknown, or the resamples cannot show significance.
     """
     from prefjudge.evaluation.significance import compare_runs
-    from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import (
-        chosen_order,
-        describe,
-        generator,
-        need_files,
-        score_matrices,
-        seed_words,
-    )
+    from prefjudge.steps.matrices import score_matrices
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.seeds import generator, seed_words
+    from prefjudge.steps.sources import gather, need_files
 
     a = as_path(a)
     b = as_path(b)
@@ -129,7 +123,7 @@ def compare(
     found = gather(study, runs=files, qrels=qrels, queries=queries, notices=notices)
     outcomes = _outcomes_file(out) if out else None
     check_outputs(out, outcomes, inputs=(path for _, path in found.files), study=study)
-    order = chosen_order(found, order)
+    order = found.order(order)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         matrices = score_matrices(found, measure, reader)
@@ -145,12 +139,12 @@ def compare(
                 correction=correction,
                 alpha=alpha,
                 resamples=resamples,
-                rng=generator(found, "compare", seed),
+                rng=generator(found.study, "compare", seed),
             )
             comparisons.append(_with_outcomes(scores, name, tested))
         result = CompareResult(
             comparisons=tuple(comparisons),
-            provenance=describe(found, reader, order, seed=seed_words(found, seed)),
+            provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
             out=_targets(out, comparisons),
             notices=tuple(dict.fromkeys(map(str, notices))),
@@ -163,7 +157,7 @@ def _with_outcomes(scores: "Scores", baseline: str | None, tested: "Significance
     from prefjudge.evaluation.outcomes import outcomes_against
     from prefjudge.evaluation.sentences import describe_outcomes, describe_pair
 
-    reciprocal = scores.measure.startswith("RR") and baseline is not None
+    reciprocal = scores.measure.startswith("RR")
     rows = outcomes_against(scores, baseline, alpha=tested.alpha) if reciprocal and baseline else ()
     return Comparison(
         significance=tested,

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from prefjudge.core.pairs import all_pairs
 from prefjudge.core.pools import (
     PoolDesign,
@@ -23,6 +21,7 @@ from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_order, as_path, as_target
 from prefjudge.steps.read_options import ReadOptions
+from prefjudge.steps.seeds import generator
 
 if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
@@ -260,9 +259,8 @@ def _known(
 def _sampled(pools: Pools, study: "Study | None", count: int | None, min_size: int) -> Pools:
     if count is None or count >= len(pools.queries):
         return pools
-    rng = study.rng("sample") if study else np.random.default_rng(2021)
     try:
-        return sample_queries(pools, count, min_size=min_size, rng=rng)
+        return sample_queries(pools, count, min_size=min_size, rng=generator(study, "sample"))
     except ValueError as error:
         raise InputError(str(error), "Ask for a smaller sample, a smaller size or more depth.") from None
 

@@ -139,8 +139,6 @@ def score(
     """
     from prefjudge.evaluation.intervals import named_statistic
     from prefjudge.formats.parquet import is_parquet
-    from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import chosen_order, describe, need_files
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.score_boards import (
@@ -153,6 +151,7 @@ def score(
     )
     from prefjudge.steps.score_files import per_query_file, score_files, write_score
     from prefjudge.steps.score_sql import boards_in_sql, check_in_sql
+    from prefjudge.steps.sources import gather, need_files
 
     out = as_target(out)
     plot = as_path(plot)
@@ -177,7 +176,7 @@ def score(
                 "--per-query without a Parquet file to write": per_query and not (out and is_parquet(out)),
             },
         )
-    order = chosen_order(found, order)
+    order = found.order(order)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     saved = per_query_file(out) if in_sql and per_query and out else None
     with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
@@ -194,7 +193,7 @@ def score(
             left_out=runs_left_out(found, by_labels[0], reader) if leave_one_out and by_labels else (),
             samples=query_samples(found, boards, sample, seed) if sample is not None else (),
             health=tuple(reader.health(found.qrels[0] if found.qrels else None)) if health else (),
-            provenance=describe(found, reader, order),
+            provenance=found.provenance(reader, order),
             inputs=digests(),
             out=(),
             notices=tuple(dict.fromkeys(map(str, notices))),

@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
-from prefjudge.steps.matrices import chosen_measures, generator
+from prefjudge.steps.seeds import generator
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.query_samples import SampleAgreement
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
-    from prefjudge.steps.labels import Sources
     from prefjudge.steps.readers import Reader
+    from prefjudge.steps.sources import Sources
 
 
 def named_measures(
@@ -38,7 +38,7 @@ def named_measures(
     from prefjudge.evaluation.measures import Measure
     from prefjudge.evaluation.preference_measures import PreferenceMeasure, is_preference_measure
 
-    texts = chosen_measures(found, measures)
+    texts = found.measures(measures)
     by_pairs = [PreferenceMeasure.parse(text) for text in texts if is_preference_measure(text)]
     by_labels = [Measure.parse(text) for text in texts if not is_preference_measure(text)]
     if by_pairs and found.judgments is None:
@@ -125,10 +125,9 @@ def runs_left_out(found: "Sources", measure: "Measure", reader: "Reader") -> tup
 
     if found.judgments is None:
         raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
-    rule = found.study.config.rule if found.study else "shallow-pooling"
 
     def rebuild(votes: "Judgments", pools: "Pools") -> "Qrels":
-        return to_qrels(resolve(votes, rule=rule, pools=pools))
+        return to_qrels(resolve(votes, rule=found.rule, pools=pools))
 
     pools = found.pools
     if pools is None:
@@ -146,7 +145,7 @@ def query_samples(
     from prefjudge.evaluation.boards import only_runs
     from prefjudge.evaluation.query_samples import sample_agreement
 
-    rng = generator(found, "query samples", seed)
+    rng = generator(found.study, "query samples", seed)
     large = [board for board in boards if len(board.scores.queries) >= size]  # judgments may cover fewer
     matrices = [
         only_runs(board.scores, [row.run for row in board.leaderboard.ranked]) for board in large or boards

@@ -9,8 +9,8 @@ from prefjudge.steps.outputs import beside
 if TYPE_CHECKING:
     from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.render.tables import Table
-    from prefjudge.steps.labels import Sources
     from prefjudge.steps.score import ScoreResult
+    from prefjudge.steps.sources import Sources
     from prefjudge.study.study import Study
 
 LEADERBOARD_FILE = "leaderboard.csv"

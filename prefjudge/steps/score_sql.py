@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.boards import Board
     from prefjudge.evaluation.intervals import Statistic
     from prefjudge.evaluation.measures import Measure
-    from prefjudge.steps.labels import Sources
     from prefjudge.steps.readers import Reader
+    from prefjudge.steps.sources import Sources
 
 
 def check_in_sql(engine: str, measures: Sequence["Measure"], options: Mapping[str, object]) -> None:

@@ -108,18 +108,11 @@ def stability(
     InputError
         A file cannot be read or an option makes no sense.
     """
-    from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import (
-        chosen_measures,
-        chosen_order,
-        describe,
-        generator,
-        need_files,
-        score_matrices,
-        seed_words,
-    )
+    from prefjudge.steps.matrices import score_matrices
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.seeds import generator, seed_words
+    from prefjudge.steps.sources import gather, need_files
     from prefjudge.steps.vote_sets import compare_sets, vote_sets
 
     held_out = as_path(held_out)
@@ -133,25 +126,25 @@ def stability(
     extra = [("judgments", path) for path in votes_files] + ([("held out", held_out)] if held_out else [])
     files = [*found.files, *extra]
     check_outputs(out, inputs=(path for _, path in files), study=study, plot=plot)
-    order = chosen_order(found, order)
+    order = found.order(order)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     with digesting(files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         conditions = []
         apart = _query_ids(held_out) if held_out else None
         for scores in score_matrices(found, measure, reader):
             for part, rows in _parts(scores, apart):
-                stream = generator(found, "stability", seed)
+                stream = generator(found.study, "stability", seed)
                 conditions.append(_ranked(part, rows, trials, confidence, stream))
-        sets = vote_sets(found, votes_files, chosen_measures(found, measure), reader, notices)
+        sets = vote_sets(found, votes_files, found.measures(measure), reader, notices)
         for votes in sets:
-            stream = generator(found, "votes", seed)
+            stream = generator(found.study, "votes", seed)
             for ranks, ceiling in votes.redraw(min(trials, _VOTE_TRIALS), confidence, stream):
                 conditions.append(Condition(part="votes", stability=ranks, ceiling=ceiling))
         notices += _few(conditions)
         result = StabilityResult(
             conditions=tuple(conditions),
             ceiling=compare_sets(sets, confidence),
-            provenance=describe(found, reader, order, seed=seed_words(found, seed)),
+            provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
             notices=tuple(dict.fromkeys(map(str, notices))),

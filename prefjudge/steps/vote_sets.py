@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.measures import Measure
     from prefjudge.evaluation.stability import Column, NoiseCeiling, RankStability
     from prefjudge.formats.problems import Notice
-    from prefjudge.steps.labels import Sources
     from prefjudge.steps.readers import Reader
+    from prefjudge.steps.sources import Sources
 
 
 class VoteSet:
@@ -32,7 +32,7 @@ class VoteSet:
 
         self.name, self.judgments = name, judgments
         self._pools = found.pools
-        self._rule = found.study.config.rule if found.study else "shallow-pooling"
+        self._rule = found.rule
         self._documents = (
             compared_pairs(judgments).documents if found.pools is None else pooled_documents(found.pools)
         )

@@ -178,7 +178,7 @@ def votes_generator(study: Path | None, seed: int | None, *, verb: str) -> "np.r
     """
     import numpy as np
 
-    from prefjudge.steps.matrices import DEFAULT_SEED
+    from prefjudge.steps.seeds import DEFAULT_SEED
     from prefjudge.study.study import Study
 
     if seed is not None and seed < 0:

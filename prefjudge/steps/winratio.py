@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
     from prefjudge.evaluation.winratio import Count, WinRatios
     from prefjudge.formats.problems import Notice
-    from prefjudge.steps.labels import Sources
     from prefjudge.steps.provenance import InputDigest
     from prefjudge.steps.readers import Reader
+    from prefjudge.steps.sources import Sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +97,9 @@ def winratio(
     from prefjudge.evaluation.winratio import win_ratios
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.plots import plot_win_ratios
-    from prefjudge.steps.labels import gather
-    from prefjudge.steps.matrices import chosen_order
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.sources import gather
 
     out = as_path(out)
     plot = as_path(plot)
@@ -117,7 +116,7 @@ def winratio(
     if against_qrel and labels is None:
         raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")
     asked = found.pools.queries if found.pools else None
-    order = chosen_order(found, order)
+    order = found.order(order)
     assert found.judgments is not None
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.steps.inputs import as_order, expand, several
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.pools import Pools
     from prefjudge.core.qrels import Qrels
     from prefjudge.formats.problems import Notice
+    from prefjudge.steps.readers import Reader
     from prefjudge.study.study import Study
 
 
@@ -28,6 +31,37 @@ class Sources:
     judgments: "Judgments | None"
     pools: "Pools | None"
     files: tuple[tuple[str, str | Path], ...]
+
+    @property
+    def rule(self) -> str:
+        """The rule that makes preference qrels: the study's, or the paper's."""
+        return self.study.config.rule if self.study else "shallow-pooling"
+
+    def measures(self, asked: str | Sequence[str]) -> tuple[str, ...]:
+        """Return the measures asked for, else the study's, else RR@10."""
+        return several(asked) or (self.study.config.measures if self.study else ("RR@10",))
+
+    def order(self, asked: Order | None) -> Order:
+        """Return the order asked for, else the study's, else by score."""
+        return as_order(asked) or (self.study.config.pool.order if self.study else Order.SCORE)
+
+    def provenance(self, reader: "Reader", order: Order, **options: str) -> dict[str, str]:
+        """Return what a result was made from, and how."""
+        from prefjudge import __version__
+
+        return {
+            "prefjudge": __version__,
+            "order": str(order),
+            **options,
+            "runs": str(len(reader)),
+            **{f"queries under {labels.name}": str(len(labels.queries)) for labels in self.qrels},
+        }
+
+
+def need_files(verb: str, example: str, *, given: bool) -> None:
+    """Refuse to work on nothing."""
+    if not given:
+        raise InputError(f"{verb} takes a study, or --runs and --qrels", f"For instance: {example}")
 
 
 def gather(
@@ -55,7 +89,6 @@ def gather(
     from prefjudge.core.qrels import restrict
     from prefjudge.formats.judgments import read_judgments
     from prefjudge.formats.queries import read_queries
-    from prefjudge.steps.inputs import expand, several
 
     named = [_named(given) for given in several(qrels)]
     paths = expand(runs) if runs else ()
