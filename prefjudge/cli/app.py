@@ -137,8 +137,9 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        if error.filename is not None:
-            raise
+        if error.filename is not None:  # a file that vanished, or a folder where nothing can be written
+            sys.stderr.write(f"error: {error.filename}: {error.strerror}\n")
+            sys.exit(1)
         with suppress(OSError):
             sys.stdout.close()  # else Python tries once more, and says so
         sys.stderr.write(f"error: the output cannot be written: {error.strerror}\n")

@@ -120,8 +120,14 @@ def _copy_collection(target: Path) -> None:
     from importlib.resources import as_file, files
     from shutil import copytree, ignore_patterns
 
-    with as_file(files("prefjudge") / "demo") as source:
-        copytree(source, target, ignore=ignore_patterns("*.py", "__pycache__"))
+    try:
+        with as_file(files("prefjudge") / "demo") as source:
+            copytree(source, target, ignore=ignore_patterns("*.py", "__pycache__"))
+    except OSError as error:
+        why = error.strerror or "not every file could be copied"
+        raise StudyError(
+            f"cannot write {target}: {why}", "Name another folder: prefjudge demo FOLDER"
+        ) from error
 
 
 def _commands(study: Path, files: Path) -> tuple[str, ...]:

@@ -186,3 +186,27 @@ def test_workers_for_whom_there_is_nothing_are_said_to_have_found_nothing(pooled
 def test_one_line_of_one_query_is_one(tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_text("q1 Q0 d1 1 1.0 tag\n")
     assert "TREC run tag, 1 query, 1 line\n" in prefjudge("check", tmp_path / "run.txt").stdout
+
+
+def test_a_demo_that_cannot_be_written_says_where(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = prefjudge("demo", tmp_path / "file" / "inside")
+    assert done.returncode == 1
+    assert "inside/collection: Not a directory\n  Name another folder" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_fails_beneath_a_verb_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from prefjudge.cli import app
+
+    def vanished(_: object) -> None:
+        (tmp_path / "gone").read_text()
+
+    monkeypatch.setattr("prefjudge.steps.status.status", vanished)
+    monkeypatch.setattr(sys, "argv", ["prefjudge", "status", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == f"error: {tmp_path / 'gone'}: No such file or directory\n"
