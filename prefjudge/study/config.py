@@ -248,9 +248,21 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
         if where in told:
             where = f"{where}, which {told[where]} sets"
         if problem["type"] == "extra_forbidden":
-            lines.append(f"  {where}: there is no such key")
+            lines.append(f"  {where}: there is no such key{_guess(str(problem['loc'][-1]))}")
         else:
             lines.append(
                 f"  {where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"
             )
     return "\n".join(lines)
+
+
+def _guess(key: str) -> str:
+    """Ask for the key that was meant: one of a like name, in whichever section."""
+    from difflib import get_close_matches
+
+    keys: dict[str, str] = {}
+    for name, field in StudyConfig.model_fields.items():
+        inside = getattr(field.annotation, "model_fields", {})
+        keys |= {part: f"{part} in [{name}]" for part in inside} or {name: f"{name}, above the first section"}
+    close = get_close_matches(key, keys, n=1)
+    return f"; did you mean {keys[close[0]]}?" if close else ""

@@ -40,10 +40,12 @@ def test_every_wrong_key_is_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
         config(
             tmp_path,
-            'name = "x"\nbudget = 1\n[hit]\nrewrad = 3\nreward = 1.555\n[design]\ngold_per_hit = -1\n',
+            'name = "x"\nfoo = 1\n[hit]\nrewrad = 3\nreward = 1.555\n[design]\nbudget = 1\ngold_per_hit = -1',
         )
     message = raised.value.message
-    assert "hit.rewrad: there is no such key" in message
+    assert "hit.rewrad: there is no such key; did you mean reward in [hit]?\n" in message
+    assert "design.budget: there is no such key; did you mean budget, above the first section?" in message
+    assert message.endswith("foo: there is no such key")
     assert "hit.reward: " in message
     assert "design.gold_per_hit: Input should be greater than or equal to 0 (got -1)" in message
 
