@@ -11,6 +11,7 @@ from prefjudge.steps.resolve import PREFERENCE_NAME, QRELS_FILE
 from prefjudge.steps.votes import Votes, fitting_rule, gather_votes
 from prefjudge.study.answers import last_version, load_answers
 from prefjudge.study.study import Study
+from prefjudge.study.targets import live_since
 
 if TYPE_CHECKING:
     from prefjudge.core.qrels import Qrels
@@ -44,12 +45,12 @@ def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tu
 
     with study.transaction(write=False) as db:
         version = last_version(db)
-        kept = load_answers(db, version, PREFERENCE_NAME)
+        kept, rehearsed_until = load_answers(db, version, PREFERENCE_NAME), live_since(db)
     if version:
         return kept, version
     path = study.folder / QRELS_FILE
     verb = "run" if study.setting("strategy") else "resolve"
-    if not path.is_file():
+    if not path.is_file() or path.stat().st_mtime < rehearsed_until:
         raise StudyError("the study has no preference qrels yet", f"Run: prefjudge {verb} {study.folder}")
     if not path.stat().st_size:
         raise StudyError(

@@ -14,7 +14,7 @@ from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, sav
 from prefjudge.study.ledger import TOKEN_LIFE, Intent, committed_cents, intend, settle, void
 from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.study import Study
-from prefjudge.study.targets import LIVE, SANDBOX, current_target, refuse_other_target
+from prefjudge.study.targets import LIVE, SANDBOX, current_target, forget_answers, refuse_other_target
 
 if TYPE_CHECKING:
     from prefjudge.crowd.protocol import Crowd, HitRequest
@@ -179,6 +179,7 @@ def _intend(study: Study, hit: StudyHit, token: str) -> Intent:
     with study.transaction() as db:
         known = intend(db, intent, budget=study.config.budget)
         if known is intent:
+            forget_answers(db, hit.target)
             save_hits(db, [hit])
     return known
 

@@ -1,7 +1,7 @@
 """Which of the study's work counts: the sandbox's, until HITs are out at the live target, and then only its.
 
 What was done in the sandbox is a rehearsal from then on: its judgments, gold records, barred workers and play
-money stay in the store and count no more.
+money stay in the store and count no more, and the answers that were found there are none.
 """
 
 from prefjudge.database import Connection
@@ -42,3 +42,14 @@ def forget_rounds(db: Connection, target: str) -> None:
     """Let `run` begin anew at a target: what its rounds asked for elsewhere is not asked for there."""
     if target != current_target(db):
         db.execute("UPDATE pairs SET votes = 0")
+
+
+def forget_answers(db: Connection, target: str) -> None:
+    """Let go of the answers that were kept elsewhere, when the first HIT goes out at a target."""
+    if target != current_target(db):
+        db.execute("DELETE FROM answers")
+
+
+def live_since(db: Connection) -> float:
+    """Return when the first HIT was out at the live target; 0 where none is."""
+    return float(db.execute("SELECT min(published) FROM hits WHERE target = :live", live=LIVE)[0][0] or 0)

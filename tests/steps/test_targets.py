@@ -19,8 +19,10 @@ from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.server import Server, start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import PublishResult, publish
+from prefjudge.steps.report import report
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
+from prefjudge.steps.score import score
 from prefjudge.steps.serve import keep_open
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
@@ -276,3 +278,26 @@ def test_the_verbs_of_a_study_go_on_while_its_network_works(pooled: Path) -> Non
                 assert collect(pooled).open == 7
             finally:
                 served.terminate()
+
+
+def test_answers_of_a_rehearsal_are_none_once_the_study_is_live(pooled: Path, live: Server) -> None:
+    add_live(pooled, live.endpoint)
+    rehearse(pooled)
+    resolve(pooled)
+    assert len(score(pooled, write=False).boards) == 2
+    publish(pooled, live=True, yes=True)
+    with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge resolve"):
+        score(pooled)
+    assert report(pooled).sections == ("Judging", "How it was made")
+
+
+def test_answers_that_run_kept_in_a_rehearsal_are_none_once_the_study_is_live(
+    pooled: Path, live: Server
+) -> None:
+    add_live(pooled, live.endpoint)
+    run(pooled, strategy="round-robin:1", workers=6, error=0.0, truth=TRUTH, yes=True)
+    assert status(pooled).version == 1
+    publish(pooled, live=True, yes=True)
+    assert (status(pooled).version, status(pooled).judgments) == (0, 0)
+    with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge run"):
+        score(pooled)
