@@ -1,6 +1,8 @@
 """``prefjudge demo``."""
 
+import sys
 from pathlib import Path
+from shutil import which
 from typing import Annotated
 
 import typer
@@ -27,3 +29,7 @@ def demo(
     say(f"\nEverything is in {result.folder}. The same, typed by hand:\n")
     for command in result.commands:
         say(f"  {command}")
+    if which("prefjudge") is None:
+        say(
+            f"\nwhere prefjudge is {Path(sys.argv[0]).absolute()}, which your shell does not find by its name"
+        )

@@ -210,3 +210,11 @@ def test_a_file_that_fails_beneath_a_verb_is_named(
         app.main()
     assert ended.value.code == 1
     assert capsys.readouterr().err == f"error: {tmp_path / 'gone'}: No such file or directory\n"
+
+
+def test_the_demo_says_where_the_command_is_if_the_shell_does_not_find_it(tmp_path: Path) -> None:
+    command = Path(sys.executable).with_name("prefjudge")
+    done = subprocess.run(
+        [command, "demo"], cwd=tmp_path, env={"PATH": "/usr/bin"}, capture_output=True, text=True, check=True
+    )
+    assert f"where prefjudge is {command}, which" in done.stderr
