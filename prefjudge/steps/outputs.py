@@ -1,11 +1,15 @@
 """Outputs: the files that a verb writes, which are never those that it reads."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from prefjudge.errors import InputError
 from prefjudge.formats.parquet import is_parquet
 from prefjudge.steps.inputs import is_address
+
+_SCHEME = re.compile("[a-z][a-z0-9+.-]+:/")
+"""How an address begins that was taken for a path, which has lost a slash."""
 
 
 def check_outputs(
@@ -35,7 +39,7 @@ def check_outputs(
     InputError
         An output is an input, or an address that the engine cannot write to.
     """
-    for output in outputs:
+    for output in (*outputs, plot):
         _check_address(output, engine)
     read = [path for path in (*inputs, *(_files_of(study) if study else ())) if path and str(path) != "-"]
     for path in read:
@@ -56,6 +60,11 @@ def beside(path: str | Path, ending: str) -> str | Path:
 
 def _check_address(path: str | Path | None, engine: str) -> None:
     """Refuse an address that the engine cannot write to."""
+    if isinstance(path, Path) and _SCHEME.match(str(path)):
+        raise InputError(
+            f"{path} looks like an address, and this is written into a file here",
+            "Name a file. What pool and score give can go to an address, with --engine spark.",
+        )
     if path is None or not is_address(path):
         return
     if not is_parquet(path):

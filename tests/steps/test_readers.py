@@ -154,6 +154,10 @@ def test_what_no_engine_can_read() -> None:
         score(runs=RUNS, qrels=[str(QRELS)], out="s3a://b/scores.csv")
     with pytest.raises(InputError, match=r"is an address[^$]*--engine spark"):
         pool(runs=RUNS, out="s3a://b/pool.parquet", engine="duckdb")
+    with pytest.raises(InputError, match="looks like an address"):
+        stability(runs=RUNS, qrels=[str(QRELS)], out="s3a://b/x.csv")
+    with pytest.raises(InputError, match="looks like an address"):
+        score(runs=RUNS, qrels=[str(QRELS)], plot="s3a://b/x.svg")
 
 
 def test_health_of_runs_with_repeats(tmp_path: Path) -> None:
