@@ -10,8 +10,9 @@ from prefjudge.core.pools import QrelsPerQuery, build_pools
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order, heads_of
 from prefjudge.engines.sql import SqlRuns, top_text
-from prefjudge.engines.sql_tables import NAMES, QUERIES, RUNS, is_text, load_queries
+from prefjudge.engines.sql_tables import NAMES, QUERIES, RUNS, load_queries
 from prefjudge.errors import InputError
+from prefjudge.formats.problems import is_text
 
 KNOWN = "prefjudge_known"
 """The table of what the qrels put into the pool: query, doc, source."""

@@ -10,10 +10,11 @@ from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.engines.sql import SqlRuns, top_text
-from prefjudge.engines.sql_tables import NAMES, RUNS, is_text, load_queries
+from prefjudge.engines.sql_tables import NAMES, RUNS, load_queries
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures import Measure
 from prefjudge.evaluation.tallies import Tally
+from prefjudge.formats.problems import is_text
 
 LABELS = "prefjudge_labels"
 """The table of all label sets: name, query, doc, grade."""

@@ -6,14 +6,13 @@ grade); text compares as bytes. What is too much to come home is saved by the en
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.formats.problems import LIMIT, Notice
+from prefjudge.formats.problems import LIMIT, Notice, is_text
 from prefjudge.render.plain_text import printable
 from prefjudge.render.tables import Table, to_records
 
@@ -23,7 +22,6 @@ RUNS, QRELS, QUERIES, NAMES, OUTGOING = (
 """The tables: a session may be somebody's, with tables of their own."""
 
 _TYPES = {"text": "STRING", "money": "STRING", "integer": "BIGINT", "flag": "BOOLEAN"}
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _REPEATED = f"""
         SELECT DISTINCT path, query, doc
         FROM (
@@ -70,11 +68,6 @@ def load_qrels(engine: SqlEngine, qrels: Qrels) -> None:
 def load_queries(engine: SqlEngine, queries: Collection[str]) -> None:
     """Fill the table of the queries that are wanted."""
     engine.load(QUERIES, {"query": "STRING"}, [(query,) for query in queries if is_text(query)])
-
-
-def is_text(name: str) -> bool:
-    """Return whether an id is text for SQL: in UTF-8."""
-    return not _SURROGATES.search(name)
 
 
 def save_table(engine: SqlEngine, table: Table, path: str) -> None:

@@ -1,5 +1,6 @@
 """Problems: what is wrong with a file, and where; notices: what is odd but can be read."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import fspath
@@ -11,6 +12,8 @@ LIMIT = 20
 """How many problems of one file are collected before reading stops."""
 
 _SHOWN = 120
+_SURROGATES = re.compile("[\ud800-\udfff]")
+"""What `decode` makes of bytes that are not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,11 @@ def decode(raw: bytes) -> str:
 def encode(text: str) -> bytes:
     """Return the bytes that `decode` made ``text`` of."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def is_text(name: str) -> bool:
+    """Return whether an id was UTF-8: SQL and Parquet take no other."""
+    return not _SURROGATES.search(name)
 
 
 def column(text: str) -> bytes:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prefjudge.formats.problems import is_text
+
 if TYPE_CHECKING:
     from prefjudge.core.qrels import Qrels
     from prefjudge.engines.health import RunHealth
@@ -50,17 +52,9 @@ def qrels_surprises(qrels: "Qrels") -> list[str]:
         found.append(f"{int((qrels.grade < 0).sum()):,} grades are negative")
     if (qrels.grade != np.floor(qrels.grade)).any():
         found.append("some grades are fractions, which trec_eval cuts off")
-    if not all(name.isascii() or _is_text(name) for name in (*qrels.queries, *qrels.docs)):
+    if not all(name.isascii() or is_text(name) for name in (*qrels.queries, *qrels.docs)):
         found.append("some ids are not UTF-8: they stay as they are, but SQL and Parquet do not take them")
     return found
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _queries(names: Sequence[str]) -> str:
