@@ -82,7 +82,7 @@ def resolve(
         print_json(result)
         return
     show(result)
-    if study is not None:
+    if study is not None and out is None and result.out:
         say(f"next: prefjudge score {study}")
 
 

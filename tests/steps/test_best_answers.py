@@ -18,6 +18,7 @@ from prefjudge.steps.score import score
 from prefjudge.steps.serve import keep_open
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
+from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 from tests.steps.test_release import judged as judged  # the fixture
 from tests.steps.test_release import lines
@@ -151,3 +152,10 @@ def test_a_study_that_is_judged_too_little_has_no_answer_yet(served: Path) -> No
     done = report(served)
     assert done.sections == ("Judging", "How it was made")
     assert done.notices == ("no query of the study has a best answer yet",)
+
+
+def test_score_is_the_next_verb_only_where_it_reads_what_was_written(judged: Path, tmp_path: Path) -> None:
+    assert "next: prefjudge score" in prefjudge("resolve", judged).stderr
+    for aside in (["--out", tmp_path / "aside.qrels"], ["--format", "jsonl"]):
+        done = prefjudge("resolve", judged, *aside)
+        assert (done.returncode, "next:" in done.stderr) == (0, False)

@@ -8,6 +8,8 @@ from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
+from prefjudge.steps.release import release
+from prefjudge.steps.report import report
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.score import score
 from prefjudge.steps.status import status
@@ -33,6 +35,8 @@ def test_a_study_lives_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:
     assert contents(study) == before
     resolve(study)
     assert len(score(study).boards) == 2
+    assert report(study).sections[:2] == ("Leaderboards", "Best answers")
+    assert release(study, texts=True).judgments == status(study).judgments
     assert status(study).waiting == 0
     assert not (study / STORE_FILE).exists()
 
