@@ -29,6 +29,14 @@ def at_work(open_page, marketplace, name, html=OLD, **options):
     return hit_id, page, inside
 
 
+def try_again(page):
+    """Press the button, unless the page has tried again by itself and the button is gone."""
+    from playwright.sync_api import Error
+
+    with suppress(Error):
+        page.click("text=Try again", timeout=3000)
+
+
 def test_answers_wait_for_the_connection(marketplace, open_page):
     hit_id, page, inside = at_work(open_page, marketplace, "Offline")
     page.forgiven += ["ERR_INTERNET_DISCONNECTED"]
@@ -73,8 +81,7 @@ def test_a_page_elsewhere_that_could_not_submit_is_told_of(marketplace, open_pag
     inside.locator("#send").click()
     soon(page, lambda: "No connection" in page.inner_text("#notice"))
     page.context.set_offline(False)
-    with suppress(Exception):  # playwright's: it may have tried again by itself, and the button be gone
-        page.click("text=Try again", timeout=3000)
+    try_again(page)
     inside.locator("#send").click()
     thanked(page)
     platform.stop()
@@ -142,7 +149,7 @@ def test_a_draft_waits_until_its_worker_is_signed_in_again(marketplace, open_pag
     soon(page, lambda: "You are signed out" in page.inner_text("#notice"))
     inspect(page)
     page.context.add_cookies(cookies)
-    page.click("text=Try again")
+    try_again(page)
     soon(page, lambda: page.inner_text("#kept") == "Saved")
     assert not page.is_visible("#notice")
     page.goto(link)
