@@ -30,8 +30,9 @@ def approve(turn: Turn, assignment: Record, *, feedback: str | None = None, over
         ledger.spend(turn, requester_id, account, cost, "hold", hit["hit_id"])
     ledger.transfer(turn, account, ledger.FEES, cost - reward, "fee", reference)
     ledger.transfer(turn, account, ledger.earned(worker_id), reward, "reward", reference)
+    counted = was == "Rejected" and not is_paid_in_part(turn, assignment)
     _decide(turn, assignment, "Approved", feedback)
-    _count_decision(turn, worker_id, approved=1, rejected=-1 if was == "Rejected" else 0)
+    _count_decision(turn, worker_id, approved=1, rejected=-1 if counted else 0)
     events.note(turn, "AssignmentApproved", hit, assignment)
     if was == "Submitted":
         hits.shift(turn, hit, submitted=-1, completed=1, held=-cost)
@@ -62,10 +63,21 @@ def reject(turn: Turn, assignment: Record, feedback: str) -> None:
     hit = hits.get(turn, assignment["hit_id"], lock=True)
     assert hit is not None, "an assignment has its HIT"
     _decide(turn, assignment, "Rejected", feedback)
-    if not turn.rows("SELECT 1 FROM bonuses WHERE assignment_id = :id", id=assignment["assignment_id"]):
+    if not is_paid_in_part(turn, {**assignment, "rejected_at": turn.now}):
         _count_decision(turn, assignment["worker_id"], rejected=1)
     events.note(turn, "AssignmentRejected", hit, assignment)
     hits.shift(turn, hit, submitted=-1, completed=1, held=hits.release_unit(turn, hit))
+
+
+def is_paid_in_part(turn: Turn, assignment: Record) -> bool:
+    """Tell whether a rejected assignment was paid a bonus first, in the place of its reward."""
+    return bool(
+        turn.rows(
+            "SELECT 1 FROM bonuses WHERE assignment_id = :id AND granted <= :rejected LIMIT 1",
+            id=assignment["assignment_id"],
+            rejected=assignment["rejected_at"],
+        )
+    )
 
 
 def _decided(assignment: Record) -> Exception:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from prefjudge.marketplace import ledger
+from prefjudge.marketplace.decisions import is_paid_in_part
 from prefjudge.marketplace.market import Record, Turn
 from prefjudge.marketplace.money import from_cents
 from prefjudge.marketplace.refusals import Refusal
@@ -11,7 +12,8 @@ from prefjudge.marketplace.times import iso
 PER_PAGE = 25
 _COLUMNS = (
     "a.seq, a.assignment_id, a.hit_id, a.worker_id, a.status, a.accepted_at, a.deadline, a.submitted_at,"
-    " a.feedback, a.draft, a.reward, h.hit_type_id, h.kind, h.height, h.address, t.title, t.duration, r.name"
+    " a.rejected_at, a.feedback, a.draft, a.reward, h.hit_type_id, h.kind, h.height, h.address, t.title,"
+    " t.duration, r.name"
 )
 _JOINED = (
     "FROM assignments a JOIN hits h ON h.hit_id = a.hit_id JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
@@ -50,6 +52,7 @@ def view(turn: Turn, row: Record) -> dict[str, Any]:
         "reward": from_cents(row["reward"]),
         "requester": row["name"],
         "status": row["status"],
+        "in_part": row["status"] == "Rejected" and is_paid_in_part(turn, row),
         "accepted": iso(row["accepted_at"]),
         "deadline": iso(row["deadline"]),
         "duration": row["duration"],
@@ -105,13 +108,18 @@ def _earnings(turn: Turn, worker_id: str, counts: dict[str, int]) -> dict[str, A
         "SELECT sum(reward) FROM assignments WHERE worker_id = :worker AND status = 'Submitted'",
         worker=worker_id,
     )[0]
+    (in_part,) = turn.rows(
+        "SELECT count(*) FROM assignments a WHERE a.worker_id = :worker AND a.status = 'Rejected' AND EXISTS"
+        " (SELECT 1 FROM bonuses b WHERE b.assignment_id = a.assignment_id AND b.granted <= a.rejected_at)",
+        worker=worker_id,
+    )[0]
     return {
         "approved": from_cents(int(paid.get("reward", 0))),
         "bonus": from_cents(int(paid.get("bonus", 0))),
         "pending": from_cents(int(pending or 0)),
         "balance": from_cents(ledger.balance(turn, account)),
         "approved_count": counts.get("Approved", 0),
-        "rejected_count": counts.get("Rejected", 0),
+        "rejected_count": counts.get("Rejected", 0) - in_part,
         "submitted_count": counts.get("Submitted", 0),
     }
 

@@ -109,6 +109,23 @@ def test_a_bonus_is_paid_once_a_token(market, requester, worker, clock):
     assert_balanced(market)
 
 
+def test_who_was_paid_for_a_part_reads_that_and_not_a_rejection(requester, worker, admin):
+    early, wrong = (worker.do(offer(requester, Title=title)) for title in ("early", "wrong"))
+    bonus = {"WorkerId": worker.worker_id, "AssignmentId": early, "BonusAmount": "0.75", "Reason": "a part"}
+    requester.send_bonus(**bonus, UniqueRequestToken="b")
+    for ident in (early, wrong):
+        requester.reject_assignment(AssignmentId=ident, RequesterFeedback="see the bonus")
+    shown = worker.get("/history")
+    assert [(one["title"], one["in_part"]) for one in shown["assignments"]] == [
+        ("wrong", False),
+        ("early", True),
+    ]
+    assert shown["earnings"]["rejected_count"] == 1
+    requester.approve_assignment(AssignmentId=early, OverrideRejection=True)
+    (known,) = admin.call("GET", "/admin/workers")["workers"]
+    assert (known["approved"], known["rejected"]) == (1001, 11), "what was not counted is not taken back"
+
+
 def test_a_worker_is_paid_what_the_hit_was_accepted_for(requester, worker, market):
     hit = offer(requester, MaxAssignments=2)
     ident = worker.do(hit)

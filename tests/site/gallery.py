@@ -38,11 +38,12 @@ ASSIGNMENT = {
     "assignment_id": "3ASSIGNMENT", "hit_id": "3HIT", "group_id": "3GROUP", "title": GROUP["title"],
     "reward": "2.00", "requester": "Search research group", "status": "Accepted",
     "accepted": "2026-11-21T10:00:00Z", "deadline": "2026-11-21T11:00:00Z", "seconds_left": 3125,
-    "submitted": None, "frame_url": "/frame", "feedback": "", "bonus": "0.00",
+    "submitted": None, "frame_url": "/frame", "feedback": "", "bonus": "0.00", "in_part": False,
 }  # fmt: skip
 PAID = ASSIGNMENT | {"status": "Approved", "submitted": "2026-11-20T15:30:00Z", "bonus": "0.45",
                      "feedback": "Thank you for the careful work."}  # fmt: skip
 TURNED_DOWN = ASSIGNMENT | {"status": "Rejected", "submitted": "2026-11-19T09:00:00Z", "feedback": HOSTILE}
+EARLY = TURNED_DOWN | {"in_part": True, "bonus": "0.62", "feedback": "You stopped early, as you may."}
 WAITING = ASSIGNMENT | {"status": "Submitted", "submitted": "2026-11-21T09:00:00Z"}
 TYPE = {
     "qualification_type_id": "3QUAL", "name": "Judging test", "description": "Ten comparisons with known answers.",
@@ -109,7 +110,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "refused-nobody": ("/panel/prolific/key", {"error": "There is no such link.", "code": "no_panel"} | NOBODY),
     "error": ("/nowhere", {"status": 404, "title": "There is no such page", "text": "It may have been moved, or its HIT is finished."}),
     "question_form": ("/frames/3HIT", {"form": FORM, "assignment_id": "3ASSIGNMENT", "submit_to": "", "preview": False}),
-    "history": ("/history", {"assignments": [ASSIGNMENT, WAITING, PAID, TURNED_DOWN], "page": 1, "pages": 2, "earnings": {
+    "history": ("/history", {"assignments": [ASSIGNMENT, WAITING, PAID, TURNED_DOWN, EARLY], "page": 1, "pages": 2, "earnings": {
         "approved": "1234.00", "pending": "2.00", "bonus": "0.45", "balance": "1234.45", "rejected_count": 1, "approved_count": 617, "submitted_count": 1}}),
     "history-none": ("/history", {"assignments": [], "page": 1, "pages": 1, "earnings": {
         "approved": "0.00", "pending": "0.00", "bonus": "0.00", "balance": "0.00", "rejected_count": 0, "approved_count": 0, "submitted_count": 0}}),
