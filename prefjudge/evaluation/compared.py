@@ -10,8 +10,7 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import encode
 from prefjudge.errors import InputError
-
-Integers = NDArray[np.int64]
+from prefjudge.evaluation.placings import Integers
 
 NOWHERE = np.iinfo(np.int32).max
 """The position of a document that a run did not retrieve: below every other."""

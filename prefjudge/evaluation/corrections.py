@@ -4,11 +4,9 @@ import math
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prefjudge.errors import InputError
-
-P = NDArray[np.float64]
+from prefjudge.evaluation.grids import Column
 
 
 class Correction(StrEnum):
@@ -25,7 +23,7 @@ class Correction(StrEnum):
     """Randomised Tukey HSD: each pair against the largest difference that chance makes among all runs."""
 
 
-def adjust(p: P, correction: Correction) -> P:
+def adjust(p: Column, correction: Correction) -> Column:
     """Adjust the p-values of a family of tests.
 
     Parameters

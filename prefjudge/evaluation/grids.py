@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from prefjudge.errors import InputError
 
 Matrix = NDArray[np.float64]
+Column = NDArray[np.float64]
 
 _DENOMINATORS = (1, 100, 2520, 232_792_560)
 """Counts, percentages, RR@10 and below, RR@20 and below (the least common multiples of 1..10 and 1..20)."""

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Codes
-from prefjudge.evaluation.grids import Grid, Matrix
+from prefjudge.evaluation.grids import Column, Grid, Matrix
 from prefjudge.evaluation.pairsums import PATTERN, PairSums, few_levels, table_sums, tie_pattern, tie_term
 
-Column = NDArray[np.float64]
 Index = NDArray[np.intp]
 Counts = NDArray[np.int32]
 Masks = NDArray[np.bool_]

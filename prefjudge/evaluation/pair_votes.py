@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.runs import encode
-
-Integers = NDArray[np.int64]
+from prefjudge.evaluation.placings import Integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

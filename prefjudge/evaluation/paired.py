@@ -8,10 +8,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, ndtr, stdtr, stdtrit
 
-Column = NDArray[np.float64]
+from prefjudge.evaluation.grids import Column
 
 _EXACT_DIFFERENCES = 50
 _EXACT_SAMPLE = 8

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Codes
-from prefjudge.evaluation.grids import Grid, Matrix
+from prefjudge.evaluation.grids import Column, Grid, Matrix
 
 FEW = 24
 """Up to so many distinct values a table is faster than sorting."""
@@ -20,7 +20,6 @@ BLOCK = 1 << 20
 PATTERN = 50
 """How many values a tie pattern covers."""
 
-Column = NDArray[np.float64]
 Integers = NDArray[np.signedinteger]
 
 

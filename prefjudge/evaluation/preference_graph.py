@@ -5,9 +5,7 @@ from numpy.typing import NDArray
 
 from prefjudge.evaluation.compared import ComparedPairs
 from prefjudge.evaluation.compatibility import DEPTH, overlap_weights
-from prefjudge.evaluation.placings import Floats
-
-Integers = NDArray[np.int64]
+from prefjudge.evaluation.placings import Floats, Integers
 
 
 def greedy_order(votes: Integers, place: Integers) -> Integers:

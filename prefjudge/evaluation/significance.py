@@ -13,13 +13,12 @@ from prefjudge.core.runs import Codes
 from prefjudge.errors import InputError
 from prefjudge.evaluation import paired, resampling
 from prefjudge.evaluation.corrections import Correction, adjust, check_resamples, resamples_needed
-from prefjudge.evaluation.grids import Grid, to_grid
+from prefjudge.evaluation.grids import Column, Grid, to_grid
 from prefjudge.evaluation.measures import bounds
 from prefjudge.evaluation.pairsums import BLOCK, PairSums, pair_sums
 from prefjudge.evaluation.resampling import EVERY_FLIP
 from prefjudge.evaluation.significance_tests import VARIANTS, SignificanceTest, classical_p, default_test
 
-Column = NDArray[np.float64]
 K = TypeVar("K", bound=StrEnum)
 
 
@@ -156,15 +155,7 @@ def compare_runs(
     _check(scores, baseline, alpha)
     n = len(scores.queries)
     chosen, reason = _choose(test, correction, n)
-    if chosen is SignificanceTest.BOOTSTRAP and n < _LEAST_BOOTSTRAPPED:
-        raise InputError(
-            f"{n} queries are too few for the bootstrap, which would call chance significant too often",
-            "Use the permutation test, which keeps its level however few they are.",
-        )
-    if baseline is None:
-        a, b = all_pairs(len(scores.runs))
-    else:
-        a, b = baseline_pairs(len(scores.runs), scores.runs.index(baseline))
+    a, b = _pairs(scores.runs, baseline)
     count = _resamples(resamples, chosen, n, a.size, alpha, correction)
     grid = to_grid(scores.values)
     sums = pair_sums(grid, b, a, block=block)
@@ -204,6 +195,12 @@ def compare_runs(
         p_adjusted=adjust(p, correction),
         identical=identical,
     )
+
+
+def _pairs(runs: tuple[str, ...], baseline: str | None) -> tuple[Codes, Codes]:
+    if baseline is None:
+        return all_pairs(len(runs))
+    return baseline_pairs(len(runs), runs.index(baseline))
 
 
 def _choose(
@@ -250,6 +247,12 @@ def _resamples(
     alpha: float,
     correction: Correction,
 ) -> int:
+    """Return how many resamples to make: 0 for a test that needs none."""
+    if test is SignificanceTest.BOOTSTRAP and queries < _LEAST_BOOTSTRAPPED:
+        raise InputError(
+            f"{queries} queries are too few for the bootstrap, which would call chance significant too often",
+            "Use the permutation test, which keeps its level however few they are.",
+        )
     if correction is not Correction.TUKEY:
         if test not in _RESAMPLED:
             return 0

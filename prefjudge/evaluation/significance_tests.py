@@ -2,13 +2,9 @@
 
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
 from prefjudge.evaluation import paired
+from prefjudge.evaluation.grids import Column
 from prefjudge.evaluation.pairsums import PairSums
-
-Column = NDArray[np.float64]
 
 _SMALL = 30
 _LARGE = 1000

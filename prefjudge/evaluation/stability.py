@@ -14,11 +14,10 @@ from prefjudge.core.qrels import Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation import resampling
 from prefjudge.evaluation.correlation import kendall_tau
-from prefjudge.evaluation.grids import Matrix, to_grid
+from prefjudge.evaluation.grids import Column, Matrix, to_grid
 from prefjudge.evaluation.measures import direction
 from prefjudge.evaluation.pairsums import BLOCK
 
-Column = NDArray[np.float64]
 Rescore = Callable[[np.random.Generator], Scores]
 """Draws votes, resolves them anew and scores the runs with the qrels that come out."""
 

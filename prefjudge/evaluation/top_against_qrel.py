@@ -12,9 +12,8 @@ from prefjudge.core.runs import Heads, encode
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboard import perfect_ranking
 from prefjudge.evaluation.pair_votes import count_votes
+from prefjudge.evaluation.placings import Integers
 from prefjudge.evaluation.winratio import binomial_p
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

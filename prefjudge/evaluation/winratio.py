@@ -13,9 +13,9 @@ from prefjudge.core.runs import Heads, encode
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboard import perfect_ranking
 from prefjudge.evaluation.pair_votes import PairVotes, count_votes
+from prefjudge.evaluation.placings import Integers
 
 Count = Literal["majority", "votes"]
-Integers = NDArray[np.int64]
 
 PERFECT = "perfect ranking"
 

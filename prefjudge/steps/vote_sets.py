@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.qrels import Qrels, Scores
+    from prefjudge.evaluation.grids import Column
     from prefjudge.evaluation.measures import Measure
-    from prefjudge.evaluation.stability import Column, NoiseCeiling, RankStability
+    from prefjudge.evaluation.stability import NoiseCeiling, RankStability
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.readers import Reader
     from prefjudge.steps.sources import Sources
