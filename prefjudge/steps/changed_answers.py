@@ -48,7 +48,7 @@ def answers_section(study: "Study", notices: list[str]) -> "list[Section]":
     labelled, rows = _labelled(best.votes.pools, names), list(best.resolutions)
     both = [one for one in rows if one.winners and one.query_id in labelled]
     changed = [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
-    words = [_how_found(best)]
+    words = []
     finding = ""
     if both:
         finding = (
@@ -58,6 +58,7 @@ def answers_section(study: "Study", notices: list[str]) -> "list[Section]":
     if changed:
         shown = f"The first {_MOST_CHANGES} of those" if len(changed) > _MOST_CHANGES else "Those"
         words.append(f"{shown} are shown here, with the votes between the two passages.")
+    words.append(_how_found(best))
     won = _votes_won(best.votes.log)
     return [
         Section(
@@ -138,30 +139,33 @@ def _answers_table(
             f"Listed are {len(listed):,} of {len(rows):,} queries, of those without a single best answer or "
             "with another than the labelled passage."
         )
+    columns = (
+        Column(name="query"),
+        Column(name="question"),
+        Column(name="labelled"),
+        Column(name="best"),
+        Column(name="status"),
+        Column(name="pool", kind="integer"),
+        Column(name="votes", kind="integer"),
+        Column(name="missing", kind="integer"),
+    )
+    cells = [
+        (
+            one.query_id,
+            queries.get(one.query_id, ""),
+            " ".join(labelled.get(one.query_id, ())),
+            Bold(" ".join(one.winners)) if one.query_id in others else " ".join(one.winners),
+            one.status.value,
+            one.pool_size,
+            one.votes,
+            one.missing,
+        )
+        for one in listed
+    ]
+    told = [place for place in range(len(columns)) if any(row[place] for row in cells)]
     return Table(
         title="The best answer to each query, bold where it is not the labelled passage",
-        columns=(
-            Column(name="query"),
-            Column(name="question"),
-            Column(name="labelled"),
-            Column(name="best"),
-            Column(name="status"),
-            Column(name="pool", kind="integer"),
-            Column(name="votes", kind="integer"),
-            Column(name="missing", kind="integer"),
-        ),
-        rows=tuple(
-            (
-                one.query_id,
-                queries.get(one.query_id, ""),
-                " ".join(labelled.get(one.query_id, ())),
-                Bold(" ".join(one.winners)) if one.query_id in others else " ".join(one.winners),
-                one.status.value,
-                one.pool_size,
-                one.votes,
-                one.missing,
-            )
-            for one in listed
-        ),
+        columns=tuple(columns[place] for place in told),
+        rows=tuple(tuple(row[place] for place in told) for row in cells),
         notes=tuple(notes),
     )

@@ -1,10 +1,11 @@
 """Writes one page of what a study found, for people: leaderboards, changed answers, and how it was judged."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from functools import partial
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,36 +134,37 @@ def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) ->
 
     result = score(study.folder, write=False, **how)
     notices.extend(result.notices)
-    findings: list[str] = []
-    plots: list[Picture] = []
-    for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True):
-        one, other = (f"{_first(board)} under the {board.qrels} qrels" for board in (a, b))
-        best = f"{_first(a)} under both qrels" if _first(a) == _first(b) else f"{one}, and {other}"
-        findings.append(
-            f"By {a.measure} over {many(a.queries, 'query', 'queries')} the best run is {best}; Kendall's τ "
-            f"is {pair.tau:.2f}."
+    shown: list[tuple[Sequence[Leaderboard], float, Callable[[], Figure]]] = [
+        ((a, b), pair.tau, partial(plot_two_boards, a, b, tau=pair.tau))
+        for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True)
+    ] or [
+        ((one.leaderboard,), nan, partial(plot_leaderboard, one.leaderboard, one.standings))
+        for one in result.boards
+    ]
+    pictures = [
+        picture
+        for boards, _, draw in shown
+        for picture in _drawn(
+            draw, " and ".join(f"{one.measure}, {one.qrels} qrels" for one in boards), notices
         )
-        plots += _drawn(
-            partial(plot_two_boards, a, b, tau=pair.tau), f"{a.measure}: {a.qrels}, {b.qrels}", notices
-        )
-    for board in () if result.tau else result.boards:
-        alone = board.leaderboard
-        plots += _drawn(
-            partial(plot_leaderboard, alone, board.standings), f"{alone.measure}: {alone.qrels}", notices
-        )
+    ]
     tables = score_tables(
         result.boards, tau=result.tau, winratio=result.winratio, pair_agreement=result.pair_agreement
     )
-    return [
-        Section(
-            heading="Leaderboards", finding=" ".join(findings), pictures=tuple(plots), tables=tuple(tables)
-        )
-    ]
+    finding = " ".join(_best_runs(boards, tau) for boards, tau, _ in shown)
+    return [Section(heading="Leaderboards", finding=finding, pictures=tuple(pictures), tables=tuple(tables))]
 
 
-def _first(board: "Leaderboard") -> str:
-    first = [row.run for row in board.rows if row.rank == 1 and not row.perfect]
-    return first[0] if len(first) == 1 else f"any of {len(first)} runs"
+def _best_runs(boards: "Sequence[Leaderboard]", tau: float) -> str:
+    """Return a sentence on the best run of one leaderboard, or of two over the same queries."""
+    ranked = [[row.run for row in board.ranked if row.rank == 1] for board in boards]
+    first = [runs[0] if len(runs) == 1 else f"any of {len(runs)} runs" for runs in ranked]
+    best = [f"{run} under the {board.qrels} qrels" for run, board in zip(first, boards, strict=True)]
+    if len(ranked) > 1 and ranked[0] == ranked[1]:
+        best = [f"{first[0]} under both qrels"]
+    kendall = f"; Kendall's τ is {tau:.2f}" if isfinite(tau) else ""
+    over = many(boards[0].queries, "query", "queries")
+    return f"By {boards[0].measure} over {over} the best run is {', and '.join(best)}{kendall}."
 
 
 def _drawn(draw: "Callable[[], Figure]", words: str, notices: list[str]) -> "list[Picture]":

@@ -87,6 +87,17 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
         assert re.search(rf"{one.query_id}\s+.*\s+.*\s+{' '.join(one.winners)}\s+{one.status}\s", page)
 
 
+def test_without_labels_there_is_one_leaderboard_and_no_column_for_them(judged: Path) -> None:
+    assert "labelled" in Page(Path(report(judged).out)).text
+    with Study(judged).transaction() as db:
+        db.execute("DELETE FROM inputs WHERE kind = 'qrels'")
+    page = Page(Path(report(judged).out)).text
+    (board,) = score(judged, write=False).leaderboards
+    (best, *_) = (row.run for row in board.ranked)
+    assert f"By RR@10 over {board.queries} queries the best run is {best} under the preference qrels." in page
+    assert "labelled" not in page.replace("where it is not the labelled passage", "")
+
+
 def test_what_a_study_lacks_is_said(pooled: Path, tmp_path: Path) -> None:
     done = report(pooled, out=tmp_path / "page.html")
     assert done.sections == ("Judging", "How it was made")
