@@ -1,6 +1,8 @@
 """The library as a program uses it: the whole road by functions, with paths as plain text."""
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,6 +75,14 @@ def test_what_is_no_choice_is_named(options: dict[str, object], words: str) -> N
     assert refused.value.hint
 
 
-def test_an_order_may_be_text() -> None:
-    result = prefjudge.score(runs=RUNS, qrels=QRELS, order="rank")  # type: ignore[arg-type]
-    assert result.leaderboards[0].order == "rank"
+def test_an_order_may_be_text(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.txt"
+    votes.write_text("q01 p25 p34 p25\n")
+    rank: Any = "rank"
+    assert prefjudge.score(runs=RUNS, qrels=QRELS, order=rank).leaderboards[0].order == "rank"
+    assert prefjudge.pool(runs=RUNS, qrels=QRELS, order=rank).order == "rank"
+    assert prefjudge.winratio(runs=RUNS, judgments=votes, order=rank).provenance["order"] == "rank"
+    bogus: Any = "bogus"
+    for verb in (partial(prefjudge.pool, qrels=QRELS), partial(prefjudge.winratio, judgments=votes)):
+        with pytest.raises(InputError, match="there is no order 'bogus'"):
+            verb(runs=RUNS, order=bogus)
