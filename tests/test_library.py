@@ -75,6 +75,27 @@ def test_what_is_no_choice_is_named(options: dict[str, object], words: str) -> N
     assert refused.value.hint
 
 
+def test_a_choice_may_be_text() -> None:
+    """Text that is passed over in silence would give another result than was asked for."""
+    duels: Any = "top-against-qrel"
+    (run,) = (COLLECTION / "runs").glob("lexical.txt")
+    assert prefjudge.pool(runs=[run], qrels=QRELS, design=duels).depth == 2
+    none: Any = "none"
+    alone = prefjudge.pool(runs=RUNS, qrels=QRELS, qrels_per_query=none)
+    assert alone.documents < prefjudge.pool(runs=RUNS, qrels=QRELS).documents
+    constant: Any = "constant"
+    assert prefjudge.plan(sizes="2:5", error=0.3, noise=constant, trials=5).noise == "constant"
+    bogus: Any = "bogus"
+    for verb in (
+        partial(prefjudge.pool, runs=RUNS, design=bogus),
+        partial(prefjudge.pool, runs=RUNS, qrels_per_query=bogus),
+        partial(prefjudge.plan, sizes="2:5", noise=bogus),
+        partial(prefjudge.workers, judgments=COLLECTION / "truth.tsv", model=bogus),
+    ):
+        with pytest.raises(InputError, match=r"there is no .* 'bogus'"):
+            verb()
+
+
 def test_an_order_may_be_text(tmp_path: Path) -> None:
     votes = tmp_path / "votes.txt"
     votes.write_text("q01 p25 p34 p25\n")

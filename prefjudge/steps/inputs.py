@@ -1,6 +1,7 @@
 """The files that a step is given: patterns expanded, and a record of each for the study."""
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from prefjudge.study.pooling import InputFile
 
 T = TypeVar("T", str, Path, str | Path)
+E = TypeVar("E", bound=StrEnum)
 
 _ASIDE = (".md", ".rst", ".html", ".pdf", ".json", ".toml", ".yaml", ".yml", ".md5", ".sha256")
 """Suffixes of what lies beside the runs in a folder."""
@@ -37,17 +39,26 @@ def several(given: T | Sequence[T]) -> tuple[T, ...]:
     return tuple(given)
 
 
-def as_order(order: Order | str | None) -> Order | None:
-    """Return an order that a program may have named.
+@overload
+def as_choice(kind: type[E], value: E | str, what: str) -> E: ...
+@overload
+def as_choice(kind: type[E], value: E | str | None, what: str) -> E | None: ...
+def as_choice(kind: type[E], value: E | str | None, what: str) -> E | None:
+    """Return a member of an enumeration that a program may have named by its text.
 
     Raises
     ------
     InputError
-        There is no such order.
+        There is no such member.
     """
-    if order is not None and order not in set(Order):
-        raise InputError(f"there is no order {order!r}", f"Choose one of: {', '.join(Order)}.")
-    return None if order is None else Order(order)
+    if value is not None and value not in set(kind):
+        raise InputError(f"there is no {what} {value!r}", f"Choose one of: {', '.join(kind)}.")
+    return None if value is None else kind(value)
+
+
+def as_order(order: Order | str | None) -> Order | None:
+    """Return an order that a program may have named by its text."""
+    return as_choice(Order, order, "order")
 
 
 def as_target(path: str | Path | None) -> str | Path | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_path
+from prefjudge.steps.inputs import as_choice, as_path
 from prefjudge.steps.plan_noise import NoiseModel, find_noise
 from prefjudge.steps.planned_study import PlannedStudy
 from prefjudge.steps.votes import votes_generator
@@ -116,6 +116,7 @@ def plan(
             "For instance: prefjudge plan STUDY, or: prefjudge plan --sizes 2:120,4:200,6:180",
         )
     histogram = opened.histogram() if sizes is None else parse_sizes(sizes)
+    noise = as_choice(NoiseModel, noise, "noise model")
     _check(most_rounds, "--most-rounds", 1, 1000)
     _check(trials, "--trials", 1, 100_000)
     budget = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")

@@ -19,7 +19,7 @@ from prefjudge.core.pools import (
 from prefjudge.core.qrels import Qrels, restrict_documents
 from prefjudge.core.runs import Heads, Order
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_order, as_path, as_target
+from prefjudge.steps.inputs import as_choice, as_order, as_path, as_target
 from prefjudge.steps.read_options import ReadOptions
 from prefjudge.steps.seeds import generator
 
@@ -134,9 +134,9 @@ def pool(
         with how.read(paths, settings.order, notices) as reader:
             return _challenge(opened, reader, paths, collection, notices)
     order = as_order(order) or settings.order
-    duels = design is PoolDesign.TOP_AGAINST_QREL
+    duels = as_choice(PoolDesign, design, "design") is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
-    per_query = qrels_per_query or settings.qrels
+    per_query = as_choice(QrelsPerQuery, qrels_per_query, "choice of qrels") or settings.qrels
     texts = read_queries(queries, notices=notices) if queries else None
     changed = False
     if can_stay(out, engine) and not (study or duels or collection or sample):

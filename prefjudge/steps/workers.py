@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.steps.conduct import Observed, observe
-from prefjudge.steps.inputs import as_path
+from prefjudge.steps.inputs import as_choice, as_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,6 +136,8 @@ def workers(
     from prefjudge.core.verdicts import gather_verdicts
     from prefjudge.formats.judgments import read_judgments
 
+    model = as_choice(WorkerModel, model, "worker model")
+    models = (model,) if model else tuple(WorkerModel)
     seen = observe(as_path(study), as_path(judgments), ids=ids)
     known = read_judgments(golds) if golds is not None else None
     evidence = gather_evidence(
@@ -147,7 +149,6 @@ def workers(
     )
     verdicts, sides = gather_verdicts(seen.kept), side_bias(seen.kept)
     repeated = int((np.bincount(verdicts.pair, minlength=verdicts.n_pairs) > 1).sum())
-    models = (model,) if model else tuple(WorkerModel)
     rows = _rows(seen, evidence, _estimates(seen.log, known, models), models[-1])
     return WorkersResult(
         workers=rows,
