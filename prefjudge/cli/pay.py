@@ -42,4 +42,4 @@ def _show(result: "PayResult") -> None:
         typer.echo(render_terminal(Table(title="Settlement", columns=columns, rows=rows)), nl=False)
     for decision, count in result.decided.items():
         say(f"{count:>6,} {decision}")
-    say(f"${result.owed} {'paid' if result.paid else 'owed'} at {result.endpoint}")
+    say(f"${result.owed} {'paid' if result.paid else 'owed'}")

@@ -31,7 +31,10 @@ def status(study: StudyFolder, json: Json = False) -> None:
         under_way = f"; challenge {challenge.challenge} is under way" if challenge else ""
         say(f"answers      version {result.version}{under_way} (prefjudge history {study})")
     if result.missing:
-        pace = (
-            "" if result.hours_left is None else f", about {result.hours_left:.1f} hours at the pace so far"
-        )
+        left = result.hours_left
+        pace = "" if left is None else f", about {_span(left)} at the pace so far"
         say(f"to come      {many(result.missing, 'assignment')}{pace}")
+
+
+def _span(hours: float) -> str:
+    return f"{hours:.0f} hours" if hours >= 2 else many(max(1, round(60 * hours)), "minute")

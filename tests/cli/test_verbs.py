@@ -1,6 +1,7 @@
 """The command lines and JSON that others rely on."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -218,3 +219,12 @@ def test_the_demo_says_where_the_command_is_if_the_shell_does_not_find_it(tmp_pa
         [command, "demo"], cwd=tmp_path, env={"PATH": "/usr/bin"}, capture_output=True, text=True, check=True
     )
     assert f"where prefjudge is {command}, which" in done.stderr
+
+
+def test_what_is_to_come_in_a_moment_takes_minutes(pooled: Path) -> None:
+    prefjudge("publish", pooled, "--sandbox", "--yes")
+    prefjudge("work", pooled, "--workers", 1, "--error", 0, "--most", 2)
+    prefjudge("collect", pooled)
+    assert re.search(
+        r"to come +5 assignments, about [1-9][0-9]* minutes? at", prefjudge("status", pooled).stderr
+    )
