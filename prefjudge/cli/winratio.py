@@ -47,7 +47,6 @@ def winratio(
 ) -> None:
     """Compare runs directly: whose top passage do people prefer?"""
     from prefjudge.core.runs import Order
-    from prefjudge.evaluation.winratio import named_count
     from prefjudge.steps.winratio import winratio as run
 
     result = run(
@@ -56,7 +55,7 @@ def winratio(
         judgments=judgments,
         qrels=qrels,
         queries=queries,
-        count=named_count(count),
+        count=count,
         against_qrel=against_qrel,
         order=one_of(Order, order, "--order"),
         out=out,

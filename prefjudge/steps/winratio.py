@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from prefjudge.core.qrels import Qrels
     from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
-    from prefjudge.evaluation.winratio import Count, WinRatios
+    from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
     from prefjudge.steps.readers import Reader
@@ -48,7 +48,7 @@ def winratio(
     judgments: str | Path | None = None,
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
-    count: "Count" = "majority",
+    count: str = "majority",
     against_qrel: str | None = None,
     order: Order | None = None,
     out: str | Path | None = None,
@@ -94,7 +94,7 @@ def winratio(
         The study is not resolved yet.
     """
     from prefjudge.evaluation.top_against_qrel import top_against_qrel
-    from prefjudge.evaluation.winratio import win_ratios
+    from prefjudge.evaluation.winratio import named_count, win_ratios
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.plots import plot_win_ratios
     from prefjudge.steps.outputs import check_outputs
@@ -108,6 +108,7 @@ def winratio(
             "winratio takes a study, or --runs and --judgments",
             "For instance: prefjudge winratio --runs 'runs/*' --judgments FILE --qrels FILE",
         )
+    counted = named_count(count)
     notices: list[Notice] = []
     named = [str(qrels)] if qrels else []
     found = gather(study, runs=runs, qrels=named, judgments=judgments, queries=queries, notices=notices)
@@ -122,7 +123,7 @@ def winratio(
     with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         heads = reader.top(2 if against_qrel else 1)
         result = WinRatioResult(
-            winratio=win_ratios(found.judgments, heads, labels, queries=asked, count=count),
+            winratio=win_ratios(found.judgments, heads, labels, queries=asked, count=counted),
             against_qrel=top_against_qrel(found.judgments, heads, labels, against_qrel, queries=asked)
             if against_qrel and labels
             else None,
