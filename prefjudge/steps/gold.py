@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.gold import GoldPair, suggest_gold
 from prefjudge.errors import StudyError
 from prefjudge.formats.gold import read_gold, write_gold
+from prefjudge.steps.inputs import paths_of
 from prefjudge.steps.outputs import check_outputs
 from prefjudge.study.gold import load_active_gold, save_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
@@ -83,7 +84,7 @@ def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
             "gold pairs are suggested from qrels and passages, and the study has none",
             "Run `prefjudge pool` with --qrels, --queries and --collection, or write the file yourself.",
         )
-    qrels = read_qrels(Path(judged[0].path), name=judged[0].name)
+    qrels = read_qrels(paths_of(judged, "qrels", study.folder)[0], name=judged[0].name)
     avoid: dict[str, set[str]] = {}
     for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True):
         avoid.setdefault(pools.queries[query], set()).add(pools.docs[doc])

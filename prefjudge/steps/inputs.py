@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from prefjudge.core.runs import Order
-from prefjudge.errors import InputError
+from prefjudge.errors import InputError, StudyError
 
 if TYPE_CHECKING:
     from prefjudge.study.pooling import InputFile
@@ -143,3 +143,21 @@ def input_files(
         )
         for kind, path, name in files
     ]
+
+
+def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Path, ...]:
+    """Return where a study's files of a kind are.
+
+    Raises
+    ------
+    StudyError
+        One is not where it was when it was pooled.
+    """
+    paths = tuple(Path(found.path) for found in inputs if found.kind == kind)
+    gone = [path for path in paths if not path.exists() and ":/" not in str(path)]
+    if gone:
+        raise StudyError(
+            f"{gone[0]} is not there any more, and the study was made from it",
+            f"Run `prefjudge pool {study}` again with the files where they are now: it notes the places.",
+        )
+    return paths

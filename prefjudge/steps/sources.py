@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_order, expand, several
+from prefjudge.steps.inputs import as_order, expand, paths_of, several
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -158,13 +158,14 @@ def _of_study(folder: str | Path, notices: list["Notice"]) -> Sources:
     with opened.transaction(write=False) as db:
         inputs, pools, votes = load_inputs(db), load_pools(db), load_judgments(db)
     preference, _ = load_best_answers(opened, notices)
-    named = [(found.name, Path(found.path)) for found in inputs if found.kind == "qrels"]
+    names = [found.name for found in inputs if found.kind == "qrels"]
+    named = list(zip(names, paths_of(inputs, "qrels", opened.folder), strict=True))
     original = [
         restrict(read_qrels(place, name=name, notices=notices), pools.queries) for name, place in named
     ]
     return Sources(
         study=opened,
-        runs=tuple(Path(found.path) for found in inputs if found.kind == "run"),
+        runs=paths_of(inputs, "run", opened.folder),
         qrels=(*original, preference),
         judgments=votes,
         pools=pools,

@@ -1,11 +1,16 @@
 """The files that a step is given."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from prefjudge.errors import InputError
+from prefjudge.errors import InputError, StudyError
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
 from prefjudge.steps.inputs import expand
+from prefjudge.steps.pool import pool
+from tests.steps.conftest import COLLECTION
 
 
 def test_a_name_with_brackets_is_that_file_and_else_a_pattern(tmp_path: Path) -> None:
@@ -15,3 +20,22 @@ def test_a_name_with_brackets_is_that_file_and_else_a_pattern(tmp_path: Path) ->
     assert expand([tmp_path / "run[12] ü.txt"]) == (tmp_path / "run1 ü.txt", tmp_path / "run2 ü.txt")
     with pytest.raises(InputError, match="no file matches"):
         expand([tmp_path / "run[3] ü.txt"])
+
+
+def test_a_study_whose_files_moved_says_how_to_tell_it(tmp_path: Path) -> None:
+    study, before, after = tmp_path / "study", tmp_path / "before", tmp_path / "after"
+    shutil.copytree(COLLECTION, before)
+
+    def pool_at(place: Path) -> None:
+        texts = {"queries": place / "queries.tsv", "collection": place / "collection.tsv"}
+        pool(study, runs=[place / "runs"], qrels=place / "qrels.txt", **texts)
+
+    init(study, config="demo")
+    pool_at(before)
+    before.rename(after)
+    with pytest.raises(StudyError, match="is not there any more, and the study") as refused:
+        gold(study, suggest=3)
+    assert refused.value.message.startswith(str(before / "qrels.txt"))
+    assert f"prefjudge pool {study}` again" in refused.value.hint
+    pool_at(after)
+    assert gold(study, suggest=3).suggested == 3
