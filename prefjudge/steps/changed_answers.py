@@ -134,6 +134,8 @@ def _answers_table(
         listed = [one for one in rows if one.query_id in others or one.status != "single"][:_MOST_ROWS]
     statuses = dict.fromkeys(one.status.value for one in listed)
     notes = [". ".join(f"{status}: {_STATUSES[status]}" for status in statuses) + "."] if listed else []
+    if labelled:
+        notes.append("labelled: what the qrels put into the pool; they may label other passages, too.")
     if len(listed) < len(rows):
         notes.append(
             f"Listed are {len(listed):,} of {len(rows):,} queries, of those without a single best answer or "
