@@ -6,6 +6,8 @@ cluster, the active session says, or Spark's own settings; without any it is thi
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -166,12 +168,16 @@ def _session() -> Any:
             return active
         quiet: dict[str, Any] = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
         try:
-            return SparkSession.builder.config(map=quiet).getOrCreate()
+            session = SparkSession.builder.config(map=quiet).getOrCreate()
         except Exception as error:  # Spark has many, and so has its gateway to Java
             raise ConfigError(
                 f"Apache Spark does not start: {_first_line(error)}",
                 "it needs Java 17 or newer, on the PATH or in JAVA_HOME",
             ) from error
+    context = session.sparkContext
+    if context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable  # by default the python3 of the PATH, which may be an older one
+    return session
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,7 +54,9 @@ def spark():
 
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
-    session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # the path may have a python3 of another version
+        session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
     yield SparkEngine(session)
     session.stop()
 
