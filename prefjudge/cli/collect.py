@@ -1,6 +1,7 @@
 """``prefjudge collect``."""
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,11 +27,14 @@ def collect(
     """Collect the work: check it, re-issue what missed a gold pair, bar, pay. Exits 3 while HITs are open."""
     from prefjudge.steps.collect import collect as run
 
+    shown = None
     while True:
         with progress("collecting") as bar:
             result = run(study, live=live, progress=bar)
-        if not json:
+        seen = replace(result, endpoint="")  # another one at each look, where nobody serves the marketplace
+        if not json and seen != shown:
             _show(result)
+        shown = seen
         if result.finished or not watch:
             break
         time.sleep(every)

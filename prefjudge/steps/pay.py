@@ -1,6 +1,6 @@
 """Shows the settlement, and pays it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from prefjudge.study.targets import LIVE, SANDBOX
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayResult:
-    """Who is, or was, owed what and why; ``decided`` counts the assignments that are settled by now."""
+    """Who is, or was, owed what and why, by pseudonyms; ``decided`` counts the assignments settled by now."""
 
     endpoint: str
     dues: tuple[Due, ...]
@@ -48,7 +48,7 @@ def pay(study: str | Path, *, live: bool = False, dry_run: bool = False) -> PayR
         decided = count_decisions(db, target)
     return PayResult(
         endpoint=endpoint,
-        dues=dues,
+        dues=tuple(replace(due, worker_id=opened.opaque("worker", due.worker_id)) for due in dues),
         owed=sum((due.amount for due in dues), Decimal("0.00")),
         paid=not dry_run and any(due.act is not Act.DECIDE for due in dues),
         decided=decided,

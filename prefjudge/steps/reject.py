@@ -11,7 +11,7 @@ from prefjudge.study.targets import LIVE, SANDBOX
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectResult:
-    """What was rejected."""
+    """What was rejected, and whose, by a pseudonym."""
 
     assignment_id: str
     worker_id: str
@@ -51,4 +51,5 @@ def reject(study: str | Path, assignment: str, *, reason: str, live: bool = Fals
                 f"See: prefjudge pay {study} --dry-run",
             )
         withdraw(opened, crowd, target, found[0], reason)
-    return RejectResult(assignment_id=assignment, worker_id=found[0].worker_id, reason=reason)
+    worker = opened.opaque("worker", found[0].worker_id)
+    return RejectResult(assignment_id=assignment, worker_id=worker, reason=reason)

@@ -228,3 +228,22 @@ def test_what_is_to_come_in_a_moment_takes_minutes(pooled: Path) -> None:
     assert re.search(
         r"to come +5 assignments, about [1-9][0-9]* minutes? at", prefjudge("status", pooled).stderr
     )
+
+
+def test_who_watches_is_told_only_what_is_new(
+    pooled: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from prefjudge.cli import collect
+
+    prefjudge("publish", pooled, "--sandbox", "--yes")
+    looks: list[float] = []
+
+    def work_at_the_second_look(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            prefjudge("work", pooled, "--workers", 1, "--error", 0)
+
+    monkeypatch.setattr(collect.time, "sleep", work_at_the_second_look)
+    collect.collect(pooled, watch=True, every=1.0)
+    assert looks == [1.0] * 3
+    assert capsys.readouterr().err.count("judgments count") == 2

@@ -332,7 +332,11 @@ def test_a_settlement_is_shown_before_it_is_paid_and_only_a_person_rejects(serve
     with pytest.raises(StudyError, match="a rejection needs a reason"):
         reject(served, garbage.assignment_id, reason=" ")
     committed = Decimal(status(served).committed)
-    reject(served, garbage.assignment_id, reason="The fields were not those of the page.")
+    rejected = reject(served, garbage.assignment_id, reason="The fields were not those of the page.")
+    with Study(served).transaction(write=False) as db:
+        ids = {row[0] for row in db.execute("SELECT worker_id FROM assignments")}
+    assert rejected.worker_id == garbage.worker_id
+    assert not ids & {due.worker_id for due in shown.dues}, "people go by pseudonyms"
     assert Decimal(status(served).committed) == committed - Decimal("2.40")
     with pytest.raises(StudyError, match="is not an assignment of this study that waits"):
         reject(served, garbage.assignment_id, reason="Twice.")
