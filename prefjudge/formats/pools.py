@@ -14,7 +14,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.problems import column
 
-_ROWS = 1 << 16
+_ROWS = 1 << 14
 """Rows of a pool that are written at once."""
 
 
