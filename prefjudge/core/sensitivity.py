@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.counting import TieWorth
 from prefjudge.core.judgments import Judgments
+from prefjudge.core.pairs import Pairs
 from prefjudge.core.pools import Pools
 from prefjudge.core.preferences import resolve, resolve_all, to_qrels
 from prefjudge.core.qrels import Qrels
@@ -71,6 +72,7 @@ def assess_sensitivity(
     rule: str = "shallow-pooling",
     rules: Sequence[str] = (),
     pools: Pools | None = None,
+    asked: Pairs | None = None,
     ties: TieWorth = TieWorth.IGNORE,
     strengths: bool = False,
     compare_runs: CompareRuns | None = None,
@@ -87,6 +89,8 @@ def assess_sensitivity(
         The other rules.
     pools : Pools, optional
         The candidates, and which runs brought them.
+    asked : Pairs, optional
+        The pairs that were to be judged, where it is not all of them.
     ties : TieWorth
         What a tie is worth.
     strengths : bool
@@ -104,7 +108,12 @@ def assess_sensitivity(
     Shallow pooling for sparse labels, section 6.1, leaves out one run at a time.
     """
     every = resolve_all(
-        judgments, rules=tuple(dict.fromkeys((rule, *rules))), pools=pools, ties=ties, strengths=strengths
+        judgments,
+        rules=tuple(dict.fromkeys((rule, *rules))),
+        pools=pools,
+        asked=asked,
+        ties=ties,
+        strengths=strengths,
     )
     before = every[rule]
     qrels = to_qrels(before)
@@ -117,7 +126,7 @@ def assess_sensitivity(
     found += [variation(Kind.TIES, name, after) for name, after in _without_ties(before)]
 
     def resolved(votes: Judgments, candidates: Pools | None) -> Resolutions:
-        return resolve(votes, rule=rule, pools=candidates, ties=ties, strengths=strengths)
+        return resolve(votes, rule=rule, pools=candidates, asked=asked, ties=ties, strengths=strengths)
 
     for worker, votes in _without_workers(judgments):
         found.append(variation(Kind.WORKER, worker, resolved(votes, pools or _candidates(before))))

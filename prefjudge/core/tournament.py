@@ -124,8 +124,9 @@ def tournaments(
         The candidates. Votes on other documents do not count. By default, the candidates are the judged
         documents.
     asked : Pairs, optional
-        The pairs that should have been judged; by default all pairs of a query's candidates. Pairs that
-        it would take to connect the candidates are missing in any case.
+        The pairs that should have been judged; by default all pairs of a query's candidates. Those of
+        documents outside the pool do not count either. Pairs that it would take to connect the candidates
+        are missing in any case.
     block_rows : int
         About how many judgments to take at a time.
 
@@ -160,7 +161,7 @@ class Cut:
     ) -> None:
         self._judgments = judgments if pools is None else _in_vocabulary(judgments, pools)
         self._pools = pools
-        self._asked = None if asked is None else _pairs_in_vocabulary(asked, self._judgments)
+        self._asked = None if asked is None else _pairs_in_vocabulary(asked, self._judgments, pools)
         n_queries = len(self._judgments.queries)
         nothing = np.empty(0, np.int32)
         self._log = _Sorted(self._judgments.query, n_queries, each)
@@ -319,14 +320,15 @@ def _in_vocabulary(judgments: Judgments, pools: Pools) -> Judgments:
     )
 
 
-def _pairs_in_vocabulary(asked: Pairs, judgments: Judgments) -> Pairs:
-    if asked.queries is judgments.queries and asked.docs is judgments.docs:
-        return asked
-    query = encode(asked.queries, judgments.queries)[asked.query]
-    doc = encode(asked.docs, judgments.docs)
-    a, b = doc[asked.doc_a], doc[asked.doc_b]
-    if bool((query < 0).any() or (a < 0).any() or (b < 0).any()):
-        raise ValueError(
-            "the asked pairs name queries or documents that the pools do not have: pass the pools"
-        )
+def _pairs_in_vocabulary(asked: Pairs, judgments: Judgments, pools: Pools | None) -> Pairs:
+    """Return the asked pairs in the codes of the judgments: of the pools, those of pooled documents."""
+    query, a, b = asked.query, asked.doc_a, asked.doc_b
+    if asked.queries is not judgments.queries or asked.docs is not judgments.docs:
+        doc = encode(asked.docs, judgments.docs)
+        query, a, b = encode(asked.queries, judgments.queries)[query], doc[a], doc[b]
+    if pools is not None:
+        known = contains(pools.query, pools.doc, query, a) & contains(pools.query, pools.doc, query, b)
+        query, a, b = query[known], a[known], b[known]
+    elif min(query.min(initial=0), a.min(initial=0), b.min(initial=0)) < 0:
+        raise ValueError("the asked pairs name queries or documents that were not judged: pass the pools")
     return Pairs(queries=judgments.queries, docs=judgments.docs, query=query, doc_a=a, doc_b=b)

@@ -242,6 +242,7 @@ def _sensitivity(
         rule=rules[0],
         rules=rules[1:] or RULES,
         pools=votes.pools,
+        asked=votes.asked,
         ties=ties,
         strengths=strengths,
         compare_runs=run_comparison(votes, runs, measure),

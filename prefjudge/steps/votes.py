@@ -126,17 +126,14 @@ def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
 
 
 def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pairs":
-    """Return the pairs of pooled documents that have been asked for."""
-    from prefjudge.core.candidates import contains
+    """Return the pairs that have been asked for; a document that is in no pool has the code -1."""
     from prefjudge.core.pairs import Pairs
     from prefjudge.core.runs import encode
 
     wanted = [(query, a, b) for _, query, a, b, votes in pairs if votes]
     query = encode([row[0] for row in wanted], pools.queries)
     a, b = (encode([row[side] for row in wanted], pools.docs) for side in (1, 2))
-    # an answer that somebody wrote into the qrels may be in no pool, and meet newcomers all the same
-    known = contains(pools.query, pools.doc, query, a) & contains(pools.query, pools.doc, query, b)
-    return Pairs(queries=pools.queries, docs=pools.docs, query=query[known], doc_a=a[known], doc_b=b[known])
+    return Pairs(queries=pools.queries, docs=pools.docs, query=query, doc_a=a, doc_b=b)
 
 
 def _worker_ids(study: Path, log: "Judgments", names: Sequence[str]) -> list[str]:

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from prefjudge.core.pairs import all_pairs
+from prefjudge.core.preferences import resolve
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.sensitivity import Kind, Variation, assess_sensitivity
 from tests.core.tables import judgments_of, pools_of
@@ -59,3 +61,23 @@ def test_runs_are_compared_under_the_qrels_before_and_after() -> None:
     assert {one.correlation for one in found} == {0.5}
     assert [one.kind for one in found[:2]] == [Kind.TIES, Kind.TIES]
     assert seen[0] == (5, 3)
+
+
+def test_a_strategy_asks_for_fewer_pairs_and_those_of_a_run_go_with_it() -> None:
+    pools = pools_of({"q": "abc"})
+    pools = replace(
+        pools,
+        sources=("one", "two"),
+        source_row=np.array([0, 1, 2], dtype=np.int32),
+        source=np.array([0, 0, 1], dtype=np.int32),
+    )
+    every = all_pairs(pools)
+    knockout = replace(every, query=every.query[1:], doc_a=every.doc_a[1:], doc_b=every.doc_b[1:])
+    votes = judgments_of("q a c a x", "q a c a y", "q b c b x", "q b c b y")  # b never met a
+    assert {one.resolved for one in assess_sensitivity(votes, pools=pools, rules=("copeland",))} == {0}
+    found = by_name(assess_sensitivity(votes, pools=pools, asked=knockout, rules=("copeland",)))
+    assert (found["rule copeland"].resolved, found["worker x"].resolved) == (1, 1)
+    assert (found["run two"].resolved, found["run two"].lost) == (0, 1), "nothing compares a with b"
+    assert found["run one"].changed == 1, "c is alone, and waits for no pair"
+    with pytest.raises(ValueError, match="pass the pools"):
+        resolve(judgments_of("q a b a"), asked=knockout)
