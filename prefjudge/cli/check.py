@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, OrderBy, Workers
-from prefjudge.cli.output import one_of, print_json, to_plain
+from prefjudge.cli.output import one_of, print_json, say, to_plain
 from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
@@ -61,16 +61,16 @@ def show(result: "CheckResult") -> None:
             size = f": {run.format} run {run.tag}, {queries}, {many(run.lines, 'line')}"
         elif file.counts:
             size = ": " + ", ".join(f"{count:,} {name}" for name, count in file.counts.items())
-        typer.secho(f"{file.path} ({file.kind}) {head}{size}", fg=None if file.ok else "red")
+        say(f"{file.path} ({file.kind}) {head}{size}", None if file.ok else "red", err=False)
         for text in file.errors:
-            typer.secho(f"  error: {text}", fg="red")
+            say(f"  error: {text}", "red", err=False)
         for text in file.warnings:
-            typer.secho(f"  note: {text.removeprefix(f'{file.path}: ')}", fg="yellow")
+            say(f"  note: {text.removeprefix(f'{file.path}: ')}", "yellow", err=False)
     for group in result.identical:
         typer.echo(f"these runs rank alike: {', '.join(group)}")
     for found in result.manifest:
         what = f": {'; '.join(found.problems)}" if found.problems else ""
-        typer.secho(f"{found.status:6} {found.name}{what}", fg="red" if found.status == "wrong" else None)
+        say(f"{found.status:6} {found.name}{what}", "red" if found.status == "wrong" else None, err=False)
 
 
 def annotate(result: "CheckResult") -> None:

@@ -1,5 +1,6 @@
 """What the verbs print: data on stdout, words and progress on stderr."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,17 +48,18 @@ def to_plain(value: object) -> Any:
     return value
 
 
-def say(text: str = "") -> None:
-    """Print words on stderr."""
-    typer.echo(text, err=True)
+def say(text: str = "", color: str | None = None, *, err: bool = True) -> None:
+    """Print words, on stderr unless they are the result; in color on a terminal, unless NO_COLOR is set."""
+    plain = color is None or os.environ.get("NO_COLOR")
+    typer.echo(text if plain else typer.style(text, fg=color), err=err)
 
 
 def notice(notices: tuple[str, ...], limit: int = 8) -> None:
     """Print what was odd in the input, on stderr."""
     for text in notices[:limit]:
-        typer.secho(f"note: {text}", fg="yellow", err=True)
+        say(f"note: {text}", "yellow")
     if len(notices) > limit:
-        typer.secho(f"note: and {len(notices) - limit} more", fg="yellow", err=True)
+        say(f"note: and {len(notices) - limit} more", "yellow")
 
 
 def complain(error: PrefjudgeError) -> None:
@@ -65,9 +67,9 @@ def complain(error: PrefjudgeError) -> None:
     if isinstance(error, NotFinished):
         say(f"not finished: {error.message}")
     else:
-        typer.secho(f"error: {error.message}", fg="red", err=True)
+        say(f"error: {error.message}", "red")
     if error.hint:
-        typer.secho(f"  {error.hint}", err=True)
+        say(f"  {error.hint}")
 
 
 @contextmanager

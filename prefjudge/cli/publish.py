@@ -71,4 +71,4 @@ def show_offer(offer: "PublishResult") -> None:
     if offer.hourly is not None:
         say(f"pay       about ${offer.hourly} an hour")
     for warning in offer.warnings:
-        typer.secho(f"warning: {warning}", fg="yellow", err=True)
+        say(f"warning: {warning}", "yellow")

@@ -54,10 +54,11 @@ class Terminal:
 
 
 @contextmanager
-def terminal(*arguments: object) -> Iterator[Terminal]:
+def terminal(*arguments: object, **environment: str) -> Iterator[Terminal]:
     process, end = pty.fork()
     if not process:
-        os.environ.update(COLUMNS="80", TERM="xterm")
+        os.environ.pop("NO_COLOR", None)
+        os.environ.update(COLUMNS="80", TERM="xterm", **environment)
         os.execv(sys.executable, [sys.executable, "-m", "prefjudge", *map(str, arguments)])
     shown = Terminal(process, end)
     try:
@@ -84,3 +85,13 @@ def test_a_terminal_is_not_filled_with_the_requests_that_are_served(pooled: Path
         (address,) = re.findall(r"worker site +(\S+)", shown.seen)
         assert urllib3.request("GET", f"{address}/signin").status == 200
         assert shown.read(0.5) == ""
+
+
+def test_colors_are_left_out_where_nobody_wants_them(tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text("q1 Q0 d1 1 nan tag\n")
+    for environment, colored in (({}, True), ({"NO_COLOR": "1"}, False)):
+        for verb in ("check", "status"):
+            with terminal(verb, tmp_path / "run.txt", **environment) as shown:
+                shown.wait_for("error: ")
+                shown.read(5)
+            assert ("\x1b[" in shown.seen) == colored, shown.seen
