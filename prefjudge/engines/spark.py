@@ -175,7 +175,7 @@ def _session() -> Any:
                 "it needs Java 17 or newer, on the PATH or in JAVA_HOME",
             ) from error
     context = session.sparkContext
-    if context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+    if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable  # by default the python3 of the PATH, which may be an older one
     return session
 
