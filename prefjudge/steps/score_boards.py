@@ -127,7 +127,7 @@ def runs_left_out(found: "Sources", measure: "Measure", reader: "Reader") -> tup
         raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
 
     def rebuild(votes: "Judgments", pools: "Pools") -> "Qrels":
-        return to_qrels(resolve(votes, rule=found.rule, pools=pools))
+        return to_qrels(resolve(votes, rule=found.rule, pools=pools, asked=found.asked))
 
     pools = found.pools
     if pools is None:

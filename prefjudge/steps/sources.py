@@ -11,6 +11,7 @@ from prefjudge.steps.inputs import as_order, expand, paths_of, several
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
+    from prefjudge.core.pairs import Pairs
     from prefjudge.core.pools import Pools
     from prefjudge.core.qrels import Qrels
     from prefjudge.formats.problems import Notice
@@ -23,6 +24,8 @@ class Sources:
     """The inputs of a scoring step.
 
     ``files`` names every file with its kind. ``judgments`` and ``pools`` are None where there are none.
+    ``rule`` makes preference qrels of the judgments, and ``asked`` are the pairs that were to be judged,
+    where it is not all of them.
     """
 
     study: "Study | None"
@@ -31,11 +34,8 @@ class Sources:
     judgments: "Judgments | None"
     pools: "Pools | None"
     files: tuple[tuple[str, str | Path], ...]
-
-    @property
-    def rule(self) -> str:
-        """The rule that makes preference qrels: the study's, or the paper's."""
-        return self.study.config.rule if self.study else "shallow-pooling"
+    rule: str = "shallow-pooling"
+    asked: "Pairs | None" = None
 
     def measures(self, asked: str | Sequence[str]) -> tuple[str, ...]:
         """Return the measures asked for, else the study's, else RR@10."""
@@ -82,7 +82,7 @@ def gather(
     InputError
         A file cannot be read, or two label sets have one name.
     StudyError
-        The study is not resolved yet.
+        The study is not resolved yet, or nothing in it is judged.
     """
     from prefjudge.core.judgments import only_queries
     from prefjudge.core.pools import select_queries
@@ -96,7 +96,9 @@ def gather(
     votes = read_judgments(judgments, notices=notices) if judgments else None
     extra = [("judgments", judgments)] if judgments else []
     own = _of_study(study, notices) if study is not None else None
-    pools = own.pools if own else None
+    pools, asked_for = (own.pools, own.asked) if own else (None, None)
+    if votes is not None:
+        asked_for = None  # of the study's own judgments
     if own:
         paths, sets = (*own.runs, *paths), [*own.qrels, *sets]
         votes = votes if votes is not None else own.judgments
@@ -118,6 +120,8 @@ def gather(
         judgments=votes,
         pools=pools,
         files=(*(("run", path) for path in paths), *labelled, *extra),
+        rule=own.rule if own else "shallow-pooling",
+        asked=asked_for,
     )
 
 
@@ -150,24 +154,29 @@ def _of_study(folder: str | Path, notices: list["Notice"]) -> Sources:
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.steps.best_answers import load_best_answers
     from prefjudge.steps.resolve import QRELS_FILE
-    from prefjudge.study.assignments import load_judgments
-    from prefjudge.study.pooling import load_inputs, load_pools
+    from prefjudge.steps.votes import fitting_rule, gather_votes
+    from prefjudge.study.pooling import load_inputs
     from prefjudge.study.study import Study
 
     opened = Study(folder)
     with opened.transaction(write=False) as db:
-        inputs, pools, votes = load_inputs(db), load_pools(db), load_judgments(db)
+        inputs = load_inputs(db)
     preference, _ = load_best_answers(opened, notices)
+    votes = gather_votes(opened.folder, None, verb="score")
+    assert votes.pools is not None
+    (rule,), _ = fitting_rule(votes)
     names = [found.name for found in inputs if found.kind == "qrels"]
     named = list(zip(names, paths_of(inputs, "qrels", opened.folder), strict=True))
     original = [
-        restrict(read_qrels(place, name=name, notices=notices), pools.queries) for name, place in named
+        restrict(read_qrels(place, name=name, notices=notices), votes.pools.queries) for name, place in named
     ]
     return Sources(
         study=opened,
         runs=paths_of(inputs, "run", opened.folder),
         qrels=(*original, preference),
-        judgments=votes,
-        pools=pools,
+        judgments=votes.log,
+        pools=votes.pools,
+        rule=rule,
+        asked=votes.asked,
         files=(*(("qrels", place) for _, place in named), ("qrels", opened.folder / QRELS_FILE)),
     )

@@ -34,6 +34,7 @@ class VoteSet:
         self.name, self.judgments = name, judgments
         self._pools = found.pools
         self._rule = found.rule
+        self._asked = found.asked if judgments is found.judgments else None
         self._documents = (
             compared_pairs(judgments).documents if found.pools is None else pooled_documents(found.pools)
         )
@@ -73,7 +74,8 @@ class VoteSet:
     def _resolved(self, judgments: "Judgments") -> "Qrels":
         from prefjudge.core.preferences import resolve, to_qrels
 
-        labels = to_qrels(resolve(judgments, rule=self._rule, pools=self._pools), name=self.name)
+        found = resolve(judgments, rule=self._rule, pools=self._pools, asked=self._asked)
+        labels = to_qrels(found, name=self.name)
         if not labels.queries:
             raise InputError(
                 f"{self.name} decides no query: pairs of every query lack a judgment",

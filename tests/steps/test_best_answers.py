@@ -16,6 +16,7 @@ from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
 from prefjudge.steps.score import score
 from prefjudge.steps.serve import keep_open
+from prefjudge.steps.stability import stability
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
@@ -159,3 +160,12 @@ def test_score_is_the_next_verb_only_where_it_reads_what_was_written(judged: Pat
     for aside in (["--out", tmp_path / "aside.qrels"], ["--format", "jsonl"]):
         done = prefjudge("resolve", judged, *aside)
         assert (done.returncode, "next:" in done.stderr) == (0, False)
+
+
+def test_what_rebuilds_the_answers_starts_from_all_that_a_strategy_settled(young: Path) -> None:
+    run(young, strategy="knockout:1", **HONEST)  # type: ignore[arg-type]
+    scored = score(young, leave_one_out=True, write=False)
+    board = next(board for board in scored.leaderboards if board.qrels == "preference")
+    assert {one.run: one.score for one in scored.left_out} == {row.run: row.score for row in board.ranked}
+    drawn = next(one for one in stability(young, trials=3).conditions if one.part == "votes")
+    assert drawn.stability.queries == board.queries
