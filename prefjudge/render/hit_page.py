@@ -62,7 +62,7 @@ class HitPage:
     title, question, instructions, consent : str
         Plain text; blank lines part paragraphs. Without instructions or a consent text the page has its own.
     reward : str
-        What the whole HIT pays, as shown (``"$2.00"``).
+        What the whole HIT pays, as shown (``"$2.00"``); empty: nothing.
     shares : tuple of str
         What a worker is paid who stops after 0, 1, 2, … comparisons, as shown; empty: not stated.
     slots : tuple of Slot
@@ -210,7 +210,9 @@ def _in_token_order(page: HitPage) -> HitPage:
 def _words(page: HitPage) -> dict[str, str]:
     words = dict(languages()[page.language])
     words["pay"] = words["pay"].replace("{reward}", page.reward)
-    if page.shares:
+    if not page.reward:
+        words["pay"], words["due"] = words["unpaid"], words["due_unpaid"]
+    elif page.shares:
         half = max(1, len(page.slots) // 2)
         example = words["pay_share"].replace("{n}", str(half)).replace("{all}", str(len(page.slots)))
         words["pay"] += " " + example.replace("{share}", page.shares[half])

@@ -63,11 +63,12 @@ def find_dues(study: Study, target: str) -> tuple[Due, ...]:
     dues = []
     for assignment_id, worker_id, hit_key, answered, verdict, cents, assignments, slots in rows:
         reward = cents * CENT
-        act, amount, why = Act.APPROVE, reward, "made all comparisons"
+        why = "made all comparisons" if answered >= slots else f"made {answered} of {slots}"
+        act, amount = Act.APPROVE, reward
         if str(verdict).startswith(UNUSABLE):
             act, amount, why = Act.DECIDE, Decimal("0.00"), str(verdict)
-        elif answered < slots and prorates:
-            act, amount, why = Act.PRORATE, prorated(reward, answered, slots), f"made {answered} of {slots}"
+        elif answered < slots and prorates and reward:
+            act, amount = Act.PRORATE, prorated(reward, answered, slots)
         dues.append(
             Due(
                 assignment_id=assignment_id,

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import re
 import string
 from html.parser import HTMLParser
@@ -138,6 +139,16 @@ def test_a_study_without_words_of_its_own_still_says_how_and_what_is_recorded(la
     assert words["how_tie"].replace("{all}", "1") in Reader(tied).text
     assert words["recorded"] in Reader(plain).text
     assert words["recorded"] not in own
+
+
+@pytest.mark.parametrize("language", sorted(languages()))
+def test_work_that_is_unpaid_speaks_of_no_pay(language):
+    words = languages()[language]
+    unpaid = render_hit_page(page_of([("q", "a", "b")], language=language, reward="", shares=()))
+    assert words["unpaid"] in Reader(unpaid).text
+    rules = json.loads(re.findall(r'id="rules">(.*?)</script>', unpaid)[0])
+    assert rules["words"]["due"] == words["due_unpaid"]
+    assert "$" not in Reader(unpaid).text.partition('"use strict"')[0]
 
 
 def test_ties_and_strengths_are_offered_only_when_asked():

@@ -296,6 +296,16 @@ def test_what_grows_while_publish_asks_is_asked_again(served: Path) -> None:
     assert status(served).hits == {}
 
 
+def test_an_unpaid_study_needs_no_bonus_for_an_early_exit(served: Path) -> None:
+    change(served, "reward = 2.00", "reward = 0")
+    publish(served, yes=True)
+    work(served, workers=3, error=0.0, temper=["quitter", "quitter", "quitter"], truth=TRUTH, most=1)
+    state = collect(served)
+    assert state.collected == 3
+    assert pay(served).decided == {"approved": 3}
+    assert committed(served) == 0
+
+
 def _wait_in_vain(study: Path) -> None:
     holder = Study(study)
     with pytest.MonkeyPatch.context() as hasty, holder.database.alone(1.0) as alone:
