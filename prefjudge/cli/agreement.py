@@ -6,6 +6,7 @@ import typer
 
 from prefjudge.cli.options import (
     Json,
+    Judgments,
     Labels,
     MaybeStudy,
     Measures,
@@ -29,6 +30,7 @@ def agreement(
     runs: Runs = [],
     qrels: Labels = [],
     measure: Measures = [],
+    judgments: Judgments = None,
     queries: OnlyQueries = None,
     order: OrderBy = None,
     splits: Annotated[int, typer.Option(help="How many times to split the queries.")] = 100,
@@ -47,6 +49,7 @@ def agreement(
         runs=runs,
         qrels=qrels,
         measure=measure,
+        judgments=judgments,
         queries=queries,
         order=one_of(Order, order, "--order"),
         splits=splits,

@@ -7,6 +7,7 @@ import typer
 
 from prefjudge.cli.options import (
     Json,
+    Judgments,
     Labels,
     Measures,
     OnlyQueries,
@@ -34,6 +35,7 @@ def compare(
     ] = None,
     qrels: Labels = [],
     measure: Measures = [],
+    judgments: Judgments = None,
     queries: OnlyQueries = None,
     order: OrderBy = None,
     test: Annotated[
@@ -59,6 +61,7 @@ def compare(
         baseline=baseline,
         qrels=qrels,
         measure=measure,
+        judgments=judgments,
         queries=queries,
         order=one_of(Order, order, "--order"),
         test=test,

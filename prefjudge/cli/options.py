@@ -28,6 +28,9 @@ Live = Annotated[bool, typer.Option("--live", help="Use the live target of the c
 # what is scored
 Labels = Annotated[list[str], typer.Option(help="FILE or NAME=FILE. May be repeated.")]
 Measures = Annotated[list[str], typer.Option(help="RR@10, nDCG@10, AP(rel=2)@100 …; may be repeated.")]
+Judgments = Annotated[
+    Path | None, typer.Option(help="Side-by-side judgments, for measures such as ppref@10.")
+]
 OnlyQueries = Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")]
 
 # runs, and how they are read

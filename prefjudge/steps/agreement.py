@@ -33,6 +33,7 @@ def agreement(
     runs: str | Path | Sequence[str | Path] = (),
     qrels: str | Path | Sequence[str | Path] = (),
     measure: str | Sequence[str] = (),
+    judgments: str | Path | None = None,
     queries: str | Path | None = None,
     order: Order | None = None,
     splits: int = 100,
@@ -57,6 +58,8 @@ def agreement(
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
         RR@10 by default.
+    judgments : Path, optional
+        Side-by-side judgments, for measures such as ``ppref@10``.
     queries : Path, optional
         Look at the queries of this file only.
     order : Order, optional
@@ -86,9 +89,9 @@ def agreement(
 
     out = as_path(out)
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
-    need_files("agreement", example, given=study is not None or bool(runs and qrels))
+    need_files("agreement", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
-    found = gather(study, runs=runs, qrels=qrels, queries=queries, notices=notices)
+    found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
     check_outputs(out, inputs=(path for _, path in found.files), study=study)
     order = found.order(order)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)

@@ -49,6 +49,7 @@ def compare(
     baseline: str | None = None,
     qrels: str | Path | Sequence[str | Path] = (),
     measure: str | Sequence[str] = (),
+    judgments: str | Path | None = None,
     queries: str | Path | None = None,
     order: Order | None = None,
     test: str | None = None,
@@ -79,6 +80,8 @@ def compare(
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
         RR@10 by default. Reciprocal ranks are broken down by outcome too.
+    judgments : Path, optional
+        Side-by-side judgments, for measures such as ``ppref@10``.
     queries : Path, optional
         Look at the queries of this file only.
     order : Order, optional
@@ -118,9 +121,9 @@ def compare(
     lead = a or (Path(baseline) if baseline and Path(baseline).is_file() else None)
     files = list(dict.fromkeys(str(path) for path in (lead, b, *several(runs)) if path is not None))
     example = "prefjudge compare A.txt B.txt --qrels FILE"
-    need_files("compare", example, given=study is not None or bool(files and qrels))
+    need_files("compare", example, given=study is not None or bool(files and (qrels or judgments)))
     notices: list[Notice] = []
-    found = gather(study, runs=files, qrels=qrels, queries=queries, notices=notices)
+    found = gather(study, runs=files, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
     outcomes = _outcomes_file(out) if out else None
     check_outputs(out, outcomes, inputs=(path for _, path in found.files), study=study)
     order = found.order(order)

@@ -3,24 +3,58 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from prefjudge.errors import InputError
+
 if TYPE_CHECKING:
     from prefjudge.core.qrels import Scores
+    from prefjudge.evaluation.measures import Measure
+    from prefjudge.evaluation.preference_measures import PreferenceMeasure
     from prefjudge.steps.readers import Reader
     from prefjudge.steps.sources import Sources
 
 
-def score_matrices(found: "Sources", measures: str | Sequence[str], reader: "Reader") -> "tuple[Scores, ...]":
-    """Score all runs under each label set with each measure, in that order.
+def named_measures(
+    found: "Sources", measures: str | Sequence[str]
+) -> tuple[list["Measure"], list["PreferenceMeasure"]]:
+    """Return the measures by kind: those that need labels, and those that need judged pairs.
 
     Raises
     ------
     InputError
-        A run cannot be read, a measure is unknown or two runs have one name.
+        A measure is unknown, or needs judgments and there are none.
     """
-    from prefjudge.evaluation.measures import Measure, score_matrix
+    from prefjudge.evaluation.measures import Measure
+    from prefjudge.evaluation.preference_measures import PreferenceMeasure, is_preference_measure
 
-    parsed = list(dict.fromkeys(map(Measure.parse, found.measures(measures))))
-    matrices = []
-    for labels, ranks in zip(found.qrels, reader.judged_all(found.qrels), strict=True):
-        matrices += [score_matrix(ranks, labels, measure) for measure in parsed]
+    texts = found.measures(measures)
+    by_pairs = [PreferenceMeasure.parse(text) for text in texts if is_preference_measure(text)]
+    by_labels = [Measure.parse(text) for text in texts if not is_preference_measure(text)]
+    if by_pairs and found.judgments is None:
+        raise InputError(f"{by_pairs[0]} is computed from judgments", "Add --judgments FILE.")
+    return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
+
+
+def score_matrices(found: "Sources", measures: str | Sequence[str], reader: "Reader") -> "tuple[Scores, ...]":
+    """Score all runs under each label set with each measure, in that order; then by the judged pairs.
+
+    Raises
+    ------
+    InputError
+        A run cannot be read, a measure is unknown, or needs judgments and there are none.
+    """
+    from prefjudge.evaluation.compared import compared_pairs
+    from prefjudge.evaluation.measures import score_matrix
+    from prefjudge.evaluation.preference_measures import preference_matrix
+
+    by_labels, by_pairs = named_measures(found, measures)
+    labels = found.qrels if by_labels else ()
+    pairs = compared_pairs(found.judgments) if by_pairs and found.judgments else None
+    ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
+    matrices = [
+        score_matrix(placed, one, measure)
+        for placed, one in zip(ranks, labels, strict=False)
+        for measure in by_labels
+    ]
+    if pairs:
+        matrices += [preference_matrix(ranks[-1], pairs, measure) for measure in by_pairs]
     return tuple(matrices)

@@ -139,12 +139,12 @@ def score(
     """
     from prefjudge.evaluation.intervals import named_statistic
     from prefjudge.formats.parquet import is_parquet
+    from prefjudge.steps.matrices import named_measures
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.score_boards import (
         all_win_ratios,
         correlations,
-        named_measures,
         query_samples,
         runs_left_out,
         score_boards,

@@ -25,27 +25,6 @@ if TYPE_CHECKING:
     from prefjudge.steps.sources import Sources
 
 
-def named_measures(
-    found: "Sources", measures: str | Sequence[str]
-) -> tuple[list["Measure"], list["PreferenceMeasure"]]:
-    """Return the measures by kind: those that need labels, and those that need judged pairs.
-
-    Raises
-    ------
-    InputError
-        A measure is unknown, or needs judgments and there are none.
-    """
-    from prefjudge.evaluation.measures import Measure
-    from prefjudge.evaluation.preference_measures import PreferenceMeasure, is_preference_measure
-
-    texts = found.measures(measures)
-    by_pairs = [PreferenceMeasure.parse(text) for text in texts if is_preference_measure(text)]
-    by_labels = [Measure.parse(text) for text in texts if not is_preference_measure(text)]
-    if by_pairs and found.judgments is None:
-        raise InputError(f"{by_pairs[0]} is computed from judgments", "Add --judgments FILE.")
-    return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
-
-
 def score_boards(
     found: "Sources",
     by_labels: Sequence["Measure"],

@@ -108,7 +108,7 @@ def stability(
     InputError
         A file cannot be read or an option makes no sense.
     """
-    from prefjudge.steps.matrices import score_matrices
+    from prefjudge.steps.matrices import named_measures, score_matrices
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.seeds import generator, seed_words
@@ -122,10 +122,13 @@ def stability(
     example = "prefjudge stability --runs 'runs/*' --qrels FILE"
     need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
-    found = gather(study, runs=runs, qrels=qrels, queries=queries, notices=notices)
-    extra = [("judgments", path) for path in votes_files] + ([("held out", held_out)] if held_out else [])
+    one = votes_files[0] if len(votes_files) == 1 else None
+    found = gather(study, runs=runs, qrels=qrels, judgments=one, queries=queries, notices=notices)
+    extra = [("judgments", path) for path in votes_files if path != one]
+    extra += [("held out", held_out)] if held_out else []
     files = [*found.files, *extra]
     check_outputs(out, inputs=(path for _, path in files), study=study, plot=plot)
+    by_labels, _ = named_measures(found, measure)
     order = found.order(order)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     with digesting(files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
@@ -135,7 +138,7 @@ def stability(
             for part, rows in _parts(scores, apart):
                 stream = generator(found.study, "stability", seed)
                 conditions.append(_ranked(part, rows, trials, confidence, stream))
-        sets = vote_sets(found, votes_files, found.measures(measure), reader, notices)
+        sets = vote_sets(found, votes_files, by_labels, reader, notices) if by_labels else []
         for votes in sets:
             stream = generator(found.study, "votes", seed)
             for ranks, ceiling in votes.redraw(min(trials, _VOTE_TRIALS), confidence, stream):

@@ -25,11 +25,15 @@ class VoteSet:
     """One set of judgments, and the scores of the runs under whatever preference qrels its votes make."""
 
     def __init__(
-        self, name: str, judgments: "Judgments", found: "Sources", measures: Sequence[str], reader: "Reader"
+        self,
+        name: str,
+        judgments: "Judgments",
+        found: "Sources",
+        measures: Sequence["Measure"],
+        reader: "Reader",
     ) -> None:
         from prefjudge.evaluation.compared import compared_pairs
         from prefjudge.evaluation.leave_one_out import pooled_documents
-        from prefjudge.evaluation.measures import Measure
 
         self.name, self.judgments = name, judgments
         self._pools = found.pools
@@ -39,7 +43,7 @@ class VoteSet:
             compared_pairs(judgments).documents if found.pools is None else pooled_documents(found.pools)
         )
         self._ranks = reader.judged(self._documents)
-        self._measures = [Measure.parse(text) for text in measures]
+        self._measures = measures
 
     def redraw(
         self, trials: int, confidence: float, rng: "np.random.Generator"
@@ -93,7 +97,7 @@ class VoteSet:
 def vote_sets(
     found: "Sources",
     paths: Sequence[Path],
-    measures: Sequence[str],
+    measures: Sequence["Measure"],
     reader: "Reader",
     notices: list["Notice"],
 ) -> list[VoteSet]:

@@ -24,6 +24,7 @@ from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
 from prefjudge.steps.demo import demo
 from prefjudge.steps.pool import pool
+from prefjudge.steps.score import score
 from prefjudge.steps.stability import stability
 
 QUERIES, DOCS = 40, 12
@@ -240,6 +241,25 @@ def test_votes_that_decide_nothing_are_refused(files: Path, tmp_path: Path) -> N
     few.write_text("q1 d1-1 d1-2 d1-1\nq1 d1-3 d1-4 d1-3\n")
     with pytest.raises(InputError, match="few decides no query"):
         stability(runs=[files / "runs" / "*"], judgments=[few])
+
+
+def test_measures_of_judged_pairs_are_tested_as_those_of_labels_are(files: Path) -> None:
+    runs, votes = str(files / "runs"), files / "votes-1.txt"
+    scored = score(runs=runs, judgments=votes, measure="ppref@10").boards[0].leaderboard
+    mean = {row.run: row.score for row in scored.rows}
+    (tested,) = (
+        one.significance for one in compare(runs=runs, judgments=votes, measure="ppref@10").comparisons
+    )
+    assert (tested.measure, tested.qrels, tested.queries) == ("ppref@10", scored.qrels, scored.queries)
+    for a, b, difference in zip(tested.a, tested.b, tested.difference, strict=True):
+        assert difference == pytest.approx(mean[tested.runs[b]] - mean[tested.runs[a]])
+    found = stability(runs=runs, judgments=votes, measure="ppref@10", trials=50)
+    assert [one.stability.measure for one in found.conditions] == ["ppref@10"]
+    result = agreement(runs=runs, judgments=votes, measure="ppref@10", splits=20)
+    assert {one.measure for one in result.agreements} == {"ppref@10"}
+    for verb in (compare, stability, agreement):
+        with pytest.raises(InputError, match="ppref@10 is computed from judgments"):
+            verb(runs=runs, qrels=files / "qrels.txt", measure=["RR", "ppref@10"])
 
 
 def test_agreement(files: Path, tmp_path: Path) -> None:
