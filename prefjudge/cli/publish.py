@@ -41,6 +41,8 @@ def publish(
         show_offer(result)
         say("nothing was published: this was a dry run")
     elif result.published:
+        if yes:
+            _warn(result)
         say(f"published {many(result.published, 'HIT')} to {result.target}; {result.open:,} in all are open")
         say(f"next: prefjudge work {study} (simulated), or prefjudge serve {study} for people; then collect")
     else:
@@ -70,5 +72,9 @@ def show_offer(offer: "PublishResult") -> None:
         say(f"budget    ${offer.budget:,}, of which ${offer.committed:,} is committed")
     if offer.hourly is not None:
         say(f"pay       about ${offer.hourly} an hour")
+    _warn(offer)
+
+
+def _warn(offer: "PublishResult") -> None:
     for warning in offer.warnings:
         say(f"warning: {warning}", "yellow")

@@ -197,7 +197,13 @@ def _offer(
         warnings.append(
             f"{rehearsed:,} judgments were made in the sandbox: they count no more once the study is live"
         )
-    if cost.hourly is not None and cost.hourly < design.hourly_floor:
+    experience = study.config.workers.approved_more_than
+    if experience is not None:
+        warnings.append(
+            f"only workers with more than {experience:,} approved HITs see these HITs, and whom you invite "
+            "to a marketplace of your own has none (approved_more_than in study.toml)"
+        )
+    if cost.rewards and cost.hourly is not None and cost.hourly < design.hourly_floor:
         warnings.append(
             f"at {design.seconds_per_pair:g} seconds a pair an hour pays ${cost.hourly:.2f}, "
             f"less than the floor of ${design.hourly_floor:.2f}"

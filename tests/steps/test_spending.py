@@ -296,6 +296,17 @@ def test_what_grows_while_publish_asks_is_asked_again(served: Path) -> None:
     assert status(served).hits == {}
 
 
+def test_who_asks_for_experience_is_told_that_invited_people_have_none(served: Path) -> None:
+    (warning,) = publish(served, dry_run=True).warnings
+    assert "more than 10,000 approved HITs see these HITs" in warning
+    change(served, "approved_more_than = 10000", "")
+    assert publish(served, dry_run=True).warnings == ()
+    change(served, "reward = 2.00", "reward = 0.10")
+    assert "less than the floor" in publish(served, dry_run=True).warnings[0]
+    change(served, "reward = 0.10", "reward = 0")
+    assert publish(served, dry_run=True).warnings == ()
+
+
 def test_an_unpaid_study_needs_no_bonus_for_an_early_exit(served: Path) -> None:
     change(served, "reward = 2.00", "reward = 0")
     publish(served, yes=True)
