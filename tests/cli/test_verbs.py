@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -238,12 +239,12 @@ def test_who_watches_is_told_only_what_is_new(
     prefjudge("publish", pooled, "--sandbox", "--yes")
     looks: list[float] = []
 
-    def work_at_the_second_look(seconds: float) -> None:
+    def work_after_the_third_look(seconds: float) -> None:
         looks.append(seconds)
         if len(looks) == 3:
             prefjudge("work", pooled, "--workers", 1, "--error", 0)
 
-    monkeypatch.setattr(collect.time, "sleep", work_at_the_second_look)
+    monkeypatch.setattr(collect, "time", SimpleNamespace(sleep=work_after_the_third_look))
     collect.collect(pooled, watch=True, every=1.0)
     assert looks == [1.0] * 3
     assert capsys.readouterr().err.count("judgments count") == 2
