@@ -91,13 +91,12 @@ def audit(
     InputError
         A file or a date cannot be read.
     """
-    from prefjudge import __version__
     from prefjudge.evaluation.audit import audit as examine
     from prefjudge.evaluation.findings import Rules
     from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
     from prefjudge.steps.inputs import expand
     from prefjudge.steps.outputs import check_outputs
-    from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.provenance import digesting, made_with
 
     leaderboard = as_path(leaderboard)
     aliases = as_path(aliases)
@@ -124,11 +123,7 @@ def audit(
                 merge=merge,
                 heads=reader.top(depth) if paths else None,
             ),
-            provenance={
-                "prefjudge": __version__,
-                "order": str(ordered),
-                "runs": str(len(reader)),
-            },
+            provenance=made_with(reader, ordered),
             inputs=digests(),
             out=tuple(str(path) for path in (out, plot) if path),
             notices=tuple(dict.fromkeys(map(str, notices))),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def candidate_texts(
-    collection: Path, heads: Heads, qrels: Qrels | None, notices: list["Notice"]
+    collection: str | Path, heads: Heads, qrels: Qrels | None, notices: list["Notice"]
 ) -> dict[str, str]:
     """Return the texts of the runs' top documents and of the qrels'.
 

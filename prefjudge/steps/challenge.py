@@ -41,7 +41,7 @@ class Opened:
 
 
 def open_challenge(
-    study: Study, reader: "Reader", paths: Sequence[str | Path], collection: Path | None
+    study: Study, reader: "Reader", paths: Sequence[str | Path], collection: str | Path | None
 ) -> Opened:
     """Find the newcomers of new runs and record them; ``run`` then has them judged.
 
@@ -92,7 +92,7 @@ def resume_challenge(study: Study, challenge: OpenChallenge) -> Challenge:
     return gather_challenge(best, pools_of(()), pools_of(challenge.rows))
 
 
-def _texts(collection: Path | None, challenge: Challenge) -> dict[str, str]:
+def _texts(collection: str | Path | None, challenge: Challenge) -> dict[str, str]:
     from prefjudge.formats.texts import read_texts
 
     wanted = sorted({doc for docs in challenge.newcomers.values() for doc in docs})

@@ -113,7 +113,7 @@ def _is_aside(path: Path) -> bool:
 
 
 def input_files(
-    paths: Sequence[str | Path], tags: Sequence[str], others: Mapping[str, Path | None]
+    paths: Sequence[str | Path], tags: Sequence[str], others: Mapping[str, str | Path | None]
 ) -> list["InputFile"]:
     """Return the record of the files that a study is made from, with their digests.
 
@@ -133,7 +133,8 @@ def input_files(
             "Name run files, or leave the study out and write the pool with --out.",
         )
     files = [("run", Path(path), tag) for path, tag in zip(paths, tags, strict=True)]
-    files += [(kind, path, QRELS_NAME if kind == "qrels" else "") for kind, path in others.items() if path]
+    named = {kind: Path(path) for kind, path in others.items() if path}
+    files += [(kind, path, QRELS_NAME if kind == "qrels" else "") for kind, path in named.items()]
     return [
         InputFile(
             kind=kind,

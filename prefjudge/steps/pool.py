@@ -3,6 +3,7 @@
 from collections.abc import Sequence, Sized
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,10 +119,6 @@ def pool(
     from prefjudge.steps.pool_files import can_stay, draw_sizes, save_pool, write_pool
     from prefjudge.steps.pool_store import store_pool
 
-    study = as_path(study)
-    qrels = as_path(qrels)
-    queries = as_path(queries)
-    collection = as_path(collection)
     plot = as_path(plot)
     out = as_target(out)
     opened, settings = _settings(study)
@@ -148,10 +145,8 @@ def pool(
         with how.read(paths, order, notices) as reader:
             heads = reader.top(depth, texts)
         judged, passages = _known(qrels, collection, heads, notices)
-        if duels:
-            pools = _duels(heads, judged)
-        else:
-            pools = build_pools(heads, judged, depth=depth, per_query=per_query)
+        make = _duels if duels else partial(build_pools, depth=depth, per_query=per_query)
+        pools = make(heads, judged)
         if texts is not None:
             pools = select_queries(pools, tuple(texts))
         _some(pools.queries)
@@ -184,7 +179,7 @@ def _challenge(
     study: "Study | None",
     reader: "Reader",
     paths: Sequence[str | Path],
-    collection: Path | None,
+    collection: str | Path | None,
     notices: list["Notice"],
 ) -> PoolResult:
     from prefjudge.formats.problems import Notice
@@ -217,7 +212,7 @@ def _challenge(
     )
 
 
-def _settings(study: Path | None) -> tuple["Study | None", "PoolConfig"]:
+def _settings(study: str | Path | None) -> tuple["Study | None", "PoolConfig"]:
     from prefjudge.study.config import PoolConfig
     from prefjudge.study.study import Study
 
@@ -236,7 +231,7 @@ def _some(queries: Sized) -> None:
         )
 
 
-def _judged(qrels: Path | None, notices: list["Notice"]) -> Qrels | None:
+def _judged(qrels: str | Path | None, notices: list["Notice"]) -> Qrels | None:
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.steps.inputs import QRELS_NAME
 
@@ -244,7 +239,7 @@ def _judged(qrels: Path | None, notices: list["Notice"]) -> Qrels | None:
 
 
 def _known(
-    qrels: Path | None, collection: Path | None, heads: Heads, notices: list["Notice"]
+    qrels: str | Path | None, collection: str | Path | None, heads: Heads, notices: list["Notice"]
 ) -> tuple[Qrels | None, dict[str, str]]:
     """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
     from prefjudge.steps.candidate_texts import candidate_texts

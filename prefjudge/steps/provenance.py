@@ -1,12 +1,17 @@
-"""Provenance: which files a result was made from, digested while the work goes on."""
+"""Provenance: how a result was made, and from which files, digested while the work goes on."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
+from typing import TYPE_CHECKING
 
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+
+if TYPE_CHECKING:
+    from prefjudge.steps.readers import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,13 @@ def digesting(
             for one in running:
                 if one:
                     one.cancel()
+
+
+def made_with(reader: "Reader", order: Order, **options: str) -> dict[str, str]:
+    """Return what a result from runs was made with."""
+    from prefjudge import __version__
+
+    return {"prefjudge": __version__, "order": str(order), **options, "runs": str(len(reader))}
 
 
 def _state(path: str | Path) -> tuple[int, ...]:

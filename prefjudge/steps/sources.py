@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_order, expand, paths_of, several
+from prefjudge.steps.provenance import made_with
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -47,15 +48,8 @@ class Sources:
 
     def provenance(self, reader: "Reader", order: Order, **options: str) -> dict[str, str]:
         """Return what a result was made from, and how."""
-        from prefjudge import __version__
-
-        return {
-            "prefjudge": __version__,
-            "order": str(order),
-            **options,
-            "runs": str(len(reader)),
-            **{f"queries under {labels.name}": str(len(labels.queries)) for labels in self.qrels},
-        }
+        queries = {f"queries under {labels.name}": str(len(labels.queries)) for labels in self.qrels}
+        return made_with(reader, order, **options) | queries
 
 
 def need_files(verb: str, example: str, *, given: bool) -> None:

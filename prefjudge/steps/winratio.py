@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
-    from prefjudge.steps.readers import Reader
     from prefjudge.steps.sources import Sources
 
 
@@ -98,7 +97,7 @@ def winratio(
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.plots import plot_win_ratios
     from prefjudge.steps.outputs import check_outputs
-    from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.provenance import digesting, made_with
     from prefjudge.steps.sources import gather
 
     out = as_path(out)
@@ -127,7 +126,7 @@ def winratio(
             against_qrel=top_against_qrel(found.judgments, heads, labels, against_qrel, queries=asked)
             if against_qrel and labels
             else None,
-            provenance=_provenance(found, reader, order),
+            provenance=made_with(reader, order) | {"judgments": str(len(found.judgments))},
             inputs=digests(),
             out=str(out) if out else None,
             notices=tuple(dict.fromkeys(map(str, notices))),
@@ -144,17 +143,6 @@ def official_qrels(found: "Sources") -> "Qrels | None":
     from prefjudge.steps.resolve import PREFERENCE_NAME
 
     return next((labels for labels in found.qrels if labels.name != PREFERENCE_NAME or not found.study), None)
-
-
-def _provenance(found: "Sources", reader: "Reader", order: Order) -> dict[str, str]:
-    from prefjudge import __version__
-
-    return {
-        "prefjudge": __version__,
-        "order": str(order),
-        "runs": str(len(reader)),
-        "judgments": str(len(found.judgments or ())),
-    }
 
 
 def _write(result: WinRatioResult, out: Path) -> None:
