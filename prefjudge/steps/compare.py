@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,18 +133,11 @@ def compare(
         matrices = score_matrices(found, measure, reader)
         places = [reader.only_run_of(path) for path in (lead, b) if path is not None]
         place = places[0] if lead is not None else None
+        chosen = partial(compare_runs, test=test, correction=correction, alpha=alpha, resamples=resamples)
         comparisons = []
         for scores in matrices:
             name = baseline if place is None else scores.runs[place]
-            tested = compare_runs(
-                scores,
-                baseline=name,
-                test=test,
-                correction=correction,
-                alpha=alpha,
-                resamples=resamples,
-                rng=generator(found.study, "compare", seed),
-            )
+            tested = chosen(scores, baseline=name, rng=generator(found.study, "compare", seed))
             comparisons.append(_with_outcomes(scores, name, tested))
         result = CompareResult(
             comparisons=tuple(comparisons),

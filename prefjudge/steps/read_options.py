@@ -44,7 +44,7 @@ class ReadOptions:
     def read(
         self, runs: Sequence[str | Path], order: Order, notices: "list[Notice]"
     ) -> AbstractContextManager["Reader"]:
-        """Return the runs, to be read so.
+        """Open runs, to be read so.
 
         Raises
         ------

@@ -31,6 +31,6 @@ def generator(study: "Study | None", stream: str, seed: int | None = None) -> "n
 
 
 def seed_words(study: "Study | None", seed: int | None) -> str:
-    """Return whose seed `generator` takes, or which."""
+    """Return the seed that `generator` takes, in words."""
     own = seed is None and study is not None
     return "the study's" if own else str(DEFAULT_SEED if seed is None else seed)
