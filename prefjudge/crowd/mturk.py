@@ -142,7 +142,7 @@ class MTurkCrowd:
         except _WrongStateError as error:
             found = self.decision(assignment_id)
             if found != wanted.lower():
-                raise CrowdError(
+                raise RefusedError(
                     f"assignment {assignment_id} is {found or 'not submitted'}, so it cannot become {wanted}"
                 ) from error
 

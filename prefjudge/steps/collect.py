@@ -114,6 +114,7 @@ class _Collection:
         self._held = 0
         self._refused: BudgetError | None = None
         self._unseen: list[CrowdError] = []
+        self._unpaid: CrowdError | None = None
         with study.transaction(write=False) as db:
             self._pairs = load_pairs_by_number(db)
             self._withdrawn = load_withdrawn(db)
@@ -131,7 +132,7 @@ class _Collection:
                 progress(number, len(looked_at))
         self._bar()
         if self._study.config.pay.when == "collect":
-            pay_dues(self._study, self._crowd, self._target, find_dues(self._study, self._target))
+            self._pay()
         release_unused(self._study, self._crowd, self._target)
         self._reissue_loose_pairs()
         if self._unseen:
@@ -139,9 +140,16 @@ class _Collection:
                 f"{many(len(self._unseen), 'HIT')} cannot be looked at: {self._unseen[0].message}",
                 "All others were collected. Are the marketplace and its key those that published it?",
             )
-        if self._refused is not None:
-            raise self._refused
+        if stopped_by := self._unpaid or self._refused:
+            raise stopped_by
         return self._result()
+
+    def _pay(self) -> None:
+        """Pay; what is refused must not keep the pairs of others from being asked for again."""
+        try:
+            pay_dues(self._study, self._crowd, self._target, find_dues(self._study, self._target))
+        except CrowdError as error:
+            self._unpaid = error
 
     def _visit(self, hit: StudyHit) -> None:
         """Take in what is new of one HIT; extend it by the assignments that were dropped whole."""

@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from prefjudge.core.costs import CENT, prorated
+from prefjudge.errors import CrowdError
+from prefjudge.render.counts import many
 from prefjudge.steps.prices import fees, price
 from prefjudge.steps.spending import intended
 from prefjudge.study.assignments import save_decision, save_rejection
@@ -85,13 +87,34 @@ def find_dues(study: Study, target: str) -> tuple[Due, ...]:
 
 
 def pay_dues(study: Study, crowd: "Crowd", target: str, dues: Sequence[Due]) -> None:
-    """Pay what is due; a repeat pays nothing twice."""
+    """Pay what is due; a repeat pays nothing twice.
+
+    Raises
+    ------
+    CrowdError
+        The marketplace refused some payment; all others are made.
+    """
+    from prefjudge.crowd.protocol import RefusedError
+
+    refused = []
     for due in dues:
-        if due.act is Act.APPROVE:
-            crowd.review(due.assignment_id, approve=True)
-            _decided(study, due.assignment_id, "approved")
-        elif due.act is Act.PRORATE:
-            _prorate(study, crowd, target, due)
+        try:
+            _pay(study, crowd, target, due)
+        except RefusedError as error:
+            refused.append(error)
+    if refused:
+        raise CrowdError(
+            f"{many(len(refused), 'assignment')} cannot be paid: {refused[0].message}",
+            "All others are paid. Mend what is in the way, and pay again.",
+        )
+
+
+def _pay(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
+    if due.act is Act.APPROVE:
+        crowd.review(due.assignment_id, approve=True)
+        _decided(study, due.assignment_id, "approved")
+    elif due.act is Act.PRORATE:
+        _prorate(study, crowd, target, due)
 
 
 def withdraw(study: Study, crowd: "Crowd", target: str, due: Due, feedback: str) -> None:

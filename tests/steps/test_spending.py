@@ -253,6 +253,31 @@ def test_a_hit_that_is_not_shown_keeps_no_other_from_being_collected(
     assert collect(served).finished
 
 
+def test_a_payment_that_is_refused_keeps_no_other_from_being_made(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(served, yes=True)
+    work(served, workers=7, error=0.0, truth=TRUTH)
+    review = MTurkCrowd.review
+    asked: list[str] = []
+
+    def all_but_the_first(self: MTurkCrowd, assignment_id: str, *, approve: bool, feedback: str = "") -> None:
+        asked.append(assignment_id)
+        if assignment_id == asked[0]:
+            raise RefusedError("The account is suspended.")
+        review(self, assignment_id, approve=approve, feedback=feedback)
+
+    monkeypatch.setattr(MTurkCrowd, "review", all_but_the_first)
+    with pytest.raises(CrowdError, match=r"1 assignment cannot be paid: The account is suspended\."):
+        collect(served)
+    assert len(asked) == 7
+    with pytest.raises(CrowdError, match="1 assignment cannot be paid"):
+        pay(served)
+    monkeypatch.undo()
+    assert pay(served).decided == {"approved": 7}
+    assert collect(served).finished
+
+
 def test_hits_in_workers_hands_are_counted(served: Path) -> None:
     publish(served, yes=True)
     with open_door(Study(served)) as door:
