@@ -35,7 +35,7 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ("Pool", f"top {pool['depth']} of each run, order {pool['order']}, qrels {pool['qrels']}"),
         ("Judged", how),
         *([("Tried first, or vetoed, by", record["model"])] if record["model"] else []),
-        ("Rule", record["rule"]),
+        ("Answers by", record["rule"]),
         *((words, _plain(design[key])) for key, words in _DESIGN if key != given_up),
         ("Screening", record["screening"]["policy"]),
         ("Reward of a HIT", f"${record['reward']}"),

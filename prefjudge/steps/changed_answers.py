@@ -77,7 +77,8 @@ def answers_section(study: "Study", notices: list[str]) -> "list[Section]":
 def _how_found(best: "BestAnswers") -> str:
     decided = ", ".join(f"{count:,} {status}" for status, count in best.resolutions.counts().items() if count)
     kept = f", version {best.version} of the answers that run keeps" if best.version else ""
-    return f"By {best.resolutions.rule}{kept}: {decided}."
+    how = "strategy" if best.version and best.votes.driven_by else "rule"
+    return f"By the {how} {best.resolutions.rule}{kept}: {decided}."
 
 
 def _labelled(pools: "Pools", names: set[str]) -> dict[str, tuple[str, ...]]:

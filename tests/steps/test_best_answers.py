@@ -85,7 +85,9 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path
     assert by_qrels(tmp_path / "rule.qrels")[query] != {doc}
     record = json.loads((young / "release" / "release.json").read_text())
     assert (record["rule"], record["version"]) == ("knockout:1", 1)
-    assert "By knockout:1, version 1 of the answers that run keeps" in (Path(report(young).out).read_text())
+    assert "By the strategy knockout:1, version 1 of the answers that run keeps" in (
+        Path(report(young).out).read_text()
+    )
 
 
 @pytest.mark.parametrize("driven", [True, False])

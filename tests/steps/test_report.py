@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import InputError, StudyError
+from prefjudge.render.counts import many
 from prefjudge.steps.init import init
 from prefjudge.steps.report import report
 from prefjudge.steps.resolve import resolve
@@ -79,9 +80,10 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
             assert f"{row.score:.4f}" in page
     assert f"Kendall's τ is {scored.tau[0].tau:.2f}." in page
     decided = ", ".join(f"{count} {name}" for name, count in found.statuses.items() if count)
-    assert f"By {found.rule}: {decided}." in page
+    assert f"By the rule {found.rule}: {decided}." in page
     assert f"{state.judgments} judgments count, and {state.dropped_judgments} do not" in page
-    assert f"Barred: {len(state.barred)} workers." in page
+    assert state.barred
+    assert f"Barred: {many(len(state.barred), 'worker')}." in page
     assert f"Committed: ${state.committed} of a budget of ${state.budget}." in page
     for one in found.per_query:
         assert re.search(rf"{one.query_id}\s+.*\s+.*\s+{' '.join(one.winners)}\s+{one.status}\s", page)
