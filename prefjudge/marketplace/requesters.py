@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from prefjudge.marketplace import ledger
 from prefjudge.marketplace.ids import new_access_key, new_secret, new_worker_id
 from prefjudge.marketplace.market import Turn
+from prefjudge.marketplace.refusals import Refusal
 from prefjudge.marketplace.turk_errors import missing
 
 LOCAL = "local"
@@ -37,7 +38,15 @@ def ensure(turn: Turn, name: str) -> str:
 
 
 def new_key(turn: Turn, name: str) -> Key:
-    """Issue a key to the requester of that name."""
+    """Issue a key to the requester of that name.
+
+    Raises
+    ------
+    Refusal
+        The name is empty.
+    """
+    if not name.strip():
+        raise Refusal("invalid", "A requester needs a name.", 400)
     requester_id = ensure(turn, name)
     access_key, secret = new_access_key(), new_secret()
     turn.insert(

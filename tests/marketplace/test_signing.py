@@ -10,6 +10,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from prefjudge.marketplace.keys import issue_key
+from prefjudge.marketplace.refusals import Refusal
 from prefjudge.steps.serve import serve
 from tests.marketplace.people import new_requester, offer, turk_error
 
@@ -115,3 +116,10 @@ def test_a_key_that_leaked_is_taken_back(market, admin, tmp_path):
     (lab,) = [one for one in admin.call("GET", "/admin/overview")["requesters"] if one["name"] == "lab"]
     assert lab["access_keys"] == [keys[2].access_key]
     admin.call("DELETE", f"/admin/keys/{keys[1].access_key}", status=400)
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_a_key_is_somebodys(market, admin, tmp_path, name):
+    with pytest.raises(Refusal, match="A requester needs a name"):
+        issue_key(f"sqlite:///{tmp_path}/market.db", name)
+    assert "needs a name" in admin.call("POST", "/admin/requesters", {"name": name}, status=400)["error"]

@@ -107,8 +107,6 @@ async def add_requester(front: Front, request: Request) -> Response:
     """Issue a key to a requester, with a budget where one is given."""
     fields = await remembered_fields(request)
     name = fields.get("name", "").strip()
-    if not name:
-        raise Refusal("invalid", "A requester needs a name.", 400)
 
     def act(turn: Turn) -> requesters.Key:
         key = requesters.new_key(turn, name)
