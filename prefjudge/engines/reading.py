@@ -10,6 +10,7 @@ from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.runs import OnDuplicate, RunChunk, Scattered, read_chunks, read_whole
+from prefjudge.formats.sources import BLOCK
 
 if TYPE_CHECKING:
     from prefjudge.engines.cache import RunCache
@@ -26,14 +27,15 @@ def per_chunk(
     cache: RunCache | None = None,
     *,
     again: Callable[[], None] = lambda: None,
+    size: int = BLOCK,
 ) -> list[T]:
     """Return what ``work`` makes of each chunk of a run; every line is checked, now or when it was copied.
 
     Where ``work`` leaves something behind, ``again`` takes it back: a run whose queries turn out not to stand
-    together is read once more, from its first line.
+    together is read once more, from its first line. ``size`` is about how many bytes make a chunk.
     """
     if cache is None or on_duplicate is not OnDuplicate.ERROR:
-        return _read(path, work, order, on_duplicate, notices, again)
+        return _read(path, work, order, on_duplicate, notices, again, size)
     copy = cache.copy(path, order)
     if copy is not None:
         notices.extend(copy.notices(path))
@@ -48,7 +50,7 @@ def per_chunk(
             writer.clear()
             again()
 
-        results = _read(path, keep, order, on_duplicate, notices, forget)
+        results = _read(path, keep, order, on_duplicate, notices, forget, size)
         writer.close(notices)
     return results
 
@@ -60,12 +62,11 @@ def _read(
     on_duplicate: OnDuplicate,
     notices: list[Notice],
     again: Callable[[], None],
+    size: int,
 ) -> list[T]:
+    chunks = read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices, size=size)
     try:
-        return [
-            work(chunk)
-            for chunk in read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices)
-        ]
+        return [work(chunk) for chunk in chunks]
     except Scattered:
         if not Path(path).is_file():
             raise InputError(
