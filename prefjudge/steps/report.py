@@ -252,7 +252,7 @@ def _design(study: "Study", notices: list[str]) -> "list[Section]":
     config, design, pool = study.config, study.config.design, study.config.pool
     with study.transaction(write=False) as db:
         inputs = load_inputs(db)
-    strategy = study.setting("strategy")
+    strategy = ", with ".join(filter(None, map(study.setting, ("strategy", "strategy model"))))
     rows = (
         ("pool", f"top {pool.depth} of each run, order {pool.order}, qrels {pool.qrels}"),
         ("HIT", f"{design.pairs_per_hit} pairs, {design.gold_per_hit} hidden gold pairs"),

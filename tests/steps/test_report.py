@@ -100,6 +100,17 @@ def test_without_labels_there_is_one_leaderboard_and_no_column_for_them(judged: 
     assert "labelled" not in page.replace("where it is not the labelled passage", "")
 
 
+def test_what_drove_a_study_is_told(pooled: Path) -> None:
+    with Study(pooled).transaction() as db:
+        db.execute("INSERT INTO settings VALUES ('strategy', 'lead:2'), ('strategy model', '')")
+    assert re.search(r"strategy\s+lead:2\s", Page(Path(report(pooled).out)).text)
+    with Study(pooled).transaction() as db:
+        db.execute("UPDATE settings SET value = 'acme/judge-1' WHERE key = 'strategy model'")
+    page = Page(Path(report(pooled).out)).text
+    assert "lead:2, with acme/judge-1" in page
+    assert "judgments of a pair" not in page
+
+
 def test_what_a_study_lacks_is_said(pooled: Path, tmp_path: Path) -> None:
     done = report(pooled, out=tmp_path / "page.html")
     assert done.sections == ("Judging", "How it was made")
