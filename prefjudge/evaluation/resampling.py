@@ -111,16 +111,12 @@ def permuted_ranges(grid: Grid, resamples: int, rng: np.random.Generator) -> Mat
     return np.sort(ranges)
 
 
-def count_reaching(
-    sums: Iterator[Matrix], centre: Matrix, observed: Matrix, a: Codes, b: Codes, slack: float
-) -> Counts:
-    """Count the resamples whose difference is at least as far from ``centre`` as the one observed.
+def count_reaching(sums: Iterator[Matrix], observed: Matrix, a: Codes, b: Codes, slack: float) -> Counts:
+    """Count the resamples whose difference is at least as far from 0 as the one observed.
 
     Parameters
     ----------
     sums : iterator of ndarray, shape (trials, runs)
-    centre : ndarray of float64, shape (pairs,)
-        Where the differences lie under the null hypothesis: 0 for sign flips, the observed for the bootstrap.
     observed : ndarray of float64, shape (pairs,)
         The differences a - b of the sums of the queries themselves.
     a, b : ndarray of int32, shape (pairs,)
@@ -134,7 +130,7 @@ def count_reaching(
         runs = np.ascontiguousarray(block.T)
         for at in range(0, runs.shape[1], width):
             part = runs[:, at : at + width]
-            count += np.count_nonzero(np.abs(part[a] - part[b] - centre[:, None]) >= reach[:, None], axis=1)
+            count += np.count_nonzero(np.abs(part[a] - part[b]) >= reach[:, None], axis=1)
     return count
 
 

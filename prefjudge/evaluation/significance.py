@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from prefjudge.core.qrels import Scores
 from prefjudge.core.runs import Codes
 from prefjudge.errors import InputError
-from prefjudge.evaluation import paired, resampling
+from prefjudge.evaluation import paired
 from prefjudge.evaluation.corrections import Correction, adjust, check_resamples, resamples_needed
 from prefjudge.evaluation.grids import Column, Grid, to_grid
 from prefjudge.evaluation.measures import bounds
 from prefjudge.evaluation.pairsums import BLOCK, PairSums, pair_sums
+from prefjudge.evaluation.resampled_tests import bootstrap_test, permutation_p, tukey_p
 from prefjudge.evaluation.resampling import EVERY_FLIP
 from prefjudge.evaluation.significance_tests import VARIANTS, SignificanceTest, classical_p, default_test
 
@@ -160,14 +161,15 @@ def compare_runs(
     grid = to_grid(scores.values)
     sums = pair_sums(grid, b, a, block=block)
     spread = np.sqrt(paired.spread_of(sums.total, sums.squares, n))
+    low, high = _interval(grid, sums, spread, alpha)
     if correction is Correction.TUKEY:
-        p, low, high = _tukey(grid, sums, count, rng), *_interval(grid, sums, spread, alpha)
+        p = tukey_p(grid, sums, count, rng)
     elif chosen is SignificanceTest.BOOTSTRAP:
-        p, low, high = _bootstrap(grid, sums, b, a, count, alpha, rng, block)
+        p, low, high = bootstrap_test(grid, sums, b, a, count, alpha, rng, block)
     elif chosen is SignificanceTest.PERMUTATION:
-        p, low, high = _permute(grid, sums, b, a, count, rng, block), *_interval(grid, sums, spread, alpha)
+        p = permutation_p(grid, sums, b, a, count, rng, block)
     else:
-        p, low, high = classical_p(chosen, sums), *_interval(grid, sums, spread, alpha)
+        p = classical_p(chosen, sums)
     reach = np.subtract(*bounds(scores.measure)[::-1])
     low, high = (np.where(spread > 0, np.clip(end, -reach, reach), np.nan) for end in (low, high))
     identical = sums.plus + sums.minus == 0
@@ -273,46 +275,3 @@ def _resamples(
 def _interval(grid: Grid, sums: PairSums, spread: Column, alpha: float) -> tuple[Column, Column]:
     margin = paired.t_quantile(sums.n, 1 - alpha) * spread / math.sqrt(sums.n)
     return (sums.total / sums.n - margin) * grid.unit, (sums.total / sums.n + margin) * grid.unit
-
-
-def _permute(
-    grid: Grid, sums: PairSums, a: Codes, b: Codes, count: int, rng: np.random.Generator, block: int
-) -> Column:
-    flips = resampling.flipped_sums(grid, count, rng, block=block)
-    slack = sums.n * grid.slack
-    reached = resampling.count_reaching(flips, 0 * sums.total, sums.total, a, b, slack)
-    return reached / count if sums.n <= EVERY_FLIP else _share(reached, count)
-
-
-def _bootstrap(
-    grid: Grid,
-    sums: PairSums,
-    a: Codes,
-    b: Codes,
-    count: int,
-    alpha: float,
-    rng: np.random.Generator,
-    block: int,
-) -> tuple[Column, Column, Column]:
-    trials = np.concatenate(list(resampling.bootstrap_sums(grid, count, rng, block=block))).T
-    p, low, high = np.empty(a.size), np.empty(a.size), np.empty(a.size)
-    width = max(1, BLOCK // count)
-    for at in range(0, a.size, width):
-        rows = slice(at, at + width)
-        difference = trials[a[rows]] - trials[b[rows]]
-        observed = sums.total[rows, None]
-        far = np.abs(difference - observed) >= np.abs(observed) - sums.n * grid.slack
-        p[rows] = _share(np.count_nonzero(far, axis=1), count)
-        ends = np.quantile(difference, [alpha / 2, 1 - alpha / 2], axis=1) / sums.n * grid.unit
-        low[rows], high[rows] = ends
-    return p, low, high
-
-
-def _tukey(grid: Grid, sums: PairSums, count: int, rng: np.random.Generator) -> Column:
-    ranges = resampling.permuted_ranges(grid, count, rng)
-    reach = np.abs(sums.total) - sums.n * grid.slack
-    return _share(count - np.searchsorted(ranges, reach, side="left"), count)
-
-
-def _share(reached: NDArray[np.integer], resamples: int) -> Column:
-    return (reached + 1) / (resamples + 1)
