@@ -455,3 +455,19 @@ def test_what_is_not_there(market, worker):
     assert worker.get("/qualifications/3NOSUCH", status=404)["code"] == "no_qualification"
     large = "x" * 1_100_000
     assert worker.request("POST", "/mturk/externalSubmit", {"assignmentId": large}).status == 413
+
+
+def test_play_money_is_called_that_wherever_a_reward_is_offered(requester, worker):
+    def shown(path):
+        return worker.http.request(
+            "GET", worker.endpoint + path, headers={"Cookie": worker.cookie}
+        ).data.decode()
+
+    hit = offer(requester, Reward="2.00")
+    pages = [shown(f"/groups/{worker.groups()[0]['group_id']}")]
+    held = worker.accept(hit)["assignment_id"]
+    pages += [shown(path) for path in (f"/assignments/{held}", "/hits")]
+    assert all('$2.00 <span class="play">play money</span>' in page for page in pages)
+    worker.post(f"/assignments/{held}/return")
+    offer(requester, Title="unpaid", Reward="0.00")
+    assert shown("/hits").count("play money</span>") == 1
