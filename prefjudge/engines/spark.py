@@ -27,6 +27,8 @@ _WHOLE = r"^[+-]?[0-9]{1,18}$"
 _PART = 100_000
 """How many rows from home make a part: a small table is one file, and a large one is shared out."""
 _BLANKS = "^\ufeff|[ \t\r\x0b\x0c]+"
+_ODD = ("\ufeff", "  ", "\t", "\r", "\x0b", "\x0c")
+"""What a line holds that has other blanks than one between each two fields."""
 
 
 class SparkEngine:
@@ -64,7 +66,10 @@ class SparkEngine:
         """Return the lines of run files as columns, with their file, form, and whether they can be read."""
         from pyspark.sql import functions as f
 
-        words = f.split(f.trim(f.regexp_replace("value", _BLANKS, " ")), " ", 6)
+        value = f.col("value")
+        odd = reduce(lambda one, other: one | other, map(value.contains, _ODD))
+        plain = f.when(odd, f.regexp_replace(value, _BLANKS, " ")).otherwise(value)  # replacing is slow
+        words = f.split(f.trim(plain), " ", 6)
         once = f.explode(f.array(words)).alias("parts")  # else Spark splits again for each column
         lines = self.session.read.text(list(paths)).select("value", f.input_file_name().alias("file"), once)
         lines = lines.withColumn("form", f.size("parts"))
