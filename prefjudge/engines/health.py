@@ -24,6 +24,8 @@ from prefjudge.formats.problems import Notice, decode
 from prefjudge.formats.runs import OnDuplicate, RunChunk, stem
 
 _LINES = {6: "TREC", 5: "TREC without tag", 3: "MS MARCO"}
+_TAGS = 3
+"""Changes of the tag that are told."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _ODDER = np.uint64(0xC2B2AE3D27D4EB4F)
 
@@ -58,8 +60,10 @@ class RunHealth:
         Queries in which a document with a higher score has a rank that is not better.
     first_rank : int or None
         The smallest number in the rank column; None where it holds none.
-    negative_scores : int
-        Lines with a score below zero.
+    negative_scores, infinite_scores : int
+        Lines with a score below zero; with one beyond the numbers that a computer holds, which is infinite.
+    other_tags : tuple of str
+        Tags besides the first line's, by their first word; some of them where they are many.
     judged : float or None
         Judged@cutoff, as the measure: the share of the documents returned in the first ``cutoff`` places that
         is judged, averaged over all judged queries; None without qrels.
@@ -85,6 +89,8 @@ class RunHealth:
     rank_contradicts_score: int
     first_rank: int | None
     negative_scores: int
+    infinite_scores: int
+    other_tags: tuple[str, ...]
     judged: float | None
     notices: tuple[Notice, ...] = field(default=())
 
@@ -102,6 +108,8 @@ class _Part:
     contradictions: int
     first_rank: int | None
     negative: int
+    infinite: int
+    tags: list[bytes]
     judged: float
     ranking: tuple[int, int]
     is_text: bool
@@ -169,6 +177,8 @@ def health(
         rank_contradicts_score=sum(part.contradictions for part in parts),
         first_rank=min(firsts, default=None),
         negative_scores=sum(part.negative for part in parts),
+        infinite_scores=sum(part.infinite for part in parts),
+        other_tags=tuple(map(decode, dict.fromkeys(tag for part in parts for tag in part.tags)))[1:],
         judged=sum(part.judged for part in parts) / len(qrels.queries) if qrels is not None else None,
         notices=tuple(notices),
     )
@@ -204,10 +214,20 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
         contradictions=_contradictions(chunk, rank, numbers) if chunk.layout.score is not None else 0,
         first_rank=int(rank[numbers].min()) if numbers.any() else None,
         negative=int((chunk.score < 0).sum()) if chunk.layout.score is not None else 0,
+        infinite=int(np.isinf(chunk.score).sum()),
+        tags=_tags(chunk),
         judged=_judged_share(chunk, index, ranking.rows, place, cutoff),
         ranking=_ranking_digest(chunk, ranking.rows, place),
         is_text=_is_text(chunk.rows.text),
     )
+
+
+def _tags(chunk: RunChunk) -> list[bytes]:
+    """Return the first word of the tag, and those that it changes to: the first few."""
+    if chunk.layout.tag is None or not len(chunk):
+        return []
+    tags = chunk.rows.ids(chunk.layout.tag)
+    return tags.take(np.concatenate([[0], tags.changes()[:_TAGS]])).to_bytes()
 
 
 def _is_text(raw: bytes) -> bool:

@@ -19,7 +19,7 @@ def run_comparison(votes: Votes, runs: Sequence[str | Path], measure: str | None
     from prefjudge.evaluation.correlation import kendall_tau
     from prefjudge.evaluation.leave_one_out import pooled_documents
     from prefjudge.evaluation.measures import Measure, score_matrix
-    from prefjudge.steps.inputs import expand
+    from prefjudge.steps.inputs import expand, paths_of
     from prefjudge.study.pooling import load_inputs
     from prefjudge.study.study import Study
 
@@ -29,7 +29,7 @@ def run_comparison(votes: Votes, runs: Sequence[str | Path], measure: str | None
         order = opened.config.pool.order
         measure = measure or opened.config.measures[0]
         with opened.transaction(write=False) as db:
-            paths = tuple(Path(found.path) for found in load_inputs(db) if found.kind == "run")
+            paths = paths_of(load_inputs(db), "run", opened.folder)
     if not paths:
         return None
     parsed = Measure.parse(measure or "RR@10")

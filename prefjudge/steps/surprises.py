@@ -34,6 +34,12 @@ def run_surprises(run: "RunHealth") -> list[str]:
         found.append(f"ranks are numbered from {run.first_rank}, not from 1")
     if run.negative_scores:
         found.append(f"{run.negative_scores:,} scores are negative")
+    if run.infinite_scores:
+        found.append(
+            f"{run.infinite_scores:,} scores are infinite, or too large for a number, which ties them"
+        )
+    if run.other_tags:
+        found.append(f"some lines have other tags ({', '.join(run.other_tags)}): is this several runs?")
     if run.depth_min < run.depth_max:
         found.append(f"queries hold {run.depth_min:,} to {run.depth_max:,} documents")
     if run.judged is not None and run.judged < 0.5:

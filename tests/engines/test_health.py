@@ -9,6 +9,7 @@ from prefjudge.engines.files import judged
 from prefjudge.engines.health import health, identical_runs
 from prefjudge.evaluation.measures import Measure, score_matrix
 from prefjudge.formats.qrels import read_qrels
+from prefjudge.steps.surprises import run_surprises
 
 from .test_files import quick
 
@@ -27,6 +28,21 @@ def run(tmp_path):
     (tmp_path / "run").write_text(RUN)
     (tmp_path / "qrels").write_text("q1 0 b 1\nq1 0 c 0\nq2 0 z 1\nq9 0 a 1\n")
     return tmp_path
+
+
+def test_runs_that_were_put_together_and_scores_beyond_numbers(tmp_path):
+    tags = ["one", "one more", "two", "two", "one", "three"]
+    scores = ["1e400", "-1e400", "inf", "1", "2", "3"]
+    lines = zip(range(6), scores, tags, strict=True)
+    (tmp_path / "run").write_text("".join(f"q{n} Q0 a 1 {score} {tag}\n" for n, score, tag in lines))
+    record = health(tmp_path / "run")
+    assert (record.tag, record.other_tags, record.infinite_scores) == ("one", ("two", "three"), 3)
+    words = " ".join(run_surprises(record))
+    assert "3 scores are infinite" in words
+    assert "other tags (two, three)" in words
+    (tmp_path / "run").write_text(RUN)
+    record = health(tmp_path / "run")
+    assert (record.other_tags, record.infinite_scores) == ((), 0)
 
 
 def test_counts(run):

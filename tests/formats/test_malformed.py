@@ -84,7 +84,11 @@ def qrels_error(tmp_path, text, **options):
             "if runs and qrels were swapped, swap them back. " + COLUMNS,
         ),
         ("q1 d1\n", "run is not a run: its first line has 2 columns\n" + COLUMNS),
-        ("hello\n", "run is not a run: its first line has 1 column\n" + COLUMNS),
+        (
+            "q1,d1,1\n",
+            "run is not a run: its first line has 1 column\n"
+            "columns are parted by blanks or tabs, not by commas. " + COLUMNS,
+        ),
         (
             "q1 d1 first\n",
             "run is not a readable run (1 problem):\nrun:1:7: the rank is not a whole number: 'first'\n"
