@@ -104,7 +104,8 @@ class Contest:
 
     A goal ``"<= 2.5"`` is met where ours takes at most 2.5 times what the rival takes; ``">= 100"`` where the
     rival takes at least 100 times what ours takes. ``count`` is how many ``unit`` ours deals with, for a goal
-    in ``unit`` a second.
+    in ``unit`` a second. ``reads`` are files that each round begins with reading: while slow rivals run, the
+    page cache may drop what is large.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Contest:
     count: int = 0
     unit: str = ""
     goal_per_second: float | None = None
+    reads: Sequence[Path] = ()
 
 
 @dataclass(slots=True)
@@ -200,6 +202,10 @@ def hold(contest: Contest, rounds: int, *, warm: bool = True) -> Outcome:
     absent = {name: work.reason for name, work in contest.rivals.items() if isinstance(work, Absent)}
     present = {name: work for name, work in contest.rivals.items() if isinstance(work, Work)}
     for counts in [False] * warm + [True] * rounds:
+        for path in contest.reads:
+            with path.open("rb", buffering=0) as file:
+                while file.read(1 << 24):
+                    pass
         sample = contest.ours.run()
         if counts:
             ours.append(sample)

@@ -82,12 +82,14 @@ def contests(lab: Lab) -> Iterable[Contest]:
             goals={"wc -l": floor, **GOALS},
             memory_limit_mb=64,
             note="start of the interpreters included",
+            reads=paths,
         )
         out = ("--qrels", sparse, "--out", lab.folder / "pool.tsv")
         yield Contest(
             name=f"prefjudge pool --depth {k}, as typed, into a file",
             ours=lab.verb(*VERB, str(k), *out, *lab.runs(paths)),
             rivals={"wc -l": shell(["wc", "-l", *paths])},
+            reads=paths,
         )
     packed = [inputs.packed(path) for path in paths[:4]]
     files = " ".join(f"'{path}'" for path in packed)

@@ -78,6 +78,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
                 "ir_measures": ">= 100",
             },
             note="start of the interpreters included",
+            reads=paths,
         )
     measures = [part for name in ("RR", "nDCG@10", "AP", "R@100") for part in ("--measure", name)]
     table = ("--out", lab.folder / "leaderboard.csv")
@@ -86,6 +87,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
         ours=lab.verb("score", "--trust", "--qrels", sparse, *measures, *table, *lab.runs(paths)),
         rivals={"wc -l": shell(["wc", "-l", *paths])},
         goals={"wc -l": "<= 8"},
+        reads=paths,
     )
     yield Contest(
         name="sparse qrels, one run, every line verified",
