@@ -174,7 +174,7 @@ def _drawn(draw: "Callable[[], Figure]", words: str, notices: list[str]) -> "lis
     try:
         return [Picture(words=words, svg=render_figure(draw(), "svg"))]
     except InputError as error:  # matplotlib is not installed
-        notices.append(error.message)
+        notices.append(f"{error.message}. {error.hint}")
         return []
 
 
