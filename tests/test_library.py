@@ -66,7 +66,7 @@ def test_one_may_be_given_where_several_may() -> None:
     [
         ({"statistic": "mode"}, "there is no statistic 'mode'"),
         ({"order": "bogus"}, "there is no order 'bogus'"),
-        ({"sample": 5, "seed": -1}, "seed is -1"),
+        ({"sample": 5, "seed": -1}, "--seed -1: not a seed"),
     ],
 )
 def test_what_is_no_choice_is_named(options: dict[str, object], words: str) -> None:

@@ -10,7 +10,7 @@ from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_choice, as_path
 from prefjudge.steps.plan_noise import NoiseModel, find_noise
 from prefjudge.steps.planned_study import PlannedStudy
-from prefjudge.steps.votes import votes_generator
+from prefjudge.steps.seeds import generator
 
 if TYPE_CHECKING:
     from prefjudge.core.plan import Packing, Plan
@@ -124,7 +124,7 @@ def plan(
     failing = opened.failing if reissued is None else _share(reissued, "--reissued")
     holds = (pairs_per_hit, gold_per_hit)
     packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)
-    rng = votes_generator(opened.folder, seed, verb="plan")
+    rng = generator(opened.folder, "plan", seed)
     plans = compare_plans(
         histogram, model, packing=packing, strategies=_strategies(strategy), trials=trials, rng=rng
     )

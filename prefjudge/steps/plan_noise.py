@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
 from prefjudge.steps.planned_study import PlannedStudy
-from prefjudge.steps.votes import votes_generator
+from prefjudge.steps.seeds import generator
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -70,7 +70,7 @@ def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[
         error = error_of_scale(scale)
         return log_weight_of_error(error, right=right, missed=missed, assumed=_ASSUMED_ERROR)
 
-    rng = votes_generator(opened.folder, None, verb="plan")
+    rng = generator(opened.folder, "plan")
     error = error_of_scale(estimate_scale(votes, rng=rng, log_weight=log_weight))
     repeats = len(votes) - gather_verdicts(votes).n_pairs
     golds = (

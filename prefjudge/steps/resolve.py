@@ -12,7 +12,8 @@ from prefjudge.core.counting import TieWorth
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.inputs import as_path, expand
 from prefjudge.steps.outputs import check_outputs
-from prefjudge.steps.votes import Votes, fitting_rule, gather_votes, votes_generator
+from prefjudge.steps.seeds import generator
+from prefjudge.steps.votes import Votes, fitting_rule, gather_votes
 
 if TYPE_CHECKING:
     from prefjudge.core.confidence import Confidence
@@ -221,7 +222,7 @@ def _check_rules(rules: Sequence[str], sparse_rule: str | None) -> None:
 def _confidence(votes: Votes, strengths: bool, seed: int | None) -> "Confidence":
     from prefjudge.core.confidence import assess_confidence
 
-    rng = votes_generator(votes.study, seed, verb="resolve")
+    rng = generator(votes.study, "resolve", seed)
     return assess_confidence(votes.log, rng=rng, pools=votes.pools, strengths=strengths)
 
 

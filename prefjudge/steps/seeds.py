@@ -1,5 +1,6 @@
 """Where a step takes its random numbers from: the study's streams, or a seed."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
@@ -13,7 +14,7 @@ DEFAULT_SEED = 2021
 """The seed of what is drawn on plain files; a study has its own."""
 
 
-def generator(study: "Study | None", stream: str, seed: int | None = None) -> "np.random.Generator":
+def generator(study: "Study | Path | None", stream: str, seed: int | None = None) -> "np.random.Generator":
     """Return a generator of the seed given, else the study's stream of that name.
 
     Raises
@@ -23,10 +24,12 @@ def generator(study: "Study | None", stream: str, seed: int | None = None) -> "n
     """
     import numpy as np
 
+    from prefjudge.study.study import Study
+
     if seed is not None and seed < 0:
-        raise InputError(f"seed is {seed}", "It is a whole number from 0 on.")
+        raise InputError(f"--seed {seed}: not a seed", "A seed is 0 or more.")
     if seed is None and study is not None:
-        return study.rng(stream)
+        return (Study(study) if isinstance(study, Path) else study).rng(stream)
     return np.random.default_rng(DEFAULT_SEED if seed is None else seed)
 
 

@@ -12,8 +12,6 @@ _COUNTING_RULES = ("shallow-pooling", "shallow-pooling-pairs", "most-wins", "cop
 _UNEVEN_RULE = "bradley-terry"
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.pairs import Pairs
     from prefjudge.core.pools import Pools
@@ -163,23 +161,3 @@ def _leave_out(log: "Judgments", without: Sequence[str]) -> "Judgments":
         )
     dropped = [code for code, worker in enumerate(log.workers) if worker in set(without)]
     return select_judgments(log, ~np.isin(log.worker, dropped)) if dropped else log
-
-
-def votes_generator(study: Path | None, seed: int | None, *, verb: str) -> "np.random.Generator":
-    """Return the study's stream of the verb's name, or a generator of the seed given.
-
-    Raises
-    ------
-    InputError
-        The seed is negative.
-    """
-    import numpy as np
-
-    from prefjudge.steps.seeds import DEFAULT_SEED
-    from prefjudge.study.study import Study
-
-    if seed is not None and seed < 0:
-        raise InputError(f"--seed {seed}: not a seed", "A seed is 0 or more.")
-    if study is not None and seed is None:
-        return Study(study).rng(verb)
-    return np.random.default_rng(DEFAULT_SEED if seed is None else seed)
