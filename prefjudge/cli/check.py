@@ -64,6 +64,8 @@ def show(result: "CheckResult") -> None:
         say(f"{file.path} ({file.kind}) {head}{size}", None if file.ok else "red", err=False)
         for text in file.errors:
             say(f"  error: {text}", "red", err=False)
+        for text in file.hint.splitlines():
+            say(f"  {text}", err=False)
         for text in file.warnings:
             say(f"  note: {text.removeprefix(f'{file.path}: ')}", "yellow", err=False)
     for group in result.identical:

@@ -35,7 +35,7 @@ def layout_of(path: str, count: int) -> Layout:
             f"{path} is not a run: its first line has 4 columns, as qrels have",
             "if runs and qrels were swapped, swap them back. " + COLUMNS_HINT,
         )
-    parted = "columns are parted by blanks or tabs, not by commas. " if count == 1 else ""
+    parted = "columns are parted by blanks or tabs, not by commas\n" if count == 1 else ""
     raise InputError(
         f"{path} is not a run: its first line has {count} column{'s'[: count != 1]}", parted + COLUMNS_HINT
     )

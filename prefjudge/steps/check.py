@@ -20,7 +20,7 @@ Kind = Literal["run", "qrels", "judgments"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
-    """One file: errors make it unusable, warnings say what in it may surprise.
+    """One file: errors make it unusable, ``hint`` says how to mend them, warnings what in it may surprise.
 
     ``health`` is there for a readable run, ``counts`` for readable qrels and judgments.
     """
@@ -28,6 +28,7 @@ class FileCheck:
     path: str
     kind: Kind
     errors: tuple[str, ...]
+    hint: str
     warnings: tuple[str, ...]
     health: "RunHealth | None"
     counts: dict[str, int]
@@ -81,8 +82,7 @@ def check(
     order : Order, optional
         What ranks a document higher.
     workers : int or Executor, optional
-        How many processes check files side by side, or an executor whose workers do; None for as many as pay,
-        which a script must guard with ``if __name__ == "__main__"``.
+        How many processes check files side by side, or an executor whose workers do; None for as many as pay.
     manifest : str, optional
         The list of files that the folder should hold: ``trec-dl-2020``, or a TOML file.
 
@@ -218,9 +218,12 @@ def _check_file(
             path=str(path),
             kind=asked,
             errors=error.problems or (error.message,),
+            hint=error.hint,
             warnings=(),
             health=None,
             counts={},
         )
     said = tuple(dict.fromkeys([*map(str, notices), *(f"{path}: {text}" for text in warnings)]))
-    return FileCheck(path=str(path), kind=asked, errors=(), warnings=said, health=found, counts=counts)
+    return FileCheck(
+        path=str(path), kind=asked, errors=(), hint="", warnings=said, health=found, counts=counts
+    )

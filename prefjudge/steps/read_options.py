@@ -27,8 +27,7 @@ class ReadOptions:
     on_duplicate : {'error', 'first', 'best'}
         What to do with a document that a run lists twice for a query.
     workers : int or Executor, optional
-        How many processes read runs side by side, or an executor whose workers do; None for as many as pay,
-        which a script must guard with ``if __name__ == "__main__"``.
+        How many processes read runs side by side, or an executor whose workers do; None for as many as pay.
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     engine : {'files', 'duckdb', 'spark'}
