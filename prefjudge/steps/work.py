@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.steps.inputs import as_path
+from prefjudge.study.answers import load_newcomers
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
 from prefjudge.study.progress import count_hits
@@ -19,7 +20,6 @@ from prefjudge.study.targets import SANDBOX
 if TYPE_CHECKING:
     import numpy as np
 
-    from prefjudge.core.pools import Pools
     from prefjudge.crowd.simulated import SimulatedWorker, Temper, Truth
     from prefjudge.steps.serve import Door
 
@@ -54,7 +54,8 @@ def work(
     """Let simulated workers judge every HIT that is open to them.
 
     The same workers come back at the next call. What they take for the truth is drawn from the study's seed:
-    a hidden utility for each pooled passage, higher for those that the qrels name.
+    a hidden utility for each passage that competes, be it pooled or brought by a challenge, higher for those
+    that the qrels name. What a challenge brings changes nothing about the passages that were there.
 
     Parameters
     ----------
@@ -70,7 +71,8 @@ def work(
     temper : sequence of str
         How further workers work, one each, in place of honest ones: ``left``, ``hasty``, ``quitter`` ….
     truth : Path, optional
-        A file of utilities to use instead: query_id, doc_id, utility, separated by tabs.
+        A file of utilities to use instead: query_id, doc_id, utility, separated by tabs. A passage that it
+        does not name is off-topic.
     most : int, optional
         The most HITs that one worker takes in this call.
 
@@ -93,7 +95,7 @@ def work(
             raise StudyError(
                 "nothing has been published to sandbox", f"Run: prefjudge publish {study} --sandbox"
             )
-    utilities = _truth(opened, truth)
+    utilities = simulated_truth(opened, truth)
     with open_door(opened) as door:
         staff = [
             _worker(opened, door, number, kind, rate, utilities)
@@ -198,39 +200,47 @@ def _register(door: "Door", name: str) -> dict[str, Any]:
     return {"worker_id": card["worker_id"], "invite": card["invite"]}
 
 
-def _truth(study: Study, path: Path | None) -> "Truth":
-    """Return the utility of each pooled passage, by the texts that the pages show."""
+def simulated_truth(study: Study, path: Path | None) -> "Truth":
+    """Return the utility of each passage that may be shown, by the texts that the pages show."""
     from prefjudge.crowd.simulated import seen
 
     with study.transaction(write=False) as db:
-        queries, passages = load_queries(db), load_passages(db)
-        pools, gold = load_pools(db), load_gold(db)
-    values = _read_truth(path) if path else _drawn_truth(study, pools)
-    known = {
-        (seen(queries[query]), seen(passages[doc])): value
-        for (query, doc), value in values.items()
-        if query in queries and doc in passages
-    }
+        queries, passages, gold = load_queries(db), load_passages(db), load_gold(db)
+    values = _read_truth(path) if path else _drawn_truth(study)
+    known: dict[tuple[str, str], float] = {}
+    for (query, doc), value in values.items():
+        if query in queries and doc in passages:  # of two passages with one text, the first that came
+            known.setdefault((seen(queries[query]), seen(passages[doc])), value)
     for pair in gold.values():
         known.setdefault((seen(pair.query), seen(pair.good)), 0.0)
         known.pop((seen(pair.query), seen(pair.bad)), None)
     return known
 
 
-def _drawn_truth(study: Study, pools: "Pools") -> dict[tuple[str, str], float]:
-    """Draw a normal utility for each pooled passage, one higher for those that the qrels contributed."""
+def _drawn_truth(study: Study) -> dict[tuple[str, str], float]:
+    """Draw a normal utility for each passage that competes, one higher for those that the qrels contributed.
+
+    The pools, and what each challenge brought, have a stream of their own: drawn from one, the utilities of
+    passages that have been judged would change with every newcomer that sorts before them.
+    """
     with study.transaction(write=False) as db:
         named = {found.name for found in load_inputs(db) if found.kind == "qrels"}
+        pools, brought = load_pools(db), load_newcomers(db)
     from_qrels = {
         int(row)
         for row, source in zip(pools.source_row, pools.source, strict=True)
         if pools.sources[source] in named
     }
     drawn = study.rng("truth").normal(size=pools.query.size)
-    return {
+    values = {
         (pools.queries[query], pools.docs[doc]): float(drawn[row]) + (row in from_qrels)
         for row, (query, doc) in enumerate(zip(pools.query.tolist(), pools.doc.tolist(), strict=True))
     }
+    for number, newcomers in brought.items():
+        drawn = study.rng(f"truth/challenge/{number}").normal(size=len(newcomers))
+        for newcomer, utility in zip(newcomers, drawn.tolist(), strict=True):
+            values.setdefault(newcomer, utility)
+    return values
 
 
 def _read_truth(path: Path) -> dict[tuple[str, str], float]:

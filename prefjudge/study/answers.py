@@ -94,6 +94,16 @@ def load_open_challenge(db: Connection) -> OpenChallenge | None:
     )
 
 
+def load_newcomers(db: Connection) -> dict[int, list[tuple[str, str]]]:
+    """Return the query_id and doc_id of the newcomers of each challenge, by its number."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for number, query, doc in db.execute(
+        "SELECT DISTINCT challenge, query_id, doc_id FROM challengers ORDER BY challenge, query_id, doc_id"
+    ):
+        found.setdefault(number, []).append((query, doc))
+    return found
+
+
 def save_conclusion(db: Connection, number: int, duels: Iterable[Duel], when: float) -> None:
     """Record how a challenge ended."""
     db.executemany(

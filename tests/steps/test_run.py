@@ -1,11 +1,13 @@
 """A study driven round after round, and the answers kept current as new runs come."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from prefjudge.crowd.simulated import SimulatedWorker
+from prefjudge.core.challenge import Duel
+from prefjudge.crowd.simulated import SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import collect
@@ -19,6 +21,9 @@ from prefjudge.steps.run import run
 from prefjudge.steps.score import score
 from prefjudge.steps.serve import keep_open
 from prefjudge.steps.status import status
+from prefjudge.steps.work import simulated_truth
+from prefjudge.study.gold import load_gold
+from prefjudge.study.pooling import load_passages, load_queries
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
@@ -145,6 +150,37 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
         path.unlink()
     assert run(young, **HONEST).version == 2  # type: ignore[arg-type]
     assert {path.name: path.read_bytes() for path in young.glob("preference*.qrels")} == files
+
+
+def test_a_newcomer_that_is_truly_better_wins_a_rehearsal(young: Path) -> None:
+    drawn = {"workers": 8, "error": 0.0, "yes": True}  # what simulated workers take for the truth is drawn
+    config = young / "study.toml"
+    config.write_text(config.read_text().replace("budget = 100.00", "budget = 1000.00"))
+    run(young, strategy="round-robin:1", **drawn)  # type: ignore[arg-type]
+    before = simulated_truth(Study(young), None)
+    opened = pool_runs(young, RUNS[3:], challenge=True)
+    truth = simulated_truth(Study(young), None)
+    assert before.items() <= truth.items(), "nothing changes about the passages that have been judged"
+    result = run(young, **drawn)  # type: ignore[arg-type]
+    with Study(young).transaction(write=False) as db:
+        queries, passages, screening = load_queries(db), load_passages(db), load_gold(db)
+    off_topic = {(pair.query, pair.bad) for pair in screening.values()}
+    assert off_topic.isdisjoint(truth)
+    by_truth = {
+        (duel.query_id, duel.newcomer): (
+            truth[seen(queries[duel.query_id]), seen(passages[duel.newcomer])]
+            > truth[seen(queries[duel.query_id]), seen(passages[duel.incumbent])]
+        )
+        for duel in result.duels
+        if (queries[duel.query_id], passages[duel.newcomer]) not in off_topic
+    }
+    assert len(result.duels) == opened.documents
+    assert {key: won for key, won in won_by(result.duels).items() if key in by_truth} == by_truth
+    assert {*by_truth.values()} == {True, False}
+
+
+def won_by(duels: Sequence[Duel]) -> dict[tuple[str, str], bool]:
+    return {(duel.query_id, duel.newcomer): duel.dethroned for duel in duels}
 
 
 def test_a_challenge_that_the_budget_ends_stays_open(young: Path, tmp_path: Path) -> None:
