@@ -13,7 +13,7 @@ from prefjudge.core.runs import Heads, encode
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboard import perfect_ranking
 from prefjudge.evaluation.pair_votes import PairVotes, count_votes
-from prefjudge.evaluation.placings import Integers
+from prefjudge.evaluation.placings import Floats, Integers
 
 Count = Literal["majority", "votes"]
 
@@ -81,6 +81,45 @@ class WinRatios:
     wins: dict[str, int]
     count: Count
     queries: int
+
+    def matrix(self, alpha: float = 0.05) -> "WinMatrix":
+        """Return the ratios as the paper's Table 4 has them: the column beats the row.
+
+        Every table, file and plot takes its cells from here, so that none can be the transpose of another.
+
+        Parameters
+        ----------
+        alpha : float
+            The level at which a pair is significant, after Bonferroni's correction.
+        """
+        place = {run: number for number, run in enumerate(self.runs)}
+        ratio = np.full((len(self.runs), len(self.runs)), np.nan)
+        significant = np.zeros(ratio.shape, dtype=bool)
+        for pair in self.pairs:
+            a, b = place[pair.a], place[pair.b]
+            ratio[b, a], ratio[a, b] = pair.ratio, 1 - pair.ratio
+            significant[b, a] = significant[a, b] = pair.p_bonferroni <= alpha
+        return WinMatrix(runs=self.runs, ratio=ratio, significant=significant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WinMatrix:
+    """Win ratios as a square matrix: the column beats the row.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        The rows and the columns.
+    ratio : ndarray of float64, shape (len(runs), len(runs))
+        How often the top passage of the column was preferred to that of the row; NaN on the diagonal, and
+        where nothing was decided.
+    significant : ndarray of bool, shape (len(runs), len(runs))
+        Whether the two runs differ significantly.
+    """
+
+    runs: tuple[str, ...]
+    ratio: Floats
+    significant: NDArray[np.bool_]
 
 
 def named_count(text: str) -> Count:

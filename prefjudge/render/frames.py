@@ -27,8 +27,4 @@ def winratio_frame(result: WinRatios) -> "DataFrame":
     from pandas import DataFrame, Index
 
     runs = Index(result.runs)
-    frame = DataFrame(float("nan"), index=runs, columns=runs)
-    for pair in result.pairs:
-        frame.loc[pair.b, pair.a] = pair.ratio
-        frame.loc[pair.a, pair.b] = 1 - pair.ratio
-    return frame
+    return DataFrame(result.matrix().ratio, index=runs, columns=runs)

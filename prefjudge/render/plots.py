@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from prefjudge.render.counts import many
 from prefjudge.render.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing
 from prefjudge.render.plain_text import printable
 from prefjudge.render.point_labels import label_points
@@ -203,43 +204,38 @@ def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pool
 
 
 def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
-    """Draw the matrix of win ratios, rows against columns; bold where significant (Table 4)."""
-    runs = result.runs
-    ratios = [[math.nan] * len(runs) for _ in runs]
-    bold = set()
-    for pair in result.pairs:
-        a, b = runs.index(pair.a), runs.index(pair.b)
-        ratios[a][b], ratios[b][a] = pair.ratio, 1 - pair.ratio
-        if pair.p_bonferroni <= alpha:
-            bold |= {(a, b), (b, a)}
+    """Draw the matrix of win ratios as percentages: the column beats the row; bold: significant (Table 4)."""
+    found, runs = result.matrix(alpha), result.runs
     side = 0.46 * len(runs)
     with drawing(2.4 + max(2.0, side), 1.6 + max(1.6, side)) as (figure, axes):
         colors = _shades("wins", ORANGE, "#ffffff", BLUE)
-        image = axes.imshow(ratios, cmap=colors, vmin=0, vmax=1, aspect="equal")
-        for a, row in enumerate(ratios):
-            axes.axhspan(a - 0.5, a + 0.5, a / len(runs), (a + 1) / len(runs), color=GRID, linewidth=0)
-            for b, ratio in enumerate(row):
-                if a != b and not math.isfinite(ratio):
-                    axes.text(b, a, "–", ha="center", va="center", fontsize=7.5, color=MUTED)
-                elif a != b:
+        image = axes.imshow(100 * found.ratio, cmap=colors, vmin=0, vmax=100, aspect="equal")
+        for row, ratios in enumerate(found.ratio.tolist()):
+            place, width = row / len(runs), 1 / len(runs)
+            axes.axhspan(row - 0.5, row + 0.5, place, place + width, color=GRID, linewidth=0)
+            for column, ratio in enumerate(ratios):
+                if row != column:
                     axes.text(
-                        b, a, f"{ratio:.2f}", ha="center", va="center", fontsize=7.5,
-                        fontweight="bold" if (a, b) in bold else "normal",
+                        column, row, f"{100 * ratio:.1f}" if math.isfinite(ratio) else "–",
+                        ha="center", va="center", fontsize=7.5,
+                        fontweight="bold" if found.significant[row, column] else "normal",
                         color="white" if abs(ratio - 0.5) > 0.38 else INK,
                     )  # fmt: skip
-        axes.set_yticks(range(len(runs)), [printable(f"{run}  ({result.wins[run]})") for run in runs])
+        axes.set_yticks(range(len(runs)), [*map(printable, runs)])
         axes.set_xticks(
-            range(len(runs)), [*map(printable, runs)], rotation=45, ha="left", rotation_mode="anchor"
-        )
+            range(len(runs)), [printable(f"{run}  ({result.wins[run]})") for run in runs],
+            rotation=45, ha="left", rotation_mode="anchor",
+        )  # fmt: skip
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
-        bar.set_label("share of wins of the row")
+        bar.set_label("% of wins of the column over the row")
         bar.outline.set_visible(False)
         figure.suptitle(
-            f"Win ratios over {result.queries:,} queries (bold: significant)",
-            fontsize=10.5, fontweight="bold", x=0.01, ha="left",
+            f"How often the column beats the row, {many(result.queries, 'query', 'queries')} "
+            "(bold: significant)\nin parentheses: the runs that each column beats",
+            fontsize=9.5, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
     return figure
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from prefjudge.evaluation.winratio import WinRatio, WinRatios
+from prefjudge.evaluation.winratio import WinRatios
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
 _NAMED_HEADINGS = 10
@@ -22,22 +22,20 @@ def winratio_matrix(
     """
     if numbered is None:
         numbered = len(result.runs) > _NAMED_HEADINGS
-    share: dict[tuple[str, str], tuple[float, WinRatio]] = {}
-    for pair in result.pairs:
-        share[pair.a, pair.b] = (pair.ratio, pair)
-        share[pair.b, pair.a] = (1 - pair.ratio, pair)
+    found = result.matrix(alpha)
 
-    def cell(row: str, column: str) -> Cell:
+    def cell(row: int, column: int) -> Cell:
+        ratio = float(found.ratio[row, column])
         if row == column:
             return None
-        ratio, pair = share[column, row]
-        return Bold(ratio) if pair.p_bonferroni < alpha else ratio
+        return Bold(ratio) if found.significant[row, column] else ratio
 
+    places = range(len(result.runs))
     # the wins of the last row are counts in a column of percentages, so they are written out
     wins = ("wins", *(str(result.wins[run]) for run in result.runs))
     rows = tuple(
-        (f"{number} {row}" if numbered else row, *(cell(row, column) for column in result.runs))
-        for number, row in enumerate(result.runs, 1)
+        (f"{row + 1} {run}" if numbered else run, *(cell(row, column) for column in places))
+        for row, run in enumerate(result.runs)
     )
     unit = "queries, by the majority of their votes" if result.count == "majority" else "votes"
     return Table(
@@ -86,7 +84,7 @@ def winratio_list(
                 pair.a,
                 pair.b,
                 *(getattr(pair, name) for name in kinds),
-                Bold(pair.ratio) if pair.p_bonferroni < alpha else pair.ratio,
+                Bold(pair.ratio) if pair.p_bonferroni <= alpha else pair.ratio,
                 pair.p,
                 pair.p_bonferroni,
             )

@@ -1,3 +1,4 @@
+import math
 import sys
 from collections.abc import Callable
 from datetime import date
@@ -18,6 +19,9 @@ from prefjudge.evaluation.winratio import WinRatio, WinRatios
 from prefjudge.formats.figures import write_figure
 from prefjudge.render import plots
 from prefjudge.render.figures import render_figure
+from prefjudge.render.frames import winratio_frame
+from prefjudge.render.tables import render_table, write_cell
+from prefjudge.render.winratio_tables import winratio_matrix
 
 pytest.importorskip("matplotlib", reason="plots are optional")
 
@@ -65,13 +69,13 @@ def pool_sizes() -> object:
     return plots.plot_pool_sizes({1: 3, 2: 11, 3: 20, 7: 2})
 
 
-def wins() -> object:
+def win_ratios() -> WinRatios:
     def pair(a: str, b: str, wins_a: int, wins_b: int, p: float) -> WinRatio:
         return WinRatio(
             a=a, b=b, wins_a=wins_a, wins_b=wins_b, ties=0, same=0, unjudged=0, p=p, p_bonferroni=p
         )  # fmt: skip
 
-    result = WinRatios(
+    return WinRatios(
         runs=RUNS[:3],
         pairs=(
             pair("alpha", "beta", 9, 1, 0.01),
@@ -82,7 +86,10 @@ def wins() -> object:
         count="majority",
         queries=12,
     )
-    return plots.plot_win_ratios(result)
+
+
+def wins() -> object:
+    return plots.plot_win_ratios(win_ratios())
 
 
 def progress() -> object:
@@ -126,7 +133,7 @@ def test_what_is_drawn_can_be_read() -> None:
     assert "4 runs, 30 queries, two label sets, Kendall's τ 0.40" in words(two_boards())
     assert {"public", "held out", "alpha"} <= set(words(conditions()))
     assert "mean 2.75" in words(pool_sizes())
-    assert {"0.90", "0.10", "0.50", "–", "alpha  (1)"} <= set(words(wins()))
+    assert {"90.0", "10.0", "50.0", "–", "alpha  (1)"} <= set(words(wins()))
     assert "3 submissions, 2 records" in words(progress())
     assert any("RR@10, official qrels, 30 queries" in text for text in words(ranks()))
 
@@ -139,8 +146,29 @@ def test_significant_win_ratios_are_bold() -> None:
         for text in wins().findobj(matplotlib.text.Text)  # type: ignore[attr-defined]
         if text.get_fontweight() == "bold"
     }
-    assert {"0.90", "0.10"} <= bold
-    assert "0.50" not in bold
+    assert {"90.0", "10.0"} <= bold
+    assert "50.0" not in bold
+
+
+def test_the_column_beats_the_row_in_the_picture_as_in_every_table() -> None:
+    result, axes = win_ratios(), wins().axes[0]  # type: ignore[attr-defined]
+    drawn = {text.get_position(): text.get_text() for text in axes.texts}
+    columns = [label.get_text().split()[0] for label in axes.get_xticklabels()]
+    rows = [label.get_text() for label in axes.get_yticklabels()]
+    assert drawn[columns.index("alpha"), rows.index("beta")] == "90.0"  # alpha won 9 of 10
+    shade = axes.images[0].get_array()
+    table, frame = winratio_matrix(result), winratio_frame(result)
+    latex = [line.split("&") for line in render_table(table, "tex").splitlines()]
+    for x, winner in enumerate(columns):
+        for y, loser in enumerate(rows):
+            if x == y:
+                continue
+            share = frame.loc[loser, winner]
+            wanted = "–" if math.isnan(share) else f"{100 * share:.1f}"
+            assert drawn[x, y] == wanted
+            assert math.isnan(share) or shade[y, x] == pytest.approx(100 * share)
+            assert write_cell(table.rows[y][x + 1], table.columns[x + 1]).rstrip("%") == wanted
+            assert math.isnan(share) or wanted in next(row for row in latex if loser in row[0])[x + 1]
 
 
 def test_other_forms_are_refused_and_suffixes_are_names(tmp_path: Path) -> None:
