@@ -24,7 +24,9 @@ def judge(
     most: Annotated[int | None, typer.Option(min=1, help="Ask about so many pairs at most.")] = None,
     prompt_price: Annotated[str, typer.Option(help="Dollars for a million prompt tokens.")] = "0",
     reply_price: Annotated[str, typer.Option(help="Dollars for a million reply tokens.")] = "0",
-    most_cost: Annotated[str | None, typer.Option(help="Stop before so many dollars are spent.")] = None,
+    most_cost: Annotated[
+        str | None, typer.Option(help="Dollars it may cost at most, all calls together.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Ask a language model about the pairs, in both orders: an extra, distrusted assessor."""

@@ -3,8 +3,9 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import urllib3
 
@@ -15,7 +16,7 @@ _LONGEST_WAIT = 60.0
 _LONGEST_READ = 60.0
 _PATIENCE = 120.0
 """Seconds for all attempts at one question: a limit of requests a minute passes in it."""
-_REPLY_TOKENS = 16
+REPLY_TOKENS = 16
 """One is asked for; cut any shorter, the sentence "Passage 1 is worse than Passage 2" would read as 1."""
 
 
@@ -26,6 +27,24 @@ class Reply:
     text: str
     prompt_tokens: int
     reply_tokens: int
+
+
+class Request(Protocol):
+    """A request that is about to be sent, for which money has been reserved."""
+
+    def release(self) -> None:
+        """Take the reservation back: the endpoint did nothing."""
+
+    def settle(self, reply: Reply) -> None:
+        """Put what the reply cost in the place of what was reserved, and keep the reply."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trouble:
+    """Why there is no reply, and how many seconds the endpoint asks to wait."""
+
+    what: str
+    wait: float | None = None
 
 
 class ChatModel:
@@ -65,8 +84,16 @@ class ChatModel:
             self._headers["Authorization"] = f"Bearer {key}"
         self._http = urllib3.PoolManager(maxsize=64, retries=False)
 
-    def ask(self, prompt: str) -> Reply:
+    def ask(self, prompt: str, request: Callable[[], AbstractContextManager[Request]]) -> Reply:
         """Return the model's reply.
+
+        Parameters
+        ----------
+        prompt : str
+            The question.
+        request : callable
+            Opens a request, in which the prompt is sent once: reserved before it is sent, and settled or
+            released by what comes back.
 
         Raises
         ------
@@ -78,41 +105,55 @@ class ChatModel:
                 "model": self.name,
                 "messages": [{"role": "user", "content": prompt}],
                 "temperature": 0,
-                "max_tokens": _REPLY_TOKENS,
+                "max_tokens": REPLY_TOKENS,
             }
         ).encode()
-        begun, trouble, attempt = time.monotonic(), "", 0
+        spent, attempt = 0.0, 0
         while self._given_up is None:
             attempt += 1
-            wait = 0.5 * 2 ** (attempt - 1)
-            try:
-                answer = self._send(body, begun + _PATIENCE - time.monotonic())
-            except urllib3.exceptions.NewConnectionError:
-                trouble = "no connection"
-            except urllib3.exceptions.TimeoutError:
-                trouble = "no answer in time"
-            except urllib3.exceptions.HTTPError as error:
-                trouble = type(error).__name__
-            else:
-                if answer.status == 200:
-                    return _read(self._url, answer)
-                if answer.status != 429 and answer.status < 500:
-                    raise CrowdError(
-                        f"{self._url} refused: {answer.status} {answer.data[:200].decode(errors='replace')}",
-                        "Check the address, the model's name and PREFJUDGE_MODEL_KEY.",
-                    )
-                trouble = f"status {answer.status}"
-                wait = _asked_wait(answer.headers.get("Retry-After"), wait)
-            spent = time.monotonic() - begun
+            with request() as sent:
+                begun = time.monotonic()  # what it waited to be reserved is not the endpoint's fault
+                found = self._try(body, sent, _PATIENCE - spent)
+            if isinstance(found, Reply):
+                return found
+            wait = 0.5 * 2 ** (attempt - 1) if found.wait is None else found.wait
+            spent += time.monotonic() - begun
             if attempt == _ATTEMPTS or spent + wait >= _PATIENCE:
                 self._given_up = CrowdError(
-                    f"{self._url} gave no answer in {attempt} attempts and {spent:.0f} seconds: {trouble}",
+                    f"{self._url} gave no answer in {attempt} attempts and {spent:.0f} seconds: {found.what}",
                     "Repeat the verb later, or with fewer --workers: what was answered is kept.",
                 )
             else:
-                self._report(f"{self._url}: {trouble}; attempt {attempt + 1} of {_ATTEMPTS} in {wait:.1f} s")
+                self._report(
+                    f"{self._url}: {found.what}; attempt {attempt + 1} of {_ATTEMPTS} in {wait:.1f} s"
+                )
                 time.sleep(wait)
+                spent += wait
         raise self._given_up
+
+    def _try(self, body: bytes, request: Request, seconds: float) -> Reply | _Trouble:
+        """Send a prompt once. What was sent and not answered may have been served, and stays reserved."""
+        try:
+            answer = self._send(body, seconds)
+        except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError):
+            request.release()
+            return _Trouble(what="no connection")
+        except urllib3.exceptions.TimeoutError:
+            return _Trouble(what="no answer in time")
+        except urllib3.exceptions.HTTPError as error:
+            return _Trouble(what=type(error).__name__)
+        if answer.status == 200:
+            reply = _read(self._url, answer)
+            request.settle(reply)
+            return reply
+        if 300 <= answer.status < 500 or answer.status == 503:  # other 5xx may come from a gateway, too late
+            request.release()
+        if answer.status != 429 and answer.status < 500:
+            raise CrowdError(
+                f"{self._url} refused: {answer.status} {answer.data[:200].decode(errors='replace')}",
+                "Check the address, the model's name and PREFJUDGE_MODEL_KEY.",
+            )
+        return _Trouble(what=f"status {answer.status}", wait=_asked_wait(answer.headers.get("Retry-After")))
 
     def _send(self, body: bytes, seconds: float) -> Any:
         limit = urllib3.Timeout(connect=min(10.0, seconds), read=min(_LONGEST_READ, seconds))
@@ -139,12 +180,12 @@ def _checked(url: str) -> str:
     return url
 
 
-def _asked_wait(header: str | None, otherwise: float) -> float:
+def _asked_wait(header: str | None) -> float | None:
     """Return the seconds that the endpoint asks to wait, within reason; a fraction is legal here."""
     try:
         return min(max(float(header or ""), 0.0), _LONGEST_WAIT)
     except ValueError:
-        return otherwise
+        return None
 
 
 def _read(url: str, answer: Any) -> Reply:

@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING
 from prefjudge.core.models import (
     ModelComparison,
     ModelVote,
+    Pair,
     compare_with_people,
     hopeless,
     kin_among,
     model_families,
     read_choice,
 )
-from prefjudge.errors import BudgetError, CrowdError, StudyError
+from prefjudge.errors import CrowdError, StudyError
+from prefjudge.steps.model_ledger import ModelLedger
 from prefjudge.study.assignments import load_choices
-from prefjudge.study.models import count_tokens, load_reply, load_votes, save_reply, save_votes
+from prefjudge.study.models import count_tokens, load_reply, load_votes, save_votes
 from prefjudge.study.pooling import load_inputs, load_pairs_by_number, load_passages, load_queries
 from prefjudge.study.study import Study
 
@@ -42,7 +44,8 @@ class JudgeResult:
 
     ``asked`` and ``unreadable`` are of this call: questions asked, and replies among them without a choice,
     which are no votes and are asked for again by the next call. ``replies`` counts the questions ever replied
-    to, and the cost is that of all replies.
+    to. ``cost`` is that of all replies, and the most that the ``unsettled`` requests may have cost: those of
+    any call that ended without a count of the tokens they took.
     """
 
     model: str
@@ -51,6 +54,7 @@ class JudgeResult:
     prompt_tokens: int
     reply_tokens: int
     cost: Decimal
+    unsettled: int
     comparison: ModelComparison
     hopeless: int
     unreadable: int
@@ -99,7 +103,8 @@ def judge(
     prompt_price, reply_price : Decimal
         Dollars for a million tokens.
     most_cost : Decimal, optional
-        Stop before this is spent.
+        Send no request that might make the model cost more than this in all. A prompt is taken for a token a
+        byte before it is sent.
     progress : callable, optional
         Told how many pairs of how many are judged.
     tell : callable, optional
@@ -112,47 +117,68 @@ def judge(
     StudyError
         There is nothing to judge, or the model's kind is in the pool.
     BudgetError
-        The cost has reached ``most_cost``; what was answered is kept.
+        One more request might pass ``most_cost``; what was answered is kept.
     CrowdError
         The endpoint refuses or is out of reach, or most replies choose nothing; what was answered is kept.
     """
-    from prefjudge.crowd.model import ChatModel
+    from prefjudge.crowd.model import REPLY_TOKENS, ChatModel
 
     opened = Study(study)
     notices = _guard(opened, model, family, own_kind)
-    asker = _Asker(opened, ChatModel(url, model, os.environ.get(KEY_VARIABLE, ""), tell))
+    endpoint = ChatModel(url, model, os.environ.get(KEY_VARIABLE, ""), tell)
+    ledger = ModelLedger(
+        opened,
+        model,
+        prices=(prompt_price, reply_price),
+        most_cost=most_cost,
+        reply_tokens=REPLY_TOKENS,
+    )
+    asker = _Asker(opened, endpoint, ledger)
     with opened.transaction(write=False) as db:
         pairs = list(load_pairs_by_number(db).items())[:most]
     if not pairs:
         raise StudyError("the study has no pairs to judge", f"Run: prefjudge pool {study} --runs …")
-    prices = (prompt_price, reply_price)
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(pairs), _BATCH):
-            if most_cost is not None and _cost(opened, model, *prices) >= most_cost:
-                raise BudgetError(
-                    f"{model} has cost ${_cost(opened, model, *prices)}, and ${most_cost} is the most",
-                    "Raise --most-cost and repeat: what was answered is kept.",
-                )
             batch = pairs[start : start + _BATCH]
-            votes = pool.map(asker.vote, [pair for _, pair in batch])
-            made = [(number, vote) for (number, _), vote in zip(batch, votes, strict=True) if vote]
+            made, stopped_by = _ask_all(pool, asker, batch)
             with opened.transaction() as db:
                 save_votes(db, model, made)
+            if stopped_by:
+                raise stopped_by
             asker.check()
             if progress:
                 progress(start + len(batch), len(pairs))
-    return _result(opened, model, asker, prices, notices)
+    return _result(opened, model, asker, (*notices, *ledger.notices()))
+
+
+def _ask_all(
+    pool: ThreadPoolExecutor, asker: "_Asker", pairs: Sequence[tuple[int, Pair]]
+) -> tuple[list[tuple[int, ModelVote]], BaseException | None]:
+    """Return the votes by the pairs' numbers, and what kept some pairs from being asked about."""
+    numbers = {pool.submit(asker.vote, pair): number for number, pair in pairs}
+    try:
+        wait(numbers, return_when=FIRST_EXCEPTION)
+    finally:
+        for future in numbers:
+            future.cancel()
+    wait(numbers)
+    ended = [future for future in numbers if not future.cancelled()]
+    errors = [error for future in ended if (error := future.exception())]
+    votes = [(numbers[future], future.result()) for future in ended if not future.exception()]
+    return [(number, vote) for number, vote in votes if vote], errors[0] if errors else None
 
 
 class _Asker:
     """Asks about a pair in both orders, unless the store knows a choice."""
 
-    def __init__(self, study: Study, model: "ChatModel") -> None:
+    def __init__(self, study: Study, model: "ChatModel", ledger: ModelLedger) -> None:
         self.asked = 0
         self.unreadable: list[str] = []
         self._known = 0
         self._study = study
         self._model = model
+        self.ledger = ledger
         self._prompt = load_prompt()
         self._counting = Lock()
         with study.transaction(write=False) as db:
@@ -196,11 +222,7 @@ class _Asker:
             with self._counting:
                 self._known += 1
             return choice
-        reply = self._model.ask(prompt)
-        with self._study.transaction() as db:
-            save_reply(
-                db, key, self._model.name, reply.text, reply.prompt_tokens, reply.reply_tokens, time.time()
-            )
+        reply = self._model.ask(prompt, partial(self.ledger.request, key, prompt))
         choice = read_choice(reply.text)
         with self._counting:
             self.asked += 1
@@ -237,26 +259,20 @@ def _guard(study: Study, model: str, family: str | None, own_kind: bool) -> tupl
     )
 
 
-def _cost(study: Study, model: str, prompt_price: Decimal, reply_price: Decimal) -> Decimal:
-    with study.transaction(write=False) as db:
-        _, asked, said = count_tokens(db, model)
-    return ((prompt_price * asked + reply_price * said) / 1_000_000).quantize(Decimal("0.0001"))
-
-
-def _result(
-    study: Study, model: str, asker: _Asker, prices: tuple[Decimal, Decimal], notices: tuple[str, ...]
-) -> JudgeResult:
+def _result(study: Study, model: str, asker: _Asker, notices: tuple[str, ...]) -> JudgeResult:
     with study.transaction(write=False) as db:
         votes = [vote for _, vote in load_votes(db, model)]
-        replies, prompt_tokens, reply_tokens = count_tokens(db, model)
+        replies, tokens = count_tokens(db, model)
         people = load_choices(db)
+    cost, _, unsettled = asker.ledger.cost()
     return JudgeResult(
         model=model,
         asked=asker.asked,
         replies=replies,
-        prompt_tokens=prompt_tokens,
-        reply_tokens=reply_tokens,
-        cost=_cost(study, model, *prices),
+        prompt_tokens=tokens.prompt,
+        reply_tokens=tokens.reply,
+        cost=cost.quantize(Decimal("0.0001")),
+        unsettled=unsettled,
         comparison=compare_with_people(votes, people),
         hopeless=len(hopeless(votes)),
         unreadable=len(asker.unreadable),

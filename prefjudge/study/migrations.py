@@ -125,4 +125,11 @@ STEPS = [
     );
     DELETE FROM hits WHERE status = 'planned' AND hit_key NOT IN (SELECT subject FROM intents);
     """,
+    """
+    CREATE TABLE model_requests (
+        request {serial},
+        model TEXT NOT NULL, prompt_tokens BIGINT NOT NULL, reply_tokens BIGINT NOT NULL,
+        intended DOUBLE PRECISION NOT NULL
+    );
+    """,
 ]

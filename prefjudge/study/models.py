@@ -1,9 +1,18 @@
-"""What models answered: replies by prompt, so that none is asked for twice, and votes by pair."""
+"""What models answered, replies by prompt and votes by pair; and the requests that nobody has settled."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from prefjudge.core.models import ModelVote
 from prefjudge.database import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenCount:
+    """Tokens of prompts and of replies."""
+
+    prompt: int
+    reply: int
 
 
 def load_reply(db: Connection, key: str) -> str | None:
@@ -12,9 +21,7 @@ def load_reply(db: Connection, key: str) -> str | None:
     return str(rows[0][0]) if rows else None
 
 
-def save_reply(
-    db: Connection, key: str, model: str, reply: str, prompt_tokens: int, reply_tokens: int, when: float
-) -> None:
+def save_reply(db: Connection, key: str, model: str, reply: str, tokens: TokenCount, when: float) -> None:
     """Keep the last reply to a prompt, and the tokens of all."""
     db.execute(
         "INSERT INTO model_answers VALUES (:key, :model, :reply, :asked, :said, :when) "
@@ -24,8 +31,8 @@ def save_reply(
         key=key,
         model=model,
         reply=reply,
-        asked=prompt_tokens,
-        said=reply_tokens,
+        asked=tokens.prompt,
+        said=tokens.reply,
         when=when,
     )
 
@@ -56,11 +63,60 @@ def load_votes(db: Connection, model: str | None = None) -> list[tuple[str, Mode
     ]
 
 
-def count_tokens(db: Connection, model: str) -> tuple[int, int, int]:
-    """Return how many replies a model gave, and the tokens of its prompts and replies."""
-    rows = db.execute(
-        "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(reply_tokens), 0) FROM model_answers "
-        "WHERE model = :model",
-        model=model,
+def count_tokens(db: Connection, model: str) -> tuple[int, TokenCount]:
+    """Return how many replies a model gave, and their tokens."""
+    return _counted(
+        db.execute(
+            "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(reply_tokens), 0) "
+            "FROM model_answers WHERE model = :model",
+            model=model,
+        )
     )
-    return int(rows[0][0]), int(rows[0][1]), int(rows[0][2])
+
+
+def count_reserved(db: Connection, model: str) -> tuple[int, TokenCount]:
+    """Return how many requests nobody has settled, and the tokens that are reserved for them."""
+    return _counted(
+        db.execute(
+            "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(reply_tokens), 0) "
+            "FROM model_requests WHERE model = :model",
+            model=model,
+        )
+    )
+
+
+def longest_reply(db: Connection, model: str) -> int:
+    """Return the most tokens that a prompt's replies took."""
+    rows = db.execute(
+        "SELECT coalesce(max(reply_tokens), 0) FROM model_answers WHERE model = :model", model=model
+    )
+    return int(rows[0][0])
+
+
+def hold_reservations(db: Connection) -> None:
+    """Keep other processes from reserving until the transaction ends; SQLite has one writer anyway."""
+    if db.dialect == "postgresql":
+        db.execute("LOCK TABLE model_requests IN EXCLUSIVE MODE")
+
+
+def save_reservation(db: Connection, model: str, tokens: TokenCount, when: float) -> int:
+    """Record what a request may take, before it is sent, and return its number."""
+    rows = db.execute(
+        "INSERT INTO model_requests (model, prompt_tokens, reply_tokens, intended) "
+        "VALUES (:model, :asked, :said, :when) RETURNING request",
+        model=model,
+        asked=tokens.prompt,
+        said=tokens.reply,
+        when=when,
+    )
+    return int(rows[0][0])
+
+
+def drop_reservation(db: Connection, number: int) -> None:
+    """Take back the reservation of a request that is settled, or that was refused and so cost nothing."""
+    db.execute("DELETE FROM model_requests WHERE request = :number", number=number)
+
+
+def _counted(rows: list[tuple[int, int, int]]) -> tuple[int, TokenCount]:
+    count, prompt, reply = rows[0]
+    return int(count), TokenCount(prompt=int(prompt), reply=int(reply))

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -32,10 +34,9 @@ class Endpoint:
         self.asked: list[str] = []
         self.authorization: set[str | None] = set()
         self.taste = lambda query, first, second: "1" if len(first) >= len(second) else "2"
-        self.reply = lambda text: {
-            "choices": [{"message": {"content": text}}],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 1},
-        }
+        self.prompt_tokens = lambda prompt: 100
+        self.reply_tokens = 1
+        self.reply = lambda text: {"choices": [{"message": {"content": text}}]}
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -49,7 +50,12 @@ class Endpoint:
                     endpoint.authorization.add(self.headers["Authorization"])
                     found = BOTH.search(prompt)
                     assert found, prompt
-                    reply = json.dumps(endpoint.reply(endpoint.taste(*found.groups()))).encode()
+                    usage = {
+                        "prompt_tokens": endpoint.prompt_tokens(prompt),
+                        "completion_tokens": endpoint.reply_tokens,
+                    }
+                    said = endpoint.reply(endpoint.taste(*found.groups()))
+                    reply = json.dumps({"usage": usage, **said}).encode()
                 self.send_response(status)
                 for name, value in {**headers, "Content-Length": str(len(reply))}.items():
                     self.send_header(name, value)
@@ -197,16 +203,105 @@ def test_an_endpoint_may_leave_tokens_uncounted(pooled: Path, endpoint: Endpoint
         "usage": {"prompt_tokens": None, "completion_tokens": None},
     }
     found = judge(pooled, url=endpoint.url, model="acme/judge-1", most=1)
-    assert (found.asked, found.prompt_tokens, found.reply_tokens) == (2, 0, 0)
+    assert (found.asked, found.prompt_tokens, found.reply_tokens, found.unsettled) == (2, 0, 0, 2)
+    again = judge(pooled, url=endpoint.url, model="acme/judge-1", most=1, prompt_price=A_DOLLAR_A_TOKEN)
+    assert again.cost >= sum(len(prompt.encode()) for prompt in endpoint.asked)
 
 
-def test_the_cost_is_capped_and_what_was_answered_is_kept(pooled: Path, endpoint: Endpoint) -> None:
-    million = Decimal(1_000_000)
-    judge(pooled, url=endpoint.url, model="judge-1", prompt_price=million, most=1, most_cost=Decimal(1))
-    with pytest.raises(BudgetError, match=r"and \$1 is the most"):
-        judge(pooled, url=endpoint.url, model="judge-1", prompt_price=million, most_cost=Decimal(1))
+A_DOLLAR_A_TOKEN = Decimal(1_000_000)
+"""For a million."""
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_no_request_is_sent_that_could_pass_the_most_cost(
+    pooled: Path, endpoint: Endpoint, workers: int
+) -> None:
+    """As the requests of people's work: each is reserved before it is sent, those at once too."""
+    endpoint.prompt_tokens = lambda prompt: len(prompt.encode()) + 20  # as dear as a tokenizer can be
+    dear = {"url": endpoint.url, "model": "judge-1", "workers": workers, "prompt_price": A_DOLLAR_A_TOKEN}
+    most = Decimal(20_000)
+    with pytest.raises(BudgetError, match=r"one more request may cost \$\d+\.0000, and \$20000 is the most"):
+        judge(pooled, **dear, most_cost=most)  # type: ignore[arg-type]
+    spent = sum(len(prompt.encode()) + 20 for prompt in endpoint.asked)
+    longest = max(len(prompt.encode()) for prompt in endpoint.asked)
+    assert most - 2 * longest < spent <= most
     with Study(pooled).transaction(write=False) as db:
-        assert len(load_votes(db, "judge-1")) == 1
+        votes = load_votes(db, "judge-1")
+    assert len(endpoint.asked) // 2 - workers < len(votes) <= len(endpoint.asked) // 2
+    asked = len(endpoint.asked)
+    with pytest.raises(BudgetError):
+        judge(pooled, **dear, most_cost=most)  # type: ignore[arg-type]
+    assert len(endpoint.asked) == asked
+    found = judge(pooled, **dear, most=len(votes) // 2, most_cost=most)  # type: ignore[arg-type]
+    assert (found.asked, found.cost, found.unsettled, found.notices[1:]) == (0, spent, 0, ())
+
+
+def test_a_kill_between_reservation_and_reply_leaves_the_money_in_sight(
+    pooled: Path, endpoint: Endpoint
+) -> None:
+    met, hush = threading.Event(), threading.Event()
+    endpoint.taste = lambda *_: str(met.set() or hush.wait(60))
+    command = ["judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--workers", "1"]
+    process = subprocess.Popen([sys.executable, "-m", "prefjudge", *command], stderr=subprocess.DEVNULL)
+    try:
+        assert met.wait(60)
+    finally:
+        process.kill()
+        process.wait()
+        hush.set()
+    endpoint.taste = lambda *_: "1"
+    found = judge(pooled, url=endpoint.url, model="judge-1", most=1, prompt_price=A_DOLLAR_A_TOKEN)
+    assert (found.asked, found.replies, found.prompt_tokens, found.unsettled) == (2, 2, 200, 1)
+    lost = len(endpoint.asked[0].encode())
+    assert lost + 200 <= found.cost <= lost + 300
+    assert (
+        f"1 request ended without a count of tokens: what was reserved, ${found.cost - 200}"
+        in (found.notices[-1])
+    )
+    with pytest.raises(BudgetError, match=f"judge-1 has cost \\${found.cost}"):
+        judge(
+            pooled,
+            url=endpoint.url,
+            model="judge-1",
+            most=2,
+            prompt_price=A_DOLLAR_A_TOKEN,
+            most_cost=found.cost,
+        )
+
+
+def test_what_may_have_been_served_stays_reserved_and_what_was_refused_does_not(
+    pooled: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prefjudge.crowd.model.time.sleep", lambda _: None)
+    endpoint.trouble = [(503, {}), (429, {}), (500, {}), (502, {})]
+    assert judge(pooled, url=endpoint.url, model="judge-1", most=1, workers=1).unsettled == 2
+    endpoint.trouble = [(401, {})]
+    with pytest.raises(CrowdError, match="refused: 401"):
+        judge(pooled, url=endpoint.url, model="judge-1", most=2, workers=1)
+    with pytest.raises(CrowdError, match="no connection"):
+        judge(pooled, url="http://127.0.0.1:9/v1", model="judge-1", most=2, workers=1)
+    assert judge(pooled, url=endpoint.url, model="judge-1", most=1).unsettled == 2
+
+
+def test_a_reply_that_costs_more_than_was_reserved_is_said_and_learned_from(
+    pooled: Path, endpoint: Endpoint
+) -> None:
+    endpoint.reply_tokens = 500
+    cheap = {"url": endpoint.url, "model": "judge-1", "workers": 1, "reply_price": A_DOLLAR_A_TOKEN}
+    found = judge(pooled, **cheap, most=1, most_cost=Decimal(1000))  # type: ignore[arg-type]
+    assert found.cost == 1000
+    assert "1 reply took more tokens than was reserved, and cost $484.0000 more than that" in found.notices
+    with pytest.raises(BudgetError, match=r"has cost \$1000.0000, one more request may cost \$500.0000"):
+        judge(pooled, **cheap, most_cost=Decimal(1400))  # type: ignore[arg-type]
+
+
+def test_votes_that_were_made_before_a_refusal_are_kept(pooled: Path, endpoint: Endpoint) -> None:
+    replies = iter("1" * 6)
+    endpoint.taste = lambda *_: next(replies, None) or endpoint.trouble.append((401, {})) or "1"
+    with pytest.raises(CrowdError, match="refused: 401"):
+        judge(pooled, url=endpoint.url, model="judge-1", workers=1)
+    with Study(pooled).transaction(write=False) as db:
+        assert len(load_votes(db, "judge-1")) == 3
 
 
 def test_a_good_model_saves_votes_and_people_still_find_the_best(pooled: Path, endpoint: Endpoint) -> None:
