@@ -24,9 +24,20 @@ if TYPE_CHECKING:
 CONFIG_FILE = "study.toml"
 STORE_FILE = "study.db"
 MARKETPLACE_FILE = "marketplace.db"
-_PRIVATE = (
-    f"# Worker ids and secrets stay on this machine.\n{STORE_FILE}*\n{MARKETPLACE_FILE}*\n*.admin-token\n"
-)
+_PRIVATE = """\
+# Worker ids, secrets and gold pairs stay on this machine, and so do copies of them.
+*.db*
+*.sqlite*
+*.admin-token
+gold*.tsv
+*backup*
+*.bak
+*.dump
+*.sql
+*.log
+.env
+.*.part
+"""
 
 
 class Study:

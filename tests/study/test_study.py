@@ -1,11 +1,15 @@
 """A study's folder: its name, its id, and the store that is its own."""
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from prefjudge.errors import ConfigError, StudyError
+from prefjudge.steps.demo import demo
+from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.status import status
 from prefjudge.study.study import Study
@@ -81,3 +85,35 @@ def test_a_budget_is_an_amount(tmp_path: Path, budget: str) -> None:
     prepend(tmp_path / "study", f"budget = {budget}")
     with pytest.raises(ConfigError, match="budget: not an amount of dollars"):
         status(tmp_path / "study")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git, which reads what init writes")
+def test_git_takes_nothing_private_of_a_study(tmp_path: Path) -> None:
+    study = tmp_path / "demo" / "study"
+    demo(study.parent)
+    gold(study, suggest=12)
+    private = [
+        "study.db-wal", "study.db-shm", "study.db-journal", "study.db.lock", "study.db.bak", "other.sqlite3",
+        "marketplace.db-wal", "marketplace.db.serving", "marketplace.db.admin-token", "live.admin-token",
+        "gold.tsv", "gold-reviewed.tsv", "backup.db", "backup.tar.gz", "study-backup-1.zip", "store.dump",
+        "store.sql", "serve.log", ".env", ".gold.tsv.x7.part",
+    ]  # fmt: skip
+    for name in private:
+        (study / name).touch()
+
+    def git(*command: str) -> list[str]:
+        done = subprocess.run(["git", *command], cwd=study, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()
+
+    git("init", "--quiet")
+    taken = git("ls-files", "--others", "--exclude-standard")
+    assert sorted(taken) == [
+        ".gitignore", "leaderboard.csv", "leaderboard.provenance.json", "preference.qrels", "study.toml",
+        "winratio.csv",
+    ]  # fmt: skip
+    with Study(study).transaction(write=False) as db:
+        workers = {str(row[0]) for row in db.execute("SELECT DISTINCT worker_id FROM assignments")}
+        golden = [str(row[0]) for row in db.execute("SELECT bad FROM gold")]
+    assert len(workers) > 5
+    told = "".join((study / name).read_text(encoding="utf-8") for name in taken)
+    assert not [secret for secret in (*workers, *golden) if secret in told]
