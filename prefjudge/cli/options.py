@@ -7,6 +7,8 @@ from typing import Annotated, TypedDict, TypeVar, get_type_hints
 
 import typer
 
+from prefjudge.errors import ConfigError
+
 Verb = TypeVar("Verb", bound=Callable[..., None])
 
 NewStudy = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder to make.", show_default=False)]
@@ -23,6 +25,7 @@ Target = Annotated[
 Plot = Annotated[Path | None, typer.Option(help="Draw it: a .svg or .png file.")]
 Format = Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")]
 Seed = Annotated[int | None, typer.Option(help="The seed of what is drawn; a study has its own.")]
+Sandbox = Annotated[bool, typer.Option("--sandbox", help="Use the sandbox: play money.")]
 Live = Annotated[bool, typer.Option("--live", help="Use the live target of the config, which pays.")]
 
 # what is scored
@@ -42,6 +45,18 @@ Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Processes that read side by side; by default one a core, for large files."),
 ]
+
+
+def one_target(*, sandbox: bool, live: bool) -> None:
+    """Refuse to guess which of the two was meant.
+
+    Raises
+    ------
+    ConfigError
+        Both targets are named.
+    """
+    if sandbox and live:
+        raise ConfigError("--sandbox and --live exclude each other", "Leave one of them out.")
 
 
 class ReadOptions(TypedDict):

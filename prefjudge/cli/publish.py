@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, Live, StudyFolder
+from prefjudge.cli.options import Json, Live, Sandbox, StudyFolder, one_target
 from prefjudge.cli.output import print_json, progress, say
-from prefjudge.errors import ConfigError
 from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 def publish(
     study: StudyFolder,
-    sandbox: Annotated[bool, typer.Option("--sandbox", help="Use the sandbox: play money.")] = False,
+    sandbox: Sandbox = False,
     live: Live = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be published; do nothing.")
@@ -29,8 +28,7 @@ def publish(
     """Publish HITs for the pairs that wait: exactly one for each."""
     from prefjudge.steps.publish import publish as run
 
-    if sandbox == live:
-        raise ConfigError("say where to publish", "Add --sandbox (play money) or --live (real money).")
+    one_target(sandbox=sandbox, live=live)
     with progress("publishing") as bar:
         result = run(
             study, sandbox=sandbox, live=live, dry_run=dry_run, yes=yes, confirm=_asked(json), progress=bar

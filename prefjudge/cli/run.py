@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, Live, StudyFolder
+from prefjudge.cli.options import Json, Live, Sandbox, StudyFolder, one_target
 from prefjudge.cli.output import print_json, say
 from prefjudge.errors import NotFinished
 from prefjudge.render.counts import many
@@ -28,6 +28,7 @@ def run(
     model: Annotated[
         str | None, typer.Option(help="A model whose votes order the candidates and veto the hopeless.")
     ] = None,
+    sandbox: Sandbox = False,
     live: Live = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     workers: Annotated[
@@ -44,10 +45,12 @@ def run(
     """Have a study, or its open challenge, judged round after round until a rule or the budget ends it."""
     from prefjudge.steps.run import run as drive
 
+    one_target(sandbox=sandbox, live=live)
     result = drive(
         study,
         strategy=strategy,
         model=model,
+        sandbox=not live,
         live=live,
         yes=yes,
         workers=workers,

@@ -14,7 +14,7 @@ from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, sav
 from prefjudge.study.ledger import TOKEN_LIFE, Intent, committed_cents, intend, settle, void
 from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.study import Study
-from prefjudge.study.targets import LIVE, SANDBOX, current_target, forget_answers, refuse_other_target
+from prefjudge.study.targets import choose_target, current_target, forget_answers, refuse_other_target
 
 if TYPE_CHECKING:
     from prefjudge.crowd.protocol import Crowd, HitRequest
@@ -64,7 +64,7 @@ def publish(
     study : Path
         The study.
     sandbox, live : bool
-        The target in the config. ``live`` must be asked for.
+        The target in the config. ``live`` must be asked for, and goes before ``sandbox``.
     dry_run : bool
         Say what would be published and what it would cost; publish and record nothing.
     yes : bool
@@ -76,6 +76,8 @@ def publish(
 
     Raises
     ------
+    ConfigError
+        Neither target was asked for.
     StudyError
         There are no pairs, no texts or too few gold pairs, or nobody said yes.
     BudgetError
@@ -86,8 +88,8 @@ def publish(
     from prefjudge.steps.serve import open_crowd
     from prefjudge.steps.spending import wait_turn
 
+    target = choose_target(sandbox=sandbox, live=live)
     opened = Study(study)
-    target = LIVE if live else SANDBOX
     with open_crowd(opened, target) as crowd:
         agreed = None
         if dry_run or not yes:  # asked before its turn, so that no other verb waits for an answer

@@ -19,7 +19,7 @@ from prefjudge.study.ledger import committed_cents
 from prefjudge.study.pooling import save_wanted
 from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.study import Study
-from prefjudge.study.targets import LIVE, SANDBOX, forget_rounds, refuse_other_target
+from prefjudge.study.targets import LIVE, choose_target, forget_rounds, refuse_other_target
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -53,6 +53,7 @@ def run(
     *,
     strategy: str | None = None,
     model: str | None = None,
+    sandbox: bool = True,
     live: bool = False,
     yes: bool = False,
     workers: int = 0,
@@ -77,8 +78,8 @@ def run(
     model : str, optional
         Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
         lose to all others. People settle the rest. A study keeps this, too.
-    live : bool
-        Publish to the live target.
+    sandbox, live : bool
+        The target in the config, as for ``publish``.
     yes : bool
         Publish without asking ``confirm``, which is asked once.
     workers, error, careless, truth
@@ -92,6 +93,8 @@ def run(
 
     Raises
     ------
+    ConfigError
+        Neither target was asked for.
     StudyError
         There is no pool, the strategy is another than the study's, or nobody said yes.
     """
@@ -100,12 +103,11 @@ def run(
     from prefjudge.steps.serve import keep_open
     from prefjudge.steps.work import work
 
+    target = choose_target(sandbox=sandbox, live=live)
     opened, tell = Study(study), tell or (lambda _: None)
     if live and workers:
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
     drive = find_drive(opened, strategy, model)
-
-    target = LIVE if live else SANDBOX
     with opened.transaction() as db:
         refuse_other_target(db, target)
         forget_rounds(db, target)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from prefjudge.errors import CrowdError, StudyError
 from prefjudge.study.settings import keep_setting
-from prefjudge.study.study import MARKETPLACE_FILE, Study
+from prefjudge.study.study import CONFIG_FILE, MARKETPLACE_FILE, Study
 from prefjudge.study.targets import LIVE, SANDBOX
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
     Raises
     ------
     StudyError
-        The marketplace is not the one that the study has published to.
+        The config has no such target, or it is switched off; or the marketplace is not the one that the study
+        has published to.
     CrowdError
         Nothing answers there.
     """
@@ -136,6 +137,11 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
         raise StudyError(
             f"the study's config has no target {target!r}",
             f"Add [targets.{target}] with its url to study.toml.",
+        )
+    if target == LIVE and not configured.live:
+        raise StudyError(
+            "the live target is switched off: [targets.live] does not say live = true",
+            f"Set live = true in {study.folder / CONFIG_FILE} to spend real money, or work in the sandbox.",
         )
     if configured.url:
         _refuse_closed(configured.url)

@@ -123,7 +123,7 @@ class PayConfig(_Section):
 
 
 class TargetConfig(_Section):
-    """A marketplace: ``url`` is empty for the embedded one."""
+    """A marketplace: ``url`` is empty for the embedded one, and ``live`` allows to spend real money there."""
 
     url: str = ""
     live: bool = False
@@ -173,7 +173,9 @@ class StudyConfig(_Section):
 
     @model_validator(mode="after")
     def _live_needs_a_budget(self) -> Self:
-        live = self.targets.get("live")
+        live, sandbox = self.targets.get("live"), self.targets.get("sandbox")
+        if sandbox is not None and sandbox.live:
+            raise ValueError("targets.sandbox pays in play money; a marketplace that pays is targets.live")
         if live is not None and not live.url:
             raise ValueError("targets.live needs the url of a marketplace")
         if live is not None and self.budget is None:

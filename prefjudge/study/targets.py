@@ -5,10 +5,23 @@ money stay in the store and count no more, and the answers that were found there
 """
 
 from prefjudge.database import Connection
-from prefjudge.errors import StudyError
+from prefjudge.errors import ConfigError, StudyError
 
 SANDBOX = "sandbox"
 LIVE = "live"
+
+
+def choose_target(*, sandbox: bool, live: bool) -> str:
+    """Return the target that a verb was told to use; ``live`` goes before ``sandbox``, which is the default.
+
+    Raises
+    ------
+    ConfigError
+        Neither was asked for.
+    """
+    if not (sandbox or live):
+        raise ConfigError("say where to publish", "Add --sandbox (play money) or --live (real money).")
+    return LIVE if live else SANDBOX
 
 
 def current_target(db: Connection) -> str:

@@ -14,10 +14,11 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import HitRequest
-from prefjudge.errors import CrowdError, InputError, StudyError
+from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.server import Server, start
 from prefjudge.steps.collect import collect
+from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import PublishResult, publish
 from prefjudge.steps.report import report
 from prefjudge.steps.resolve import resolve
@@ -68,6 +69,33 @@ def test_a_live_study_spends_the_requesters_own_money(pooled: Path, live: Server
     assert collect(pooled, live=True).open == offer.hits
     with pytest.raises(StudyError, match=r"the study is live, and its rehearsal .* is over\nAdd --live"):
         collect(pooled)
+
+
+@pytest.mark.parametrize("switch", ["live = false", ""])
+def test_a_live_target_that_is_switched_off_spends_nothing(pooled: Path, live: Server, switch: str) -> None:
+    point_live_at(pooled, live.endpoint)
+    config = pooled / "study.toml"
+    on = config.read_text()
+    publish(pooled, live=True, yes=True)
+    balance = MTurkCrowd(live.endpoint, signed=True).balance()
+    config.write_text(on.replace("live = true", switch))
+    for verb in (partial(publish, yes=True), partial(publish, dry_run=True), collect, pay):
+        with pytest.raises(StudyError, match=r"target is switched off: .*live = true\nSet live = true in "):
+            verb(pooled, live=True)
+    assert MTurkCrowd(live.endpoint, signed=True).balance() == balance
+    config.write_text(on)
+    assert collect(pooled, live=True).open == 7
+
+
+def test_a_target_is_asked_for(pooled: Path) -> None:
+    for verb in (publish, run):
+        with pytest.raises(ConfigError, match=r"say where to publish\nAdd --sandbox .* or --live"):
+            verb(pooled, sandbox=False, yes=True)  # type: ignore[operator]
+        both = prefjudge(verb.__name__, pooled, "--sandbox", "--live", "--yes")
+        assert (both.returncode, "exclude each other" in both.stderr) == (1, True)
+    assert status(pooled).hits == {}
+    alone = prefjudge("run", pooled, "--sandbox", "--yes", "--workers", 8, "--strategy", "knockout:1")
+    assert (alone.returncode, status(pooled).waiting) == (0, 0), alone.stderr
 
 
 def test_a_run_on_a_live_target_needs_no_sandbox(pooled: Path, live: Server) -> None:

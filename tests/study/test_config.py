@@ -55,6 +55,9 @@ def test_a_live_target_needs_a_budget_and_an_address(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a live target needs a budget"):
         config(tmp_path, f'name = "x"\n{live}')
     assert config(tmp_path, f'name = "x"\nbudget = 20\n{live}').budget == 20
+    assert not config(tmp_path, f'name = "x"\nbudget = 20\n{live}').targets["live"].live
+    with pytest.raises(ConfigError, match=r"targets\.sandbox pays in play money"):
+        config(tmp_path, 'name = "x"\n[targets.sandbox]\nlive = true\n')
     with pytest.raises(ConfigError, match="needs the url"):
         config(tmp_path, 'name = "x"\nbudget = 20\n[targets.live]\nlive = true\n')
 
