@@ -4,7 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -84,6 +86,40 @@ def build_wheel(project: Path, out: Path) -> Path:
         )
     (wheel,) = out.glob("prefjudge-*.whl")
     return wheel
+
+
+def build(project: Path, out: Path) -> None:
+    """Build the wheel and the sdist."""
+    if program := uv():
+        run(program, "build", "--quiet", "--wheel", "--sdist", "--out-dir", out, project, cwd=out)
+    else:
+        run(sys.executable, "-m", "build", "--outdir", out, project, cwd=out)
+
+
+def test_what_is_built_has_the_licence_and_the_notice_of_what_comes_from_others(
+    project: Path, tmp_path: Path
+) -> None:
+    build(project, tmp_path)
+    (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    with ZipFile(wheel) as packed:
+        inside = {name: packed.read(name) for name in packed.namelist()}
+    with tarfile.open(sdist) as packed_source:
+        source = set(packed_source.getnames())
+    foreign = [name for name in inside if "/service/" in name]
+    (licences,) = {name.rpartition("/")[0] for name in inside if name.endswith("licenses/LICENSE")}
+    notice = inside[f"{licences}/NOTICE"].decode()
+    assert {"LICENSE", "NOTICE"} <= {
+        name.removeprefix(f"{sdist.name.removesuffix('.tar.gz')}/") for name in source
+    }
+    assert notice == (ROOT / "NOTICE").read_text(encoding="utf-8")
+    assert "Copyright 2012-2022 Amazon.com, Inc. or its affiliates. All Rights Reserved." in notice
+    assert len(foreign) == 3
+    assert [name for name in foreign if Path(name).name not in notice] == []
+    assert {"License-File: LICENSE", "License-File: NOTICE"} <= set(
+        next(text for name, text in inside.items() if name.endswith("dist-info/METADATA"))
+        .decode()
+        .split("\n")
+    )
 
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
