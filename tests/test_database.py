@@ -3,6 +3,10 @@
 import gc
 import sqlite3
 import stat
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -100,4 +104,127 @@ def test_a_new_file_is_its_owners_from_the_first_byte(tmp_path: Path) -> None:
     database.migrate(["CREATE TABLE words (word TEXT)"])
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     assert modes == {"a.db": 0o600, "a.db-wal": 0o600, "a.db-shm": 0o600}
+    database.close()
+
+
+def test_each_cause_has_a_hint_of_its_own(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(b"this is a text and not a database, and it is longer than a header\n" * 99)
+    with pytest.raises(StudyError, match="not a database") as refused:
+        Database(f"sqlite:///{bad}").migrate(["CREATE TABLE words (word TEXT)"])
+    assert "Restore a backup" in refused.value.hint
+    assert "room" not in refused.value.hint
+    with pytest.raises(StudyError, match="cannot open") as refused:
+        Database(f"sqlite:///{tmp_path / 'nowhere' / 'a.db'}").migrate([""])
+    assert refused.value.hint == "Is the folder there and writable?"
+
+
+def test_a_page_that_was_overwritten_is_damage_and_not_a_lack_of_room(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    database.migrate(["CREATE TABLE words (word TEXT)"])
+    with database.transaction() as db:
+        db.executemany("INSERT INTO words VALUES (:word)", [{"word": "x" * 900}] * 99)
+    database.close()
+    with (tmp_path / "a.db").open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 40_000)
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    with pytest.raises(PrefjudgeError, match="malformed") as refused, database.transaction() as db:
+        db.execute("SELECT * FROM words")
+    assert "Restore a backup" in refused.value.hint
+    database.close()
+
+
+def test_a_full_disk_is_not_taken_for_another_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+
+    def full(raw: object, path: Path, statement: str, patience: float = 0) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    monkeypatch.setattr("prefjudge.database.sqlite.patiently", full)
+    with pytest.raises(StudyError, match="disk is full") as refused, database.alone(60):
+        pass
+    assert "Make room" in refused.value.hint
+
+
+def test_a_damaged_lock_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.db.lock").write_bytes(b"no lock, but a text that is longer than a header\n" * 99)
+    with (
+        pytest.raises(StudyError, match=r"a\.db\.lock: file is not a database") as refused,
+        Database(f"sqlite:///{tmp_path / 'a.db'}").alone(60),
+    ):
+        pass
+    assert refused.value.hint == "It holds nothing: delete this one file, and repeat the verb."
+
+
+HOLDER = """
+import sqlite3, sys
+raw = sqlite3.connect(sys.argv[1], isolation_level=None)
+raw.execute(sys.argv[2])
+print("held", flush=True)
+sys.stdin.readline()
+raw.execute("ROLLBACK")
+"""
+
+
+@pytest.mark.parametrize("lock", ["store", "turn"])
+def test_who_waits_says_for_whom_after_a_moment(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, lock: str
+) -> None:
+    path = tmp_path / "a.db"
+    database = Database(f"sqlite:///{path}")
+    database.migrate(["CREATE TABLE words (word TEXT)"])
+    held = path if lock == "store" else Path(f"{path}.lock")
+    begin = "BEGIN IMMEDIATE" if lock == "store" else "BEGIN EXCLUSIVE"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(held), begin],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout
+        assert holder.stdin
+        holder.stdout.readline()
+        said: list[float] = []
+
+        def let_go() -> None:
+            while not caplog.messages and time.monotonic() - begun < 20:
+                time.sleep(0.05)
+            said.append(time.monotonic() - begun)
+            holder.communicate("\n")
+
+        begun = time.monotonic()
+        watcher = threading.Thread(target=let_go)
+        watcher.start()
+        if lock == "store":
+            with database.transaction() as db:
+                db.execute("INSERT INTO words VALUES ('late')")
+        else:
+            with database.alone(60) as alone:
+                assert alone
+        watcher.join()
+    assert 1 <= said[0] < 5
+    (message,) = caplog.messages
+    assert str(held) in message
+    if Path("/proc/locks").exists():
+        assert f"process {holder.pid} (" in message
+    database.close()
+
+
+def test_threads_that_take_turns_do_not_tell_each_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not Path("/proc/locks").exists():
+        pytest.skip("this system does not list its locks")
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    database.migrate(["CREATE TABLE words (word TEXT)"])
+    with database.transaction() as db:
+        other = threading.Thread(target=lambda: database.migrate(["CREATE TABLE words (word TEXT)", ""]))
+        other.start()
+        time.sleep(2)
+        db.execute("INSERT INTO words VALUES ('first')")
+    other.join()
+    assert caplog.messages == []
     database.close()

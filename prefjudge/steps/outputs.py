@@ -1,5 +1,6 @@
 """Outputs: the files that a verb writes, which are never those that it reads."""
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -48,6 +49,18 @@ def check_outputs(
                 raise _refused(output, path)
         if plot and (_holds(path, plot) or _is_named_after(plot, path)):
             raise _refused(plot, path)
+
+
+def own_file(study: Path, name: str) -> Path | None:
+    """Return the file of this name in a study's folder; None where the folder may only be read."""
+    return study / name if os.access(study, os.W_OK) else None
+
+
+def left_unwritten(study: Path, *names: str) -> tuple[str, ...]:
+    """Say what a verb does not write there because the study's folder may only be read."""
+    if own_file(study, "any") is not None:
+        return ()
+    return (f"{' and '.join(names)} not written: {study} may only be read. --out FILE writes elsewhere",)
 
 
 def beside(path: str | Path, ending: str) -> str | Path:

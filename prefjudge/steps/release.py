@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.errors import StudyError
+from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
@@ -82,10 +82,13 @@ def release(
     StudyError
         The study has no judgments, or the folder holds something else.
     """
+    from prefjudge.steps.outputs import own_file
     from prefjudge.study.study import Study
 
     opened = Study(Path(study))
-    folder = as_path(out) or opened.folder / FOLDER
+    folder = as_path(out) or own_file(opened.folder, FOLDER)
+    if folder is None:
+        raise InputError(f"{opened.folder} may only be read", "Write the release elsewhere: --out FOLDER")
     _check_folder(folder)
     bundle = _Bundle(opened, folder)
     bundle.write(texts=texts, gold=gold)

@@ -69,12 +69,14 @@ def report(
     from prefjudge.formats.atomic import write_text
     from prefjudge.render.report_page import report_page
     from prefjudge.steps.changed_answers import answers_section
-    from prefjudge.steps.outputs import check_outputs
+    from prefjudge.steps.outputs import check_outputs, own_file
     from prefjudge.steps.status import status
     from prefjudge.study.study import Study
 
     opened = Study(Path(study))
-    path = as_path(out) or opened.folder / REPORT_FILE
+    path = as_path(out) or own_file(opened.folder, REPORT_FILE)
+    if path is None:
+        raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page", "Let its name end in .html.")
     check_outputs(path, study=opened.folder)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.counting import TieWorth
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.inputs import as_path, expand
-from prefjudge.steps.outputs import check_outputs
+from prefjudge.steps.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.steps.seeds import generator
 from prefjudge.steps.votes import Votes, fitting_rule, gather_votes
 
@@ -148,7 +148,8 @@ def resolve(
         )
     if study is not None and out is None and form is Form.TREC:
         _refuse_kept_answers(study)
-        out = study / QRELS_FILE
+        out = own_file(study, QRELS_FILE)
+        notices = (*notices, *left_unwritten(study, QRELS_FILE))
     check_outputs(out, inputs=(judgments, *expand(runs)), study=study)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = resolve_all(

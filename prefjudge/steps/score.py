@@ -140,7 +140,7 @@ def score(
     from prefjudge.evaluation.intervals import named_statistic
     from prefjudge.formats.parquet import is_parquet
     from prefjudge.steps.matrices import named_measures
-    from prefjudge.steps.outputs import check_outputs
+    from prefjudge.steps.outputs import check_outputs, left_unwritten
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.score_boards import (
         all_win_ratios,
@@ -149,7 +149,13 @@ def score(
         runs_left_out,
         score_boards,
     )
-    from prefjudge.steps.score_files import per_query_file, score_files, write_score
+    from prefjudge.steps.score_files import (
+        LEADERBOARD_FILE,
+        WIN_RATIO_FILE,
+        per_query_file,
+        score_files,
+        write_score,
+    )
     from prefjudge.steps.score_sql import boards_in_sql, check_in_sql
     from prefjudge.steps.sources import gather, need_files
 
@@ -200,5 +206,9 @@ def score(
         )
     if not write:
         return result
+    if found.study:
+        names = (WIN_RATIO_FILE,) if out else (LEADERBOARD_FILE, WIN_RATIO_FILE)
+        unwritten = left_unwritten(found.study.folder, *names)
+        result = replace(result, notices=(*result.notices, *unwritten))
     files = write_score(result, found, out=out, per_query=per_query and not saved, plot=plot, engine=engine)
     return replace(result, out=(*files, *([str(saved)] if saved else [])))

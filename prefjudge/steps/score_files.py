@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from prefjudge.steps.outputs import beside
+from prefjudge.steps.outputs import beside, own_file
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.leaderboard import Leaderboard
@@ -41,8 +41,9 @@ def write_score(
     if target and per_query:
         matrices = [board.scores for board in result.boards]
         tables[per_query_file(target)] = per_query_table(matrices, provenance=result.provenance)
-    if found.study and result.winratio:
-        tables[found.study.folder / WIN_RATIO_FILE] = winratio_matrix(result.winratio, numbered=False)
+    own = own_file(found.study.folder, WIN_RATIO_FILE) if found.study else None
+    if own and result.winratio:
+        tables[own] = winratio_matrix(result.winratio, numbered=False)
     for path, table in tables.items():
         write_table(path, table, engine)
     written = [*tables, *([_sidecar(result, target, engine)] if target else [])]
@@ -52,7 +53,7 @@ def write_score(
 
 def board_file(out: str | Path | None, study: "Study | None") -> str | Path | None:
     """Return the file of the boards: what was asked for, or the study's."""
-    return out or (study.folder / LEADERBOARD_FILE if study else None)
+    return out or (own_file(study.folder, LEADERBOARD_FILE) if study else None)
 
 
 def score_files(out: str | Path | None, study: "Study | None") -> list[str | Path]:

@@ -115,8 +115,11 @@ class Study:
     @cached_property
     def secret(self) -> bytes:
         """The key of the study's opaque names; it never leaves the store."""
-        with self.transaction() as db:
-            return bytes.fromhex(keep_setting(db, "secret", secrets.token_hex(32)))
+        settled = self.setting("secret")
+        if settled is None:
+            with self.transaction() as db:
+                settled = keep_setting(db, "secret", secrets.token_hex(32))
+        return bytes.fromhex(settled)
 
     def opaque(self, *parts: object, length: int = 12) -> str:
         """Return a name that tells nothing without the secret: the same for the same parts."""

@@ -1,0 +1,65 @@
+"""What is PostgreSQL's own: connecting, and the lock that one process at a time holds."""
+
+from typing import Any
+
+from prefjudge.database.urls import redacted
+from prefjudge.database.waiting import SAY_AFTER, say_waiting
+from prefjudge.errors import PrefjudgeError, StudyError
+
+_LOCK = 7266
+_WHO = (
+    "SELECT a.pid, a.application_name, a.client_addr FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
+    f"WHERE l.locktype = 'advisory' AND l.objid = {_LOCK} AND l.granted AND l.database = "
+    "(SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+
+
+def connect(url: str) -> Any:
+    """Return an open connection.
+
+    Raises
+    ------
+    StudyError
+        The driver is missing.
+    PrefjudgeError
+        The server does not answer, or refuses.
+    """
+    try:
+        import psycopg
+    except ImportError as error:
+        raise StudyError(
+            "PostgreSQL needs the psycopg package", "Install it with: pip install 'prefjudge[postgres]'"
+        ) from error
+    try:
+        return psycopg.connect(url, autocommit=True)
+    except psycopg.Error as error:
+        raise PrefjudgeError(
+            f"cannot connect to {redacted(url)}: {error}", "Is the server running?"
+        ) from error
+
+
+def lock(url: str, patience: float) -> Any:
+    """Return the connection whose session holds the lock, or None where another keeps it for too long."""
+    raw = connect(url)
+    if _try_lock(raw, min(patience, SAY_AFTER)):
+        return raw
+    if patience > SAY_AFTER:
+        who = ", ".join(
+            f"session {pid} {name} {host or ''}".rstrip() for pid, name, host in raw.execute(_WHO)
+        )
+        say_waiting(who or "another session", redacted(url))
+        if _try_lock(raw, patience - SAY_AFTER):
+            return raw
+    raw.close()
+    return None
+
+
+def _try_lock(raw: Any, seconds: float) -> bool:
+    import psycopg
+
+    try:
+        raw.execute(f"SET lock_timeout = {max(1, int(1000 * seconds))}")
+        raw.execute(f"SELECT pg_advisory_lock({_LOCK})")
+    except psycopg.errors.LockNotAvailable:
+        return False
+    return True

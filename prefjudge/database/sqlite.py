@@ -1,0 +1,186 @@
+"""What is SQLite's own: files that may only be read, waiting for others, and what its errors mean."""
+
+import errno
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from prefjudge.database.waiting import SAY_AFTER, others_holding, say_waiting
+from prefjudge.errors import PrefjudgeError, StudyError
+
+PATIENCE = 60.0
+"""Seconds that a statement waits for another process."""
+
+_ROOM = "Make room on the disk; what was stored before is kept."
+_READ_ONLY = (
+    "You may only read it: work on a copy of the folder, or get the right to write the file and its folder."
+)
+_DAMAGED = (
+    "The file is damaged, or is not a store. Restore a backup (docs/backup.md); a study without one can ask "
+    "its marketplace: move the file away, and run: prefjudge recover STUDY"
+)
+_HINTS = {
+    sqlite3.SQLITE_FULL: _ROOM,
+    sqlite3.SQLITE_IOERR: "The disk failed or is gone: see the system's log. What was stored before is kept.",
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_BUSY: "Repeat the verb when that one has ended; nothing is lost.",
+    sqlite3.SQLITE_CANTOPEN: "Is the folder there and writable?",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+}
+"""What to do about what the disk, or another process, does to a statement that is right."""
+
+_SYSTEM_HINTS = {errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EROFS: _READ_ONLY, errno.EACCES: _READ_ONLY}
+
+
+def refuse_writing(what: str) -> StudyError:
+    """Return the error of whoever would write what may only be read."""
+    return StudyError(f"{what} cannot be written", _READ_ONLY)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what the disk, or another process, does into an error that names its cause; other errors pass."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = _code(error)
+        if code not in _HINTS:
+            raise
+        message = f"cannot use {path}: {error}"
+        if code == sqlite3.SQLITE_BUSY:
+            who = " and ".join(others_holding(path) or ["another process"])
+            message = f"cannot use {path}: {who} has held it for {PATIENCE:.0f} seconds"
+        raise PrefjudgeError(message, _HINTS[code]) from error
+
+
+def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """Open a file, made where there is none; return the connection, and whether it may only be read.
+
+    Raises
+    ------
+    StudyError
+        It cannot be opened.
+    """
+    read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+    try:
+        if read_only:
+            return _open_to_read(path), True
+        path.touch(mode=0o600)  # it holds secrets; SQLite makes its -wal and -shm as private as the file
+        raw = sqlite3.connect(path, timeout=SAY_AFTER, isolation_level=None, check_same_thread=False)
+        patiently(raw, path, "PRAGMA journal_mode=WAL")
+        raw.execute("PRAGMA synchronous=FULL")
+        raw.execute("PRAGMA foreign_keys=ON")
+    except sqlite3.Error as error:
+        hint = _HINTS.get(_code(error), "Is the folder there and writable?")
+        raise StudyError(f"cannot open {path}: {error}", hint) from error
+    except OSError as error:
+        hint = _SYSTEM_HINTS.get(error.errno or 0, "Is the folder there and writable?")
+        raise StudyError(f"cannot open {path}: {error.strerror}", hint) from error
+    return raw, False
+
+
+def begin(raw: sqlite3.Connection, path: Path, *, write: bool) -> None:
+    """Begin a transaction that waits now, if ever: nothing in it meets another's lock."""
+    if write:
+        patiently(raw, path, "BEGIN IMMEDIATE")
+        return
+    raw.execute("BEGIN")
+    try:
+        patiently(raw, path, "SELECT 1 FROM sqlite_master LIMIT 1")
+    except sqlite3.Error:
+        raw.execute("ROLLBACK")
+        raise
+
+
+def patiently(raw: sqlite3.Connection, path: Path, statement: str, patience: float = PATIENCE) -> None:
+    """Run a statement that another process may keep waiting; say so after a moment."""
+    try:
+        raw.execute(statement).fetchall()
+        return
+    except sqlite3.OperationalError as error:
+        if _code(error) != sqlite3.SQLITE_BUSY or patience <= SAY_AFTER:
+            raise
+    others = others_holding(path)
+    if others is None or others:  # threads of this process take turns, too, and need not tell each other
+        say_waiting(" and ".join(others or ["another process"]), str(path))
+    raw.execute(f"PRAGMA busy_timeout = {int(1000 * (patience - SAY_AFTER))}")
+    try:
+        raw.execute(statement).fetchall()
+    finally:
+        raw.execute(f"PRAGMA busy_timeout = {int(1000 * SAY_AFTER)}")
+
+
+def lock(path: Path, patience: float) -> sqlite3.Connection | None:
+    """Return the connection that holds a lock file beside the store, which stays free.
+
+    None where another process does not let go of it.
+
+    Raises
+    ------
+    StudyError
+        The lock file cannot be made, read or written.
+    """
+    path = Path(f"{path}.lock")
+    raw = None
+    try:
+        path.touch(mode=0o600)
+        raw = sqlite3.connect(path, timeout=min(patience, SAY_AFTER), isolation_level=None)
+        patiently(raw, path, "BEGIN EXCLUSIVE", patience)
+    except (sqlite3.Error, OSError) as error:
+        if raw is not None:
+            raw.close()
+        if isinstance(error, OSError):
+            hint = _SYSTEM_HINTS.get(error.errno or 0, "Is the folder there and writable?")
+            raise StudyError(f"cannot open {path}: {error.strerror}", hint) from error
+        if _code(error) == sqlite3.SQLITE_BUSY:
+            return None
+        hint = _HINTS.get(_code(error), "")
+        if hint == _DAMAGED:
+            hint = "It holds nothing: delete this one file, and repeat the verb."
+        raise StudyError(f"cannot lock {path}: {error}", hint) from error
+    return raw
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a file that may not be written, or whose folder may not.
+
+    Readers of a write-ahead log share an index of it, which lies beside the file. Where there is none and
+    none can be made, nobody has the file open. Then it is read as it lies there, or, where a killed program
+    left a log behind, from a copy into which the log is merged: to skip the log would lose its transactions
+    in silence.
+    """
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    raw = sqlite3.connect(uri, uri=True, timeout=SAY_AFTER, isolation_level=None, check_same_thread=False)
+    try:
+        patiently(raw, path, "SELECT 1 FROM sqlite_master LIMIT 1")
+    except sqlite3.OperationalError as error:
+        raw.close()
+        if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            raise
+        log = Path(f"{path}-wal")
+        if log.exists() and log.stat().st_size:
+            return _merged(path, log)
+        raw = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+        raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+    return raw
+
+
+def _merged(path: Path, log: Path) -> sqlite3.Connection:
+    """Return a copy in memory of a file and the log beside it."""
+    raw = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    with tempfile.TemporaryDirectory(prefix="prefjudge-") as folder:  # which is its owner's alone
+        copy = Path(folder) / "store.db"
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, f"{copy}-wal")
+        with closing(sqlite3.connect(copy)) as source:
+            source.backup(raw)
+    return raw
+
+
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF

@@ -1,0 +1,118 @@
+"""Verbs that only look work on a study that one may only read, and say what they leave unwritten there."""
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prefjudge.steps.collect import collect
+from prefjudge.steps.publish import publish
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.status import status
+from prefjudge.steps.work import work
+from prefjudge.study.study import Study
+from tests.unprivileged import run_bound
+
+
+@pytest.fixture
+def sealed(served: Path) -> Iterator[Path]:
+    """A judged study, of which every file and the folder may be read and not written."""
+    publish(served, yes=True)
+    work(served, workers=8, error=0.1)
+    collect(served)
+    resolve(served)
+    copy = served.with_name("sealed")
+    shutil.copytree(served, copy)
+    seal(copy)
+    yield copy
+    unseal(copy)
+
+
+def seal(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.chmod(0o400)
+    folder.chmod(0o500)
+
+
+def unseal(folder: Path) -> None:
+    folder.chmod(0o700)
+    for path in folder.iterdir():
+        path.chmod(0o600)
+
+
+def held(folder: Path) -> dict[str, tuple[int, int]]:
+    return {path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.iterdir()}
+
+
+LOOKING = ["status", "resolve", "score", "history", "workers", "winratio", "plan"]
+
+
+def test_what_only_looks_looks_and_leaves_everything_as_it_is(sealed: Path) -> None:
+    before = held(sealed)
+    for verb in LOOKING:
+        done = run_bound(sealed.parent, verb, sealed, "--json")
+        assert done.returncode == 0, (verb, done.stderr)
+        notices = json.loads(done.stdout)["notices"]
+        wanted = {"resolve": ["preference.qrels"], "score": ["leaderboard.csv", "winratio.csv"]}.get(verb, [])
+        assert [name for name in wanted if any(f"{name}" in text for text in notices)] == wanted
+        assert any("may only be read" in text for text in notices) == bool(wanted)
+    for verb, out in (("report", "page.html"), ("release", "bundle"), ("score", "x.csv")):
+        done = run_bound(sealed.parent, verb, sealed, "--out", sealed.parent / out)
+        assert done.returncode == 0, done.stderr
+        assert (sealed.parent / out).exists()
+    assert held(sealed) == before
+
+
+@pytest.mark.parametrize("verb", ["report", "release"])
+def test_a_verb_whose_whole_work_is_a_file_asks_for_another_place(sealed: Path, verb: str) -> None:
+    done = run_bound(sealed.parent, verb, sealed)
+    assert (done.returncode, done.stderr.count("may only be read"), done.stderr.count("--out")) == (1, 1, 1)
+
+
+def test_a_verb_that_writes_says_that_it_may_not(sealed: Path) -> None:
+    done = run_bound(sealed.parent, "collect", sealed)
+    assert done.returncode == 1
+    assert "You may only read it" in done.stderr
+    assert "another verb" not in done.stderr
+
+
+def test_the_log_that_a_killed_program_left_is_read_too(pooled: Path) -> None:
+    """The last transactions are in study.db-wal; a reader that skips it would show an older study."""
+    opened = Study(pooled)
+    with opened.transaction() as db:
+        db.execute("DELETE FROM gold")
+    copy = pooled.with_name("killed")
+    shutil.copytree(pooled, copy)  # while the store is open, as a kill leaves it
+    (copy / "study.db-shm").unlink()
+    assert (copy / "study.db-wal").stat().st_size
+    opened.close()
+    seal(copy)
+    done = run_bound(copy.parent, "status", copy, "--json")
+    unseal(copy)
+    assert json.loads(done.stdout)["gold"] == 0, done.stderr
+
+
+def test_a_study_that_an_older_version_wrote_is_not_upgraded_by_a_look(sealed: Path) -> None:
+    unseal(sealed)
+    with sqlite3.connect(sealed / "study.db") as raw:
+        raw.execute("DELETE FROM schema_version WHERE version = (SELECT max(version) FROM schema_version)")
+        raw.execute("PRAGMA journal_mode=DELETE")
+    raw.close()
+    seal(sealed)
+    done = run_bound(sealed.parent, "status", sealed)
+    assert done.returncode == 1
+    assert "study.db cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_look_waits_for_no_writer(pooled: Path) -> None:
+    opened = Study(pooled)
+    with opened.transaction() as db:
+        db.execute("DELETE FROM gold")
+        assert status(pooled).gold == 6  # at once, and as it was before
+    opened.close()
+    assert os.access(pooled, os.W_OK)
