@@ -24,6 +24,7 @@ from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.engines.health import RunHealth
+    from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.steps.score import ScoreResult
 
 
@@ -37,6 +38,9 @@ def score(
         Path | None, typer.Option(help="Adds win ratios, pair agreement, and measures such as ppref@10.")
     ] = None,
     queries: OnlyQueries = None,
+    common: Annotated[
+        bool, typer.Option("--common", help="Look at the queries only that every label set judges.")
+    ] = False,
     order: OrderBy = None,
     statistic: Annotated[str, typer.Option(help="mean or median: what orders the runs.")] = "mean",
     per_query: Annotated[bool, typer.Option("--per-query", help="Give the score of each query too.")] = False,
@@ -68,6 +72,7 @@ def score(
         measure=measure,
         judgments=judgments,
         queries=queries,
+        common=common,
         order=one_of(Order, order, "--order"),
         statistic=statistic,
         per_query=per_query,
@@ -104,7 +109,7 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
         provenance=result.provenance,
     )
     if per_query and not result.out:
-        tables = [per_query_table([board.scores for board in result.boards])]
+        tables = [per_query_table([scores for board in result.boards for scores in board.matrices])]
     typer.echo("\n".join(render_table(table, form) for table in tables), nl=False)
     for run in result.health:
         typer.echo("\n".join([f"\n{run.tag}: {run.queries:,} queries, {run.lines:,} lines", *_notes(run)]))
@@ -120,7 +125,7 @@ def _notes(run: "RunHealth") -> list[str]:
 
 def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]:
     """Return the documented JSON of ``score``."""
-    from prefjudge.render.leaderboard_tables import leaderboard_table, per_query_table
+    from prefjudge.render.leaderboard_tables import leaderboard_records, per_query_table
     from prefjudge.render.score_tables import samples_table
     from prefjudge.render.tables import to_records
 
@@ -134,7 +139,8 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
                 "interval": board.leaderboard.interval,
                 "confidence": board.leaderboard.confidence,
                 "order": board.leaderboard.order,
-                "rows": to_records(leaderboard_table(board.leaderboard, board.standings, board.ties)),
+                "perfect": _perfect(board.leaderboard),
+                "rows": leaderboard_records(board.leaderboard, board.standings, board.ties),
             }
             for board in result.boards
         ],
@@ -145,8 +151,11 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
                 "measure": pair.measures[0],
                 "runs": pair.runs,
                 "queries": pair.queries,
+                "over": pair.over,
                 "tau": to_plain(pair.tau),
                 "tau_ap": to_plain(pair.tau_ap),
+                "printed": to_plain(pair.printed),
+                "common": to_plain(pair.common),
                 "shifts": to_plain(pair.shifts),
             }
             for pair in result.tau
@@ -162,5 +171,12 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
         "files": list(result.out),
     }
     if per_query:
-        plain["per_query"] = to_records(per_query_table([board.scores for board in result.boards]))
+        plain["per_query"] = to_records(
+            per_query_table([scores for board in result.boards for scores in board.matrices])
+        )
     return plain
+
+
+def _perfect(board: "Leaderboard") -> dict[str, Any] | None:
+    row = board.perfect
+    return {"name": row.run, "score": row.score, "queries": row.queries} if row else None

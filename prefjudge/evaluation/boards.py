@@ -1,14 +1,15 @@
 """Boards: a leaderboard with everything that says how firm it is."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.evaluation.intervals import Statistic
-from prefjudge.evaluation.leaderboard import Leaderboard, leaderboard, perfect_ranks
+from prefjudge.evaluation.leaderboard import Leaderboard, leaderboard
 from prefjudge.evaluation.measures import Measure, score_matrix
+from prefjudge.evaluation.perfect import perfect_scores
 from prefjudge.evaluation.tie_sensitivity import TieSensitivity, tie_sensitivity
 from prefjudge.evaluation.tiers import Standing, standings_of
 
@@ -20,39 +21,47 @@ class Board:
     Attributes
     ----------
     leaderboard : Leaderboard
-        The runs in order, with the perfect rankings.
+        The runs in order, with the perfect ranking.
     standings : tuple of Standing
         Tiers and rank intervals, from the means: empty on a board of medians, and where there are not two
         runs and two queries to test.
     ties : tuple of TieSensitivity
         What the order of tied documents could change, for each run; empty where it was not asked.
     scores : Scores
-        The score of each query, perfect rankings included.
+        The score of each query under each run.
+    perfect : Scores or None
+        The score of the perfect ranking, on the queries that it has labels for.
     """
 
     leaderboard: Leaderboard
     standings: tuple[Standing, ...]
     ties: tuple[TieSensitivity, ...]
     scores: Scores
+    perfect: Scores | None = None
+
+    @property
+    def matrices(self) -> tuple[Scores, ...]:
+        """The score of each query: of the runs, and of the perfect ranking where there is one."""
+        return (self.scores, self.perfect) if self.perfect else (self.scores,)
 
 
 def make_board(
     scores: Scores,
     *,
     statistic: Statistic = "mean",
-    perfect: Sequence[str] = (),
+    perfect: Scores | None = None,
     ties: Sequence[TieSensitivity] = (),
 ) -> Board:
     """Order the runs of a score matrix, and put them into tiers by paired t tests with Holm's correction."""
-    ranked = only_runs(scores, [run for run in scores.runs if run not in perfect])
     firm: tuple[Standing, ...] = ()
-    if statistic == "mean" and len(ranked.runs) > 1 and len(ranked.queries) > 1:
-        firm = standings_of(ranked)
+    if statistic == "mean" and len(scores.runs) > 1 and len(scores.queries) > 1:
+        firm = standings_of(scores)
     return Board(
         leaderboard=leaderboard(scores, statistic=statistic, perfect=perfect),
         standings=firm,
         ties=tuple(ties),
         scores=scores,
+        perfect=perfect,
     )
 
 
@@ -61,7 +70,7 @@ def label_board(
     qrels: Qrels,
     measure: Measure,
     *,
-    tops: Sequence[Qrels] = (),
+    top: Qrels | None = None,
     statistic: Statistic = "mean",
 ) -> Board:
     """Score runs under labels.
@@ -74,16 +83,15 @@ def label_board(
         The labels.
     measure : Measure
         How to score.
-    tops : sequence of Qrels
-        Other labels: the perfect ranking under each takes its place on the board.
+    top : Qrels, optional
+        Other labels: the perfect ranking under them is scored on the queries that both judge.
     statistic : {'mean', 'median'}
         What orders the runs.
     """
-    bars = [perfect_ranks(top, qrels, order=ranks[0].order) for top in tops]
     return make_board(
-        score_matrix([*ranks, *bars], qrels, measure),
+        score_matrix(ranks, qrels, measure),
         statistic=statistic,
-        perfect=[bar.run for bar in bars],
+        perfect=perfect_scores(top, qrels, measure, order=ranks[0].order) if top else None,
         ties=tie_sensitivity(ranks, qrels, measure, statistic=statistic),
     )
 
@@ -102,16 +110,14 @@ def on_common_queries(a: Board, b: Board) -> tuple[Leaderboard, Leaderboard]:
 
 
 def _on_queries(board: Board, queries: Collection[str]) -> Leaderboard:
-    keep = np.array([query in queries for query in board.scores.queries], dtype=np.bool_)
+    perfect = _rows_of(board.perfect, queries) if board.perfect else None
     return leaderboard(
-        board.scores.where(keep),
+        _rows_of(board.scores, queries),
         statistic=board.leaderboard.statistic,
         confidence=board.leaderboard.confidence,
-        perfect=[row.run for row in board.leaderboard.rows if row.perfect],
+        perfect=perfect if perfect and perfect.queries else None,
     )
 
 
-def only_runs(scores: Scores, runs: Sequence[str]) -> Scores:
-    """Return the columns of some runs, in their order."""
-    columns = [scores.runs.index(run) for run in runs]
-    return replace(scores, runs=tuple(runs), values=scores.values[:, columns])
+def _rows_of(scores: Scores, queries: Collection[str]) -> Scores:
+    return scores.where(np.array([query in queries for query in scores.queries], dtype=np.bool_))

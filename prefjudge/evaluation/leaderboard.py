@@ -1,19 +1,21 @@
 """Leaderboards: runs in order of a score, with intervals and the perfect ranking."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, nan
 from typing import Literal
 
 import numpy as np
 
-from prefjudge.core.qrels import JudgedRanks, Qrels, Scores
-from prefjudge.core.runs import Codes, Order, encode
+from prefjudge.core.qrels import Scores
+from prefjudge.core.runs import Order
 from prefjudge.evaluation.intervals import Statistic, mean_interval, median_interval
 from prefjudge.evaluation.measures import bounds, direction
-from prefjudge.evaluation.placings import Floats, number_in_group
+from prefjudge.evaluation.perfect import against_perfect
 
 Interval = Literal["t", "order statistics"]
+
+_ALPHA = 0.05
+"""The level at which a run is better than perfect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +31,18 @@ class LeaderboardRow:
     score, low, high : float
         The mean (or median) over the judged queries and its confidence interval, as far as the measure's
         scale reaches; NaN bounds where nothing varies, as with one query.
+    queries : int
+        How many queries the score is over. The perfect ranking has those that both label sets judge.
     perfect : bool
-        Whether this is a perfect ranking, which takes no rank.
-    beats : tuple of str
-        The perfect rankings that the run scores better than: "better than perfect".
+        Whether this is the perfect ranking, which takes no rank.
+    above_perfect : bool or None
+        "Better than perfect": whether the run scores above the perfect ranking on the queries of the latter,
+        and a paired test (of means t, of medians the sign test) with Holm's correction over the runs bears it
+        out at 5 %. None where there is no perfect ranking.
+    above_perfect_by : float
+        By how much the run scores better than the perfect ranking on those queries; NaN without one.
+    p_above_perfect : float
+        The corrected p-value of that test, which is two-sided; NaN without a perfect ranking.
     """
 
     rank: int | None
@@ -40,8 +50,11 @@ class LeaderboardRow:
     score: float
     low: float
     high: float
+    queries: int
     perfect: bool = False
-    beats: tuple[str, ...] = ()
+    above_perfect: bool | None = None
+    above_perfect_by: float = nan
+    p_above_perfect: float = nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +76,8 @@ class Leaderboard:
     order : Order
         The ordering that ranked the documents.
     rows : tuple of LeaderboardRow
-        Best first; equal scores stand in order of the run tag.
+        Best first; equal scores stand in order of the run tag. The perfect ranking stands last where its
+        queries are not all of the runs': there its score has no place among theirs.
     """
 
     measure: str
@@ -77,8 +91,13 @@ class Leaderboard:
 
     @property
     def ranked(self) -> tuple[LeaderboardRow, ...]:
-        """The rows of runs, without perfect rankings."""
+        """The rows of runs, without the perfect ranking."""
         return tuple(row for row in self.rows if not row.perfect)
+
+    @property
+    def perfect(self) -> LeaderboardRow | None:
+        """The row of the perfect ranking, where there is one."""
+        return next((row for row in self.rows if row.perfect), None)
 
 
 def leaderboard(
@@ -86,7 +105,7 @@ def leaderboard(
     *,
     statistic: Statistic = "mean",
     confidence: float = 0.95,
-    perfect: Sequence[str] = (),
+    perfect: Scores | None = None,
 ) -> Leaderboard:
     """Order the runs of a score matrix and give each score an interval.
 
@@ -99,40 +118,33 @@ def leaderboard(
         one from order statistics.
     confidence : float
         The level of the intervals.
-    perfect : sequence of str
-        The columns of ``scores`` that are perfect rankings (see :func:`perfect_ranks`): they are shown at
-        their place but take no rank, and a run that scores better says so.
+    perfect : Scores, optional
+        The scores of the perfect ranking under other labels, on some of the queries (see
+        :func:`prefjudge.evaluation.perfect.perfect_scores`). It takes no rank, and each run is tested
+        against it.
 
     Returns
     -------
     Leaderboard
         The rows from best to worst.
     """
-    interval = mean_interval if statistic == "mean" else median_interval
-    centre, *ends = interval(scores.values, confidence)
-    low, high = (np.clip(end, *bounds(scores.measure)) for end in ends)
-    badness = -direction(scores.measure) * centre
-    is_perfect = np.array([run in perfect for run in scores.runs], dtype=bool)
-    rivals = np.sort(badness[~is_perfect])
-    ranks = np.searchsorted(rivals, badness) + 1
-    rows = tuple(
-        LeaderboardRow(
-            rank=None if is_perfect[column] else int(ranks[column]),
-            run=scores.runs[column],
-            score=float(centre[column]),
-            low=_end(low[column]),
-            high=_end(high[column]),
-            perfect=bool(is_perfect[column]),
-            beats=tuple(
-                scores.runs[bar]
-                for bar in np.flatnonzero(is_perfect)
-                if not is_perfect[column] and badness[column] < badness[bar]
-            ),
-        )
-        for column in sorted(
-            range(len(scores.runs)), key=lambda column: (badness[column], scores.runs[column])
-        )
-    )
+    sign = direction(scores.measure)
+    rows = _rows(scores, statistic, confidence)
+    rivals = np.sort([-sign * row.score for row in rows])
+    rows = [replace(row, rank=int(np.searchsorted(rivals, -sign * row.score)) + 1) for row in rows]
+    if perfect is not None:
+        apart = against_perfect(scores, perfect, statistic)
+        rows = [
+            replace(
+                row,
+                above_perfect=bool(sign * by > 0 and p <= _ALPHA),
+                above_perfect_by=sign * float(by),
+                p_above_perfect=float(p),
+            )
+            for row, by, p in zip(rows, apart.difference, apart.p, strict=True)
+        ]
+        rows += [replace(row, perfect=True) for row in _rows(perfect, statistic, confidence)]
+    rows.sort(key=lambda row: (row.queries < len(scores.queries), -sign * row.score, row.run))
     return Leaderboard(
         measure=scores.measure,
         qrels=scores.qrels,
@@ -141,72 +153,28 @@ def leaderboard(
         confidence=confidence,
         queries=len(scores.queries),
         order=scores.order,
-        rows=rows,
+        rows=tuple(rows),
     )
+
+
+def _rows(scores: Scores, statistic: Statistic, confidence: float) -> list[LeaderboardRow]:
+    """Return each run's score with its interval, in the order of the columns and without a rank."""
+    interval = mean_interval if statistic == "mean" else median_interval
+    centre, *ends = interval(scores.values, confidence)
+    low, high = (np.clip(end, *bounds(scores.measure)) for end in ends)
+    return [
+        LeaderboardRow(
+            rank=None,
+            run=run,
+            score=float(centre[column]),
+            low=_end(low[column]),
+            high=_end(high[column]),
+            queries=len(scores.queries),
+        )
+        for column, run in enumerate(scores.runs)
+    ]
 
 
 def _end(bound: float) -> float:
     """Return an end of an interval; every NaN is one object, so that equal rows are equal."""
     return float(bound) if isfinite(bound) else nan
-
-
-def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order) -> JudgedRanks:
-    """Return the run that places the relevant documents of ``top`` first, as ``qrels`` see it.
-
-    It scores 1 under ``top`` itself. Under other qrels its score is the bar that a run must pass to be better
-    than perfect (Arabzadeh et al. 2021, sections 3 and 5).
-
-    Parameters
-    ----------
-    top : Qrels
-        The labels that the perfect ranking follows: positive grades, the highest first, equal grades as the
-        file lists them.
-    qrels : Qrels
-        The labels that it will be scored by.
-    order : Order
-        The ordering of the runs that it stands among.
-
-    Returns
-    -------
-    JudgedRanks
-        Where the perfect ranking places the documents of ``qrels``; it is called ``perfect (<name of top>)``.
-    """
-    ranking = perfect_ranking(top)
-    query = encode(top.queries, qrels.queries).astype(np.int64)[ranking.query]
-    doc = encode(top.docs, qrels.docs).astype(np.int64)[ranking.doc]
-    retrieved = np.bincount(query[query >= 0], minlength=len(qrels.queries)).astype(np.int32)
-    labelled = {(int(q), int(d)): row for row, (q, d) in enumerate(zip(qrels.query, qrels.doc, strict=True))}
-    judged = np.array(
-        [labelled.get((int(q), int(d)), -1) for q, d in zip(query, doc, strict=True)], dtype=np.int32
-    )
-    rows, position = judged[judged >= 0], ranking.position[judged >= 0]
-    return JudgedRanks(
-        run=f"perfect ({top.name})",
-        query=qrels.query[rows],
-        judged=rows,
-        position=position,
-        best=position,
-        worst=position,
-        grade=qrels.grade[rows],
-        retrieved=retrieved,
-        order=order,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerfectRanking:
-    """The relevant documents of qrels in their best order: codes of the qrels, positions from 1."""
-
-    query: Codes
-    doc: Codes
-    position: Codes
-
-
-def perfect_ranking(top: Qrels) -> PerfectRanking:
-    """Order the documents with a positive grade: the highest first, equal grades as the file lists them."""
-    grade: Floats = top.grade
-    rows = np.lexsort((np.arange(grade.size), -grade, top.query))
-    rows = rows[grade[rows] > 0]
-    return PerfectRanking(
-        query=top.query[rows], doc=top.doc[rows], position=number_in_group(top.query[rows]).astype(np.int32)
-    )

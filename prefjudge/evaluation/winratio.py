@@ -11,8 +11,8 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Heads, encode
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboard import perfect_ranking
 from prefjudge.evaluation.pair_votes import PairVotes, count_votes
+from prefjudge.evaluation.perfect import perfect_ranking
 from prefjudge.evaluation.placings import Floats, Integers
 
 Count = Literal["majority", "votes"]

@@ -19,7 +19,16 @@ class Bold:
     value: Value
 
 
-Cell = Value | Bold
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """A cell with a ring beside it, whatever the form: it would stand out, but chance may have made it."""
+
+    value: Value
+
+
+Cell = Value | Bold | Unsure
+
+RING = "°"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +77,15 @@ class Table:
 
 def bare(cell: Cell) -> Value:
     """Return the value of a cell without its mark."""
-    return cell.value if isinstance(cell, Bold) else cell
+    return cell.value if isinstance(cell, Bold | Unsure) else cell
 
 
 def write_cell(cell: Cell, column: Column) -> str:
     """Return the words for a cell, as every rendering for people shows it."""
-    value = bare(cell)
+    return _write(bare(cell), column) + (RING if isinstance(cell, Unsure) else "")
+
+
+def _write(value: Value, column: Column) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING
     if isinstance(value, str):

@@ -22,6 +22,7 @@ _ESCAPES = {
     "'": r"\textquotesingle{}",
     "-": "{-}",  # two hyphens in a run tag must not become a dash
     MISSING: "--",
+    "°": r"\(^\circ\)",
     "±": r"\(\pm\)",
     "τ": r"\(\tau\)",
     "≥": r"\(\geq\)",

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from prefjudge.core.qrels import Scores
-from prefjudge.evaluation.correlation import RankCorrelation
+from prefjudge.evaluation.correlation import Over, RankCorrelation, Tau
 from prefjudge.evaluation.leaderboard import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.tie_sensitivity import TieSensitivity
 from prefjudge.evaluation.tiers import Standing
-from prefjudge.render.tables import Bold, Cell, Column, Table
+from prefjudge.render.cells import RING
+from prefjudge.render.counts import many
+from prefjudge.render.tables import Bold, Cell, Column, Table, Unsure, to_records
 
 
 def leaderboard_table(
@@ -19,7 +21,7 @@ def leaderboard_table(
 ) -> Table:
     """Return one leaderboard; with tiers and rank intervals, and the ends of tie sensitivity, where given.
 
-    Runs that are better than perfect are bold.
+    Runs that are better than perfect are bold; those above it by chance, perhaps, have a ring.
     """
     columns = [
         Column(name="rank", kind="integer"),
@@ -58,8 +60,37 @@ def leaderboard_table(
     )
 
 
+def leaderboard_records(
+    board: Leaderboard, standings: Sequence[Standing] = (), ties: Sequence[TieSensitivity] = ()
+) -> list[dict[str, object]]:
+    """Return the rows of one leaderboard for JSON, with how each run stands to the perfect ranking."""
+    table = leaderboard_table(board, standings, ties)
+    perfect = [
+        dict(zip((column.name for column in _PERFECT), _against_perfect(row), strict=True))
+        for row in board.rows
+    ]
+    records = to_records(table)
+    return [{**record, **one} for record, one in zip(records, perfect, strict=True)]
+
+
+_PERFECT = (
+    Column(name="queries", kind="integer"),
+    Column(name="above_perfect", kind="flag"),
+    Column(name="above_perfect_by", kind="number"),
+    Column(name="p_above_perfect", kind="p"),
+)
+
+
+def _against_perfect(row: LeaderboardRow) -> tuple[int, bool | None, float | None, float | None]:
+    if row.above_perfect is None:
+        return row.queries, None, None, None
+    return row.queries, row.above_perfect, row.above_perfect_by, row.p_above_perfect
+
+
 def _mark(row: LeaderboardRow, value: str | float) -> Cell:
-    return Bold(value) if row.beats else value
+    if row.above_perfect:
+        return Bold(value)
+    return Unsure(value) if row.above_perfect_by > 0 else value
 
 
 def _notes(board: Leaderboard, tiers: bool, ties: bool) -> tuple[str, ...]:
@@ -67,12 +98,9 @@ def _notes(board: Leaderboard, tiers: bool, ties: bool) -> tuple[str, ...]:
     method = "Student's t, as far as the scale reaches" if board.interval == "t" else "order statistics"
     notes = [
         f"{centre} over the judged queries with its {board.confidence:.0%} interval ({method}); "
-        f"documents ordered by {board.order}."
+        f"documents ordered by {board.order}.",
+        *_perfect_notes([board]),
     ]
-    beaten = sorted({name for row in board.rows for name in row.beats})
-    if beaten:
-        winners = sum(bool(row.beats) for row in board.rows)
-        notes.append(f"Marked: better than perfect; {winners} run(s) score above {', '.join(beaten)}.")
     if tiers:
         notes.append(
             "Runs of a tier are not significantly worse than its leader; the ranks from and to are those "
@@ -85,26 +113,61 @@ def _notes(board: Leaderboard, tiers: bool, ties: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _perfect_notes(boards: Sequence[Leaderboard]) -> list[str]:
+    """Say which runs are above the perfect ranking, on which queries, and by which test."""
+    found = [(board, board.perfect) for board in boards if board.perfect]
+    notes = [f"{board.measure} {board.qrels}: {perfect_words(board)}." for board, _ in found]
+    if found:
+        test = "sign tests" if found[0][0].statistic == "median" else "t tests"
+        notes.append(
+            f"Marked: better than perfect on these queries (paired {test}, Holm's correction over the runs, "
+            f"5 %); {RING}: above, not significant."
+        )
+    if any(bar.queries < board.queries for board, bar in found):
+        notes.append("The runs' own scores are over all their queries; with --common all are over the same.")
+    return notes
+
+
+def perfect_words(board: Leaderboard) -> str:
+    """Return what the perfect ranking of a board scores, and how many runs are better; empty without one."""
+    bar = board.perfect
+    if bar is None:
+        return ""
+    better = sum(row.above_perfect is True for row in board.rows)
+    unsure = sum(row.above_perfect is False and row.above_perfect_by > 0 for row in board.rows)
+    over = many(bar.queries, "query", "queries")
+    return (
+        f"{bar.run} scores {bar.score:.4f} on the {over} that both label sets judge; "
+        f"better than it: {better:,} of {many(len(board.ranked), 'run')}; "
+        f"above it, not significant: {unsure:,}"
+    )
+
+
 def side_by_side_table(
-    boards: Sequence[Leaderboard], *, provenance: Mapping[str, str] | None = None
+    boards: Sequence[Leaderboard],
+    *,
+    same_queries: bool = True,
+    provenance: Mapping[str, str] | None = None,
 ) -> Table:
     """Return several leaderboards in one table, a row for each run in the order of the first board.
 
-    Each board gives a score, half its interval's width and a rank.
+    Each board gives a score, half its interval's width and a rank; where not all have the ``same_queries``,
+    its heading says how many it has.
     """
-    runs = list(dict.fromkeys(row.run for board in boards for row in board.rows))
+    runs = dict.fromkeys(row.run for board in boards for row in board.rows if not row.perfect)
+    bars = dict.fromkeys(board.perfect.run for board in boards if board.perfect)
     columns = [Column(name="run")]
     for number, board in enumerate(boards, 1):
-        name = f"{board.measure} {board.qrels}"
+        over = "" if same_queries else f", {many(board.queries, 'query', 'queries')}"
         columns += [
-            Column(name=f"score_{number}", head=name, kind="number"),
+            Column(name=f"score_{number}", head=f"{board.measure} {board.qrels}{over}", kind="number"),
             Column(name=f"half_width_{number}", head="±", kind="number"),
             Column(name=f"rank_{number}", head="rank", kind="integer"),
         ]
     found = [{row.run: row for row in board.rows} for board in boards]
     rows: list[tuple[Cell, ...]] = []
-    for run in runs:
-        cells: list[Cell] = [run]
+    for run in (*runs, *bars):
+        cells: list[Cell] = [run if run in runs else _bar_name(run, boards)]
         for placed in found:
             row = placed.get(run)
             cells += (
@@ -113,15 +176,23 @@ def side_by_side_table(
                 else [_mark(row, row.score), max(row.high - row.score, row.score - row.low), row.rank]
             )
         rows.append(tuple(cells))
-    beaten = sorted({name for board in boards for row in board.rows for name in row.beats})
-    notes = (f"Marked scores are better than perfect: above {', '.join(beaten)}.",) if beaten else ()
+    queries = f" over {many(boards[0].queries, 'query', 'queries')}" if same_queries else ""
     return Table(
-        title="Leaderboards",
+        title=f"Leaderboards{queries}",
         columns=tuple(columns),
         rows=tuple(rows),
-        notes=notes,
+        notes=tuple(_perfect_notes(boards)),
         provenance=provenance or {},
     )
+
+
+def _bar_name(run: str, boards: Sequence[Leaderboard]) -> str:
+    """Return the name of a perfect ranking with the number of its queries on each board."""
+    counts = dict.fromkeys(
+        f"{board.perfect.queries:,}" for board in boards if board.perfect and board.perfect.run == run
+    )
+    plural = "query" if [*counts] == ["1"] else "queries"
+    return f"{run}, {' and '.join(counts)} {plural}"
 
 
 def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str] | None = None) -> Table:
@@ -136,9 +207,9 @@ def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str]
             Column(name="score", kind="number"),
             Column(name="low", kind="number"),
             Column(name="high", kind="number"),
-            Column(name="queries", kind="integer"),
             Column(name="perfect", kind="flag"),
             Column(name="order"),
+            *_PERFECT,
         ),
         rows=tuple(
             (
@@ -149,9 +220,9 @@ def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str]
                 row.score,
                 row.low,
                 row.high,
-                board.queries,
                 row.perfect,
                 str(board.order),
+                *_against_perfect(row),
             )
             for board in boards
             for row in board.rows
@@ -182,29 +253,39 @@ def per_query_table(matrices: Sequence[Scores], *, provenance: Mapping[str, str]
 
 
 def correlation_table(results: Sequence[RankCorrelation]) -> Table:
-    """Return Kendall's tau and tau_AP of pairs of leaderboards, with the run that moves most."""
+    """Return Kendall's tau and tau_AP of pairs of leaderboards, with the run that moves most.
+
+    Boards over different queries have a row for what is printed and one for the queries that both have.
+    """
     rows: list[tuple[Cell, ...]] = []
+    apart = not all(result.same_queries for result in results)
     for result in results:
         moved = max(result.shifts, key=lambda shift: abs(shift.shift))
         words = f"{moved.run} {moved.reference} to {moved.other}" if moved.shift else None
-        rows.append(
-            (
-                result.reference,
-                result.other,
-                result.runs,
-                result.queries,
-                result.tau,
-                result.tau_ap,
-                words,
+        ways: list[tuple[Over, Tau]] = [("boards as printed", result.printed)]
+        if not result.same_queries:
+            ways.append(("common queries", result.common))
+        for over, found in ways:
+            queries = " and ".join(f"{count:,}" for count in dict.fromkeys(found.queries))
+            rows.append(
+                (
+                    result.reference,
+                    result.other,
+                    result.runs,
+                    *((over, queries) if apart else (result.queries,)),
+                    found.tau,
+                    found.tau_ap,
+                    words if over == result.over else None,
+                )
             )
-        )
     return Table(
         title="Kendall's τ and τ_AP between the leaderboards",
         columns=(
             Column(name="reference"),
             Column(name="other"),
             Column(name="runs", kind="integer"),
-            Column(name="queries", kind="integer"),
+            *([Column(name="over")] if apart else []),
+            Column(name="queries", kind="text" if apart else "integer"),
             Column(name="tau", head="τ", kind="number"),
             Column(name="tau_ap", head="τ_AP", kind="number"),
             Column(name="largest_shift", head="largest shift"),

@@ -22,18 +22,23 @@ if TYPE_CHECKING:
 
 
 def plot_leaderboard(board: "Leaderboard", standings: Sequence["Standing"] = ()) -> "Figure":
-    """Draw each run's score with its interval, best on top; tiers are bands, perfect rankings lines."""
+    """Draw each run's score with its interval, best on top; tiers are bands, the perfect ranking a line.
+
+    There is no line where the perfect ranking has not all queries: the runs' scores are not beside it there.
+    Runs that are better than perfect are filled in orange; those above it, not significantly, are orange
+    rings.
+    """
     rows = [row for row in board.rows if not row.perfect]
     tiers = {one.run: one.tier for one in standings}
     with drawing(7, 1.4 + 0.24 * len(rows)) as (figure, axes):
         for place, row in enumerate(rows):
             if tiers.get(row.run, 1) % 2 == 0:
                 axes.axhspan(place - 0.5, place + 0.5, color=PALE, alpha=0.55, linewidth=0)
-            color = ORANGE if row.beats else BLUE
+            color = _color(row)
             if math.isfinite(row.low):
                 axes.plot([row.low, row.high], [place, place], color=color, linewidth=2.2, alpha=0.4)
-            axes.plot([row.score], [place], "o", color=color, markersize=5)
-        for row in (row for row in board.rows if row.perfect):
+            axes.plot([row.score], [place], "o", color=color, markersize=5, markerfacecolor=_fill(row))
+        for row in _drawn_bars(board):
             axes.axvline(row.score, color=RED, linewidth=1.2, linestyle=(0, (4, 2)))
             axes.annotate(
                 printable(row.run),
@@ -50,7 +55,8 @@ def plot_leaderboard(board: "Leaderboard", standings: Sequence["Standing"] = ())
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
-        axes.set_xlabel(f"{board.measure} ({board.statistic} and {board.confidence:.0%} interval)")
+        scale = f"{board.measure} ({board.statistic} and {board.confidence:.0%} interval)"
+        axes.set_xlabel("\n".join(map(printable, [scale, *_perfect_key(board)])))
         extra = "; bands are tiers" if standings else ""
         axes.set_title(printable(f"{board.qrels} qrels, {board.queries:,} queries{extra}"), pad=16)
     return figure
@@ -59,45 +65,70 @@ def plot_leaderboard(board: "Leaderboard", standings: Sequence["Standing"] = ())
 def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: float | None = None) -> "Figure":
     """Draw each run's score under one set of qrels against another (shallow pooling, Figure 6).
 
-    Lines mark the perfect rankings: a run beyond one is better than perfect.
+    Lines mark the perfect rankings; points are filled as in :func:`plot_leaderboard`.
     """
     found = {row.run: row for row in x.rows}
     shared = [(found[row.run], row) for row in y.rows if row.run in found and not row.perfect]
     with drawing(6, 5.4) as (figure, axes):
         for one, other in shared:
+            color, fill = _color(one, other), _fill(one, other)
             axes.plot(
                 [one.score],
                 [other.score],
                 "o",
-                color=ORANGE if one.beats or other.beats else BLUE,
                 markersize=5.5,
-                markeredgecolor="white",
-                markeredgewidth=0.6,
+                markerfacecolor=fill,
+                markeredgecolor=color if fill == "white" else "white",
+                markeredgewidth=1.2 if fill == "white" else 0.6,
             )
         _perfect_lines(axes, x, y)
         axes.margins(0.08)
-        bars = ([row.score for row in x.rows if row.perfect], [row.score for row in y.rows if row.perfect])
+        bars = ([row.score for row in _drawn_bars(x)], [row.score for row in _drawn_bars(y)])
         label_points(axes, [(one.score, other.score, printable(one.run)) for one, other in shared], bars)
         axes.grid()
-        axes.set_xlabel(printable(f"{x.measure}, {x.qrels} qrels"))
+        axes.set_xlabel("\n".join(map(printable, [f"{x.measure}, {x.qrels} qrels", *_perfect_key(x, y)])))
         axes.set_ylabel(printable(f"{y.measure}, {y.qrels} qrels"))
         words = "" if tau is None or not math.isfinite(tau) else f", Kendall's τ {tau:.2f}"
-        axes.set_title(f"{len(shared)} runs, {x.queries:,} queries, two label sets{words}")
+        queries = " and ".join(f"{count:,}" for count in dict.fromkeys((x.queries, y.queries)))
+        axes.set_title(f"{len(shared)} runs, {queries} queries, two label sets{words}")
     return figure
 
 
-def _perfect_lines(axes: "Axes", x: "Leaderboard", y: "Leaderboard") -> None:
-    def bars(board: "Leaderboard") -> list["LeaderboardRow"]:
-        return [row for row in board.rows if row.perfect]
+def _color(*rows: "LeaderboardRow") -> str:
+    """Return the colour of a run: orange where it is above a perfect ranking."""
+    return ORANGE if any(row.above_perfect_by > 0 for row in rows) else BLUE
 
+
+def _fill(*rows: "LeaderboardRow") -> str:
+    """Return what fills a run's point: nothing where it is above a perfect ranking by chance, perhaps."""
+    return _color(*rows) if _color(*rows) == BLUE or any(row.above_perfect for row in rows) else "white"
+
+
+def _drawn_bars(board: "Leaderboard") -> list["LeaderboardRow"]:
+    """Return the perfect ranking of a board that may be drawn among its runs: it has all their queries."""
+    return [board.perfect] if board.perfect and board.perfect.queries == board.queries else []
+
+
+def _perfect_key(*boards: "Leaderboard") -> list[str]:
+    """Return what the colours mean, where some board has a perfect ranking."""
+    bars = [(board.perfect, board.queries) for board in boards if board.perfect]
+    if not bars:
+        return []
+    absent = {
+        f"{bar.run}, no line: it has {bar.queries:,} queries" for bar, count in bars if bar.queries < count
+    }
+    return ["orange: better than perfect; orange ring: above, not significant", *sorted(absent)]
+
+
+def _perfect_lines(axes: "Axes", x: "Leaderboard", y: "Leaderboard") -> None:
     style: Any = {"color": RED, "linewidth": 1.1, "linestyle": (0, (4, 2))}
-    for row in bars(x):
+    for row in _drawn_bars(x):
         axes.axvline(row.score, **style)
         axes.annotate(
             printable(row.run), (row.score, 0.01), xycoords=("data", "axes fraction"), xytext=(3, 0),
             textcoords="offset points", rotation=90, va="bottom", fontsize=7.5, color=RED,
         )  # fmt: skip
-    for row in bars(y):
+    for row in _drawn_bars(y):
         axes.axhline(row.score, **style)
         axes.annotate(
             printable(row.run), (0.01, row.score), xycoords=("axes fraction", "data"), xytext=(0, 3),

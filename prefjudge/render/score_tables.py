@@ -48,7 +48,9 @@ def score_tables(
                 leaderboard_table(only.leaderboard, only.standings, only.ties, provenance=provenance)
             )
         else:
-            tables.append(side_by_side_table([board.leaderboard for board in same], provenance=provenance))
+            queries = {(board.leaderboard.queries, frozenset(board.scores.queries)) for board in same}
+            shown = [board.leaderboard for board in same]
+            tables.append(side_by_side_table(shown, same_queries=len(queries) == 1, provenance=provenance))
     if tau:
         tables.append(correlation_table(tau))
     if winratio:

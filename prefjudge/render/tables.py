@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 
 from prefjudge.errors import InputError
-from prefjudge.render.cells import MISSING, Bold, Cell, Column, Kind, Table, Value, bare, write_cell
+from prefjudge.render.cells import MISSING, Bold, Cell, Column, Kind, Table, Unsure, Value, bare, write_cell
 from prefjudge.render.plain_text import json_text, printable
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Column",
     "Kind",
     "Table",
+    "Unsure",
     "Value",
     "bare",
     "render_table",
@@ -32,7 +33,7 @@ __all__ = [
 def render_terminal(table: Table, *, width: int | None = None, color: bool = False) -> str:
     """Return the table as text for a terminal; at its natural width unless ``width`` is given.
 
-    A cell that stands out is bold in colour, and has a star without.
+    A cell that stands out is bold in colour, and has a star without; the ring of an unsure one stays.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console, Group
@@ -52,12 +53,14 @@ def render_terminal(table: Table, *, width: int | None = None, color: bool = Fal
             justify="right" if column.right_aligned else "left",
             overflow="fold",
         )
-    # without colour a star stands for bold; the other cells of its column keep the place free
-    marked = {number for row in table.rows for number, cell in enumerate(row) if isinstance(cell, Bold)}
+    # without colour a star stands for bold; the other cells of a column with marks keep the place free
+    marks = (Unsure,) if color else (Unsure, Bold)
+    padded = {number for row in table.rows for number, cell in enumerate(row) if isinstance(cell, marks)}
     for row in table.rows:
         cells = []
         for number, (cell, column) in enumerate(zip(row, table.columns, strict=True)):
-            mark = "" if color or number not in marked else "*" if isinstance(cell, Bold) else " "
+            is_full = number not in padded or isinstance(cell, Unsure)
+            mark = "" if is_full else "*" if isinstance(cell, Bold) and not color else " "
             style = "bold" if isinstance(cell, Bold) else ""
             cells.append(Text(printable(write_cell(cell, column)) + mark, style=style))
         body.add_row(*cells)

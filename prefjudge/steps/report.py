@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from functools import partial
-from math import isfinite, nan
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from prefjudge.steps.inputs import as_path
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from prefjudge.evaluation.correlation import RankCorrelation
     from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.render.report_page import Picture, Section
     from prefjudge.steps.status import StatusResult
@@ -136,11 +137,11 @@ def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) ->
 
     result = score(study.folder, write=False, **how)
     notices.extend(result.notices)
-    shown: list[tuple[Sequence[Leaderboard], float, Callable[[], Figure]]] = [
-        ((a, b), pair.tau, partial(plot_two_boards, a, b, tau=pair.tau))
+    shown: list[tuple[Sequence[Leaderboard], RankCorrelation | None, Callable[[], Figure]]] = [
+        ((a, b), pair, partial(plot_two_boards, a, b, tau=pair.tau))
         for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True)
     ] or [
-        ((one.leaderboard,), nan, partial(plot_leaderboard, one.leaderboard, one.standings))
+        ((one.leaderboard,), None, partial(plot_leaderboard, one.leaderboard, one.standings))
         for one in result.boards
     ]
     pictures = [
@@ -153,20 +154,36 @@ def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) ->
     tables = score_tables(
         result.boards, tau=result.tau, winratio=result.winratio, pair_agreement=result.pair_agreement
     )
-    finding = " ".join(_best_runs(boards, tau) for boards, tau, _ in shown)
+    finding = " ".join(_best_runs(boards, pair) for boards, pair, _ in shown)
     return [Section(heading="Leaderboards", finding=finding, pictures=tuple(pictures), tables=tuple(tables))]
 
 
-def _best_runs(boards: "Sequence[Leaderboard]", tau: float) -> str:
-    """Return a sentence on the best run of one leaderboard, or of two over the same queries."""
+def _best_runs(boards: "Sequence[Leaderboard]", pair: "RankCorrelation | None") -> str:
+    """Return sentences on the best run of one leaderboard or of two, and on those better than perfect."""
+    from prefjudge.render.leaderboard_tables import perfect_words
+
     ranked = [[row.run for row in board.ranked if row.rank == 1] for board in boards]
     first = [runs[0] if len(runs) == 1 else f"any of {len(runs)} runs" for runs in ranked]
     best = [f"{run} under the {board.qrels} qrels" for run, board in zip(first, boards, strict=True)]
     if len(ranked) > 1 and ranked[0] == ranked[1]:
         best = [f"{first[0]} under both qrels"]
-    kendall = f"; Kendall's τ is {tau:.2f}" if isfinite(tau) else ""
-    over = many(boards[0].queries, "query", "queries")
-    return f"By {boards[0].measure} over {over} the best run is {', and '.join(best)}{kendall}."
+    over = " and ".join(dict.fromkeys(many(board.queries, "query", "queries") for board in boards))
+    beyond = [f" By {board.measure} {perfect_words(board)}." for board in boards if board.perfect]
+    return (
+        f"By {boards[0].measure} over {over} the best run is {', and '.join(best)}{_kendall(pair)}."
+        + "".join(beyond)
+    )
+
+
+def _kendall(pair: "RankCorrelation | None") -> str:
+    if pair is None or not isfinite(pair.tau):
+        return ""
+    others = (
+        "" if pair.same_queries else f", and {pair.common.tau:.2f} over the {pair.queries:,} common queries"
+    )
+    if pair.over == "common queries":
+        others = f", and {pair.printed.tau:.2f} between the boards as printed"
+    return f"; Kendall's τ is {pair.tau:.2f}{others}"
 
 
 def _drawn(draw: "Callable[[], Figure]", words: str, notices: list[str]) -> "list[Picture]":

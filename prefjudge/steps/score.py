@@ -30,8 +30,8 @@ class ScoreResult:
     """Leaderboards and what was asked for beside them.
 
     ``boards`` has one entry for each measure and label set: the leaderboard with tiers, rank intervals, tie
-    sensitivity and the scores of every query. ``tau`` compares each two boards of one measure, over the
-    queries that both label sets judge. What needs judgments or was not asked for is None or empty.
+    sensitivity and the scores of every query. ``tau`` compares each two boards of one measure, as printed and
+    over the queries that both label sets judge. What needs judgments or was not asked for is None or empty.
     """
 
     boards: tuple["Board", ...]
@@ -67,6 +67,7 @@ def score(
     measure: str | Sequence[str] = (),
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
+    common: bool = False,
     order: Order | None = None,
     statistic: str = "mean",
     per_query: bool = False,
@@ -94,13 +95,15 @@ def score(
         The run files, or folders of them; with a study, further ones.
     qrels : sequence of str
         The qrels, each a file or ``NAME=FILE``. Each board under the later ones shows what a perfect ranking
-        under the first would score.
+        under the first would score, on the queries that both judge, and which runs are better.
     measure : sequence of str
         The measures; RR@10 by default. ``ppref@10``, ``wpref``, ``PGC`` and their kin need judgments.
     judgments : Path, optional
         Side-by-side judgments: adds win ratios and each run's agreement with the preferences.
     queries : Path, optional
         Score the queries of this file only.
+    common : bool
+        Score the queries only that every label set judges.
     order : Order, optional
         What ranks a document higher.
     statistic : {'mean', 'median'}
@@ -164,7 +167,9 @@ def score(
     example = "prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE"
     need_files("score", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
-    found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
+    found = gather(
+        study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, common=common, notices=notices
+    )
     outputs = score_files(out, found.study)
     check_outputs(*outputs, inputs=(path for _, path in found.files), study=study, plot=plot, engine=engine)
     by_labels, by_pairs = named_measures(found, measure)

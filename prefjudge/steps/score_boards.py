@@ -46,7 +46,7 @@ def score_boards(
     pairs = compared_pairs(votes) if votes is not None else None
     ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
     boards = [
-        label_board(placed, one, measure, tops=labels[:1] if number else (), statistic=statistic)
+        label_board(placed, one, measure, top=labels[0] if number else None, statistic=statistic)
         for number, (placed, one) in enumerate(zip(ranks, labels, strict=False))
         for measure in by_labels
     ]
@@ -60,7 +60,7 @@ def score_boards(
 def correlations(
     boards: Sequence["Board"], found: "Sources", notices: list["Notice"]
 ) -> Iterator["RankCorrelation"]:
-    """Compare each two boards of one measure, over the queries that both label sets judge."""
+    """Compare each two boards of one measure: as printed, and over the queries that both label sets judge."""
     from prefjudge.evaluation.boards import on_common_queries
     from prefjudge.evaluation.correlation import correlate
     from prefjudge.formats.problems import Notice
@@ -76,9 +76,11 @@ def correlations(
         if only and (not a.scores.queries or not shared):
             notices.append(Notice(where=" and ".join(names), what=f"{only}: they are not compared"))
             continue
+        pair = correlate(a.leaderboard, b.leaderboard, common=on_common_queries(a, b) if only else None)
         if only:
-            notices.append(Notice(where=" and ".join(names), what=f"{only}: they are compared on these"))
-        yield correlate(*on_common_queries(a, b))
+            how = "on these" if pair.over == "common queries" else "as they stand, and on these"
+            notices.append(Notice(where=" and ".join(names), what=f"{only}: they are compared {how}"))
+        yield pair
 
 
 def all_win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
@@ -121,12 +123,8 @@ def query_samples(
     found: "Sources", boards: Sequence["Board"], size: int, seed: int | None
 ) -> tuple["SampleAgreement", ...]:
     """Say how far boards over samples of so many queries agree with those over all of them."""
-    from prefjudge.evaluation.boards import only_runs
     from prefjudge.evaluation.query_samples import sample_agreement
 
     rng = generator(found.study, "query samples", seed)
     large = [board for board in boards if len(board.scores.queries) >= size]  # judgments may cover fewer
-    matrices = [
-        only_runs(board.scores, [row.run for row in board.leaderboard.ranked]) for board in large or boards
-    ]
-    return tuple(sample_agreement(scores, size=size, rng=rng) for scores in matrices)
+    return tuple(sample_agreement(board.scores, size=size, rng=rng) for board in large or boards)

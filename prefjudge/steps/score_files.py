@@ -39,7 +39,7 @@ def write_score(
     if target:
         tables[target] = scores_table(result.leaderboards, provenance=result.provenance)
     if target and per_query:
-        matrices = [board.scores for board in result.boards]
+        matrices = [scores for board in result.boards for scores in board.matrices]
         tables[per_query_file(target)] = per_query_table(matrices, provenance=result.provenance)
     own = own_file(found.study.folder, WIN_RATIO_FILE) if found.study else None
     if own and result.winratio:
@@ -120,7 +120,8 @@ def compared_boards(result: "ScoreResult") -> list[tuple["Leaderboard", "Leaderb
     from prefjudge.evaluation.boards import on_common_queries
 
     found = {(board.leaderboard.measure, board.leaderboard.qrels): board for board in result.boards}
+    boards = [[found[key] for key in zip(pair.measures, pair.qrels, strict=True)] for pair in result.tau]
     return [
-        on_common_queries(found[pair.measures[0], pair.qrels[0]], found[pair.measures[1], pair.qrels[1]])
-        for pair in result.tau
+        on_common_queries(a, b) if pair.over == "common queries" else (a.leaderboard, b.leaderboard)
+        for pair, (a, b) in zip(result.tau, boards, strict=True)
     ]

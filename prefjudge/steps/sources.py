@@ -65,16 +65,18 @@ def gather(
     qrels: str | Path | Sequence[str | Path] = (),
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
+    common: bool = False,
     notices: list["Notice"],
 ) -> Sources:
     """Read the label sets and judgments, and find the runs; files given beside a study are added to its own.
 
-    With ``queries``, label sets, judgments and pools keep the queries of that file only.
+    With ``queries``, label sets, judgments and pools keep the queries of that file only; with ``common``,
+    those that every label set judges.
 
     Raises
     ------
     InputError
-        A file cannot be read, or two label sets have one name.
+        A file cannot be read, two label sets have one name, or no query is common to all.
     StudyError
         The study is not resolved yet, or nothing in it is judged.
     """
@@ -100,12 +102,15 @@ def gather(
     shared = next((name for name in names if names.count(name) > 1), None)
     if shared is not None:
         raise InputError(f"two qrels are called {shared!r}", "Name them: --qrels NAME=FILE.")
+    asked = tuple(read_queries(queries, notices=notices)) if queries is not None else None
     if queries is not None:
-        asked = tuple(read_queries(queries, notices=notices))
+        extra.append(("queries", queries))
+    if common and sets:
+        asked = _common_queries(sets, asked)
+    if asked is not None:
         sets = [restrict(labels, asked) for labels in sets]
         votes = only_queries(votes, asked) if votes is not None else None
         pools = select_queries(pools, asked) if pools is not None else None
-        extra.append(("queries", queries))
     labelled = [*(own.files if own else ()), *(("qrels", path) for _, path in named)]
     return Sources(
         study=own.study if own else None,
@@ -117,6 +122,16 @@ def gather(
         rule=own.rule if own else "shallow-pooling",
         asked=asked_for,
     )
+
+
+def _common_queries(sets: Sequence["Qrels"], asked: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the queries that every label set judges, of those asked for."""
+    every = set[str].intersection(*(set(labels.queries) for labels in sets))
+    shared = tuple(query for query in asked or sets[0].queries if query in every)
+    if not shared:
+        names = ", ".join(labels.name for labels in sets)
+        raise InputError(f"no query is judged by all of {names}", "Score them apart, or leave --common out.")
+    return shared
 
 
 def _read_labels(path: Path, name: str | None, notices: list["Notice"]) -> "Qrels":

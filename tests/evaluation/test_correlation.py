@@ -63,8 +63,12 @@ def test_tau_ap_weighs_the_top_more() -> None:
 
 
 def test_boards_are_compared_over_the_runs_that_both_hold() -> None:
-    before = leaderboard(scores_of({"a": [3], "b": [2], "c": [1], "only": [9], "bar": [5]}), perfect=["bar"])
-    after = leaderboard(scores_of({"c": [30], "a": [20], "b": [10], "bar": [1]}, "nDCG@10"), perfect=["bar"])
+    before = leaderboard(
+        scores_of({"a": [3], "b": [2], "c": [1], "only": [9]}), perfect=scores_of({"bar": [5]})
+    )
+    after = leaderboard(
+        scores_of({"c": [30], "a": [20], "b": [10]}, "nDCG@10"), perfect=scores_of({"bar": [1]}, "nDCG@10")
+    )
     result = correlate(before, after)
     assert (result.reference, result.other, result.runs) == ("RR@10 q", "nDCG@10 q", 3)
     assert result.tau == pytest.approx(-1 / 3)
@@ -84,3 +88,23 @@ def test_a_measure_where_less_is_better_agrees_with_one_where_more_is() -> None:
 def test_boards_without_a_common_run_are_refused() -> None:
     with pytest.raises(InputError, match="share no run"):
         correlate(leaderboard(scores_of({"a": [1]})), leaderboard(scores_of({"b": [1]})))
+
+
+def test_nested_boards_are_compared_as_they_stand_and_others_over_the_common_queries() -> None:
+    every = scores_of({"a": [1, 0, 0], "b": [0, 1, 1]})
+    some = every.where(np.array([True, True, False]))
+    first, last = every.where(np.array([True, False, False])), every.where(np.array([False, True, True]))
+    nested = correlate(
+        leaderboard(every), leaderboard(first), common=(leaderboard(first), leaderboard(first))
+    )
+    assert (nested.over, nested.tau, nested.queries) == ("boards as printed", -1, 1)
+    assert (nested.printed.queries, nested.common.queries) == ((3, 1), (1, 1))
+    assert (nested.common.tau, nested.same_queries) == (1, False)
+    assert [shift.shift for shift in nested.shifts] == [-1, 1]
+    middle = every.where(np.array([False, True, False]))
+    crossed = correlate(
+        leaderboard(some), leaderboard(last), common=(leaderboard(middle), leaderboard(middle))
+    )
+    assert (crossed.over, crossed.tau, crossed.printed.queries) == ("common queries", 1, (2, 2))
+    same = correlate(leaderboard(every), leaderboard(every))
+    assert (same.tau, same.same_queries, same.common) == (1, True, same.printed)

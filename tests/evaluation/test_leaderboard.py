@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from prefjudge.core.qrels import Scores
 from prefjudge.core.runs import Order
 from prefjudge.evaluation.intervals import mean_interval, median_interval
-from prefjudge.evaluation.leaderboard import leaderboard, perfect_ranking, perfect_ranks
+from prefjudge.evaluation.leaderboard import leaderboard
 from prefjudge.evaluation.measures import Measure, score_matrix
+from prefjudge.evaluation.perfect import against_perfect, perfect_ranking, perfect_ranks, perfect_scores
 
 from .samples import make_qrels, make_ranks
 
@@ -36,13 +37,62 @@ def test_search_length_ranks_the_shortest_first() -> None:
 
 
 def test_a_perfect_ranking_takes_no_rank_and_can_be_beaten() -> None:
-    board = leaderboard(scores_of({"best": [1, 1], "bar": [1, 0], "bad": [0, 0]}), perfect=["bar"])
-    assert [(row.run, row.rank, row.perfect, row.beats) for row in board.rows] == [
-        ("best", 1, False, ("bar",)),
-        ("bar", None, True, ()),
-        ("bad", 2, False, ()),
+    bar = scores_of({"bar": [0.5, 0, 0.5, 0] * 3})
+    runs = scores_of({"best": [1, 1, 1, 0.9] * 3, "near": [0.6, 0, 0.5, 0] * 3, "bad": [0, 0, 0, 0] * 3})
+    board = leaderboard(runs, perfect=bar)
+    assert [(row.run, row.rank, row.perfect, row.above_perfect) for row in board.rows] == [
+        ("best", 1, False, True),
+        ("near", 2, False, False),
+        ("bar", None, True, None),
+        ("bad", 3, False, False),
     ]
-    assert [row.run for row in board.ranked] == ["best", "bad"]
+    assert [row.run for row in board.ranked] == ["best", "near", "bad"]
+    assert board.perfect == board.rows[2]
+    assert [row.above_perfect_by for row in board.ranked] == pytest.approx([0.725, 0.025, -0.25])
+    assert all(row.above_perfect is None for row in leaderboard(runs).rows)
+
+
+def test_the_perfect_ranking_is_met_on_its_own_queries_only() -> None:
+    """Ten runs' queries, four of them without a label to follow: there the ranking must not score 0."""
+    runs = scores_of({"good": [0.4] * 6 + [1.0] * 4, "poor": [0.1] * 6 + [1.0] * 4})
+    keep = np.arange(10) < 6
+    bar = scores_of({"bar": [0.5, 0.4, 0.6, 0.5, 0.5, 0.5, 0, 0, 0, 0]}).where(keep)
+    board = leaderboard(runs, perfect=bar)
+    assert [(row.run, row.queries) for row in board.rows] == [("good", 10), ("poor", 10), ("bar", 6)]
+    assert [row.above_perfect_by for row in board.ranked] == pytest.approx([-0.1, -0.4])
+    assert [row.above_perfect for row in board.ranked] == [False, False]
+
+
+def test_runs_against_the_perfect_ranking_are_tested_as_scipy_does() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(3)
+    runs = scores_of({str(run): list(rng.random(30)) for run in range(5)})
+    bar = scores_of({"bar": list(rng.random(30) * 0.8)})
+    raw = sorted(stats.ttest_rel(runs.values[:, run], bar.values[:, 0]).pvalue for run in range(5))
+    holm = np.minimum(np.maximum.accumulate([p * (5 - place) for place, p in enumerate(raw)]), 1)
+    np.testing.assert_allclose(np.sort(against_perfect(runs, bar).p), holm)
+    signs = sorted(
+        stats.binomtest(int((runs.values[:, run] > bar.values[:, 0]).sum()), 30).pvalue for run in range(5)
+    )
+    tested = against_perfect(runs, bar, "median")
+    assert min(tested.p) == pytest.approx(min(5 * signs[0], 1))
+
+
+def test_where_shorter_is_better_above_perfect_means_shorter() -> None:
+    board = leaderboard(
+        scores_of({"short": [1.0] * 9, "long": [9.0] * 9}, "ESL@100"),
+        perfect=scores_of({"bar": [4.0, 5.0, 6.0] * 3}, "ESL@100"),
+    )
+    assert [(row.run, row.above_perfect) for row in board.rows] == [
+        ("short", True),
+        ("bar", None),
+        ("long", False),
+    ]
+
+
+def test_one_query_shows_nothing_about_the_perfect_ranking() -> None:
+    board = leaderboard(scores_of({"a": [1.0]}), perfect=scores_of({"bar": [0.0]}))
+    assert (board.rows[0].above_perfect, board.rows[0].p_above_perfect) == (False, 1.0)
 
 
 def test_the_t_interval_is_scipys() -> None:
@@ -106,6 +156,12 @@ def test_the_perfect_ranking_scores_1_on_its_own_labels() -> None:
 def test_the_perfect_ranking_meets_other_labels() -> None:
     official = make_qrels({"q1": {"a": 1, "b": 1}, "q2": {"c": 1}, "q9": {"a": 1}}, "official")
     preference = make_qrels({"q1": {"b": 1}, "q2": {"new": 1}, "q4": {"a": 1}}, "preference")
+    scores = perfect_scores(official, preference, Measure.parse("RR@10"), order=Order.RANK)
+    assert scores is not None
+    assert (scores.runs, scores.queries) == (("perfect (official)",), ("q1", "q2"))
+    assert scores.values.tolist() == [[0.5], [0]]
+    apart = make_qrels({"q5": {"a": 1}})
+    assert perfect_scores(official, apart, Measure.parse("RR@10"), order=Order.RANK) is None
     ranks = perfect_ranks(official, preference, order=Order.RANK)
     assert (ranks.run, ranks.order) == ("perfect (official)", Order.RANK)
     assert Measure.parse("RR@10").score(ranks, preference).tolist() == [0.5, 0, 0]

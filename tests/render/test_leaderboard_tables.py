@@ -9,36 +9,77 @@ from prefjudge.evaluation.tie_sensitivity import TieSensitivity
 from prefjudge.evaluation.tiers import Standing
 from prefjudge.render.leaderboard_tables import (
     correlation_table,
+    leaderboard_records,
     leaderboard_table,
     per_query_table,
     scores_table,
     side_by_side_table,
 )
-from prefjudge.render.tables import Bold, render_terminal, to_records
+from prefjudge.render.tables import Bold, Unsure, render_terminal, to_records
 
 
 def board_scores(measure: str, qrels: str, columns: dict[str, list[float]]) -> Scores:
     return Scores(
         measure=measure,
         qrels=qrels,
-        queries=("q1", "q2"),
+        queries=tuple(f"q{number}" for number in range(1, 1 + len(next(iter(columns.values()))))),
         runs=tuple(columns),
         values=np.array(list(columns.values())).T,
         order=Order.RANK,
     )
 
 
-NIST = board_scores("RR@10", "nist", {"b": [1.0, 1.0], "a": [0.5, 0.0], "perfect (x)": [1.0, 0.0]})
+NIST = board_scores("RR@10", "nist", {"b": [1.0, 1.0], "a": [0.5, 0.0]})
 PREFERENCE = board_scores("RR@10", "preference", {"b": [0.0, 0.5], "a": [1.0, 0.0]})
-BOARDS = [leaderboard(NIST, perfect=["perfect (x)"]), leaderboard(PREFERENCE)]
+BAR = board_scores("RR@10", "nist", {"perfect (x)": [1.0, 0.0]})
+BOARDS = [leaderboard(NIST, perfect=BAR), leaderboard(PREFERENCE)]
+MANY = board_scores(
+    "RR@10", "many", {"best": [1.0] * 9, "near": [0.5] * 8 + [1.0], "poor": [0.1] * 8 + [0.0]}
+)
+BEATEN = board_scores("RR@10", "many", {"perfect (x)": [0.5, 0.25, 1 / 3] * 2})
 
 
-def test_a_board_marks_what_is_better_than_perfect() -> None:
-    table = leaderboard_table(BOARDS[0])
-    assert [row[:2] for row in table.rows] == [(1, Bold("b")), (None, "perfect (x)"), (2, "a")]
+def test_a_board_marks_what_is_better_than_perfect_and_what_is_above_by_chance() -> None:
+    board = leaderboard(MANY, perfect=board_scores("RR@10", "many", {"perfect (x)": [0.5] * 9}))
+    table = leaderboard_table(board)
+    assert [row[1] for row in table.rows] == [Bold("best"), Unsure("near"), "perfect (x)", "poor"]
     words = render_terminal(table)
-    assert "better than perfect; 1 run(s) score above perfect (x)" in words
+    assert "perfect (x) scores 0.5000 on the 9 queries that both label sets judge" in words
+    assert "better than it: 1 of 3 runs; above it, not significant: 1." in words
+    assert "best*" in words
+    assert "near°" in words
     assert "documents ordered by rank" in words
+    assert "--common" not in words
+
+
+def test_the_number_of_queries_stands_by_the_perfect_ranking_and_in_the_heads_where_they_differ() -> None:
+    boards = [leaderboard(NIST), leaderboard(MANY, perfect=BEATEN)]
+    words = render_terminal(side_by_side_table(boards, same_queries=False))
+    assert "RR@10 nist, 2 queries" in words
+    assert "RR@10 many, 9 queries" in words
+    assert "perfect (x), 6 queries" in words
+    assert "0.3611 on the 6 queries that both label sets judge" in words
+    assert "with --common all are over the same" in words
+    same = side_by_side_table([leaderboard(NIST), leaderboard(PREFERENCE)])
+    assert same.title == "Leaderboards over 2 queries"
+    assert [column.heading for column in same.columns][1] == "RR@10 nist"
+
+
+def test_every_form_says_the_same_of_a_run_above_the_perfect_ranking() -> None:
+    board = leaderboard(MANY, perfect=BEATEN)
+    table, records = leaderboard_table(board), leaderboard_records(board)
+    long = to_records(scores_table([board]))
+    for shown, record, row, cells in zip(board.rows, records, long, table.rows, strict=True):
+        keys = ("run", "queries", "above_perfect", "above_perfect_by", "p_above_perfect")
+        assert [record[key] for key in keys] == [row[key] for key in keys]
+        assert record["above_perfect"] is shown.above_perfect
+        assert isinstance(cells[1], Bold) == bool(shown.above_perfect)
+    assert [(record["run"], record["above_perfect"], record["queries"]) for record in records] == [
+        ("best", True, 9),
+        ("near", True, 9),
+        ("poor", False, 9),
+        ("perfect (x)", None, 6),
+    ]
 
 
 def test_a_board_takes_in_tiers_and_ties() -> None:
@@ -66,8 +107,8 @@ def test_boards_side_by_side_follow_the_first() -> None:
     records = to_records(side_by_side_table(BOARDS))
     assert [(row["run"], row["rank_1"], row["rank_2"], row["score_2"]) for row in records] == [
         ("b", 1, 2, 0.25),
-        ("perfect (x)", None, None, None),
         ("a", 2, 1, 0.5),
+        ("perfect (x), 2 queries", None, None, None),
     ]
 
 

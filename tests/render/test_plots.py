@@ -1,6 +1,7 @@
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -30,26 +31,33 @@ RUNS = ("alpha", "beta", "gamma", "delta")
 
 def scores(qrels: str, seed: int) -> Scores:
     rng = np.random.default_rng(seed)
-    rank = rng.geometric(np.linspace(0.2, 0.7, len(RUNS) + 1), size=(30, len(RUNS) + 1))
+    rank = rng.geometric(np.linspace(0.2, 0.7, len(RUNS)), size=(30, len(RUNS)))
     return Scores(
         measure="RR@10",
         qrels=qrels,
         queries=tuple(f"q{row}" for row in range(30)),
-        runs=(*RUNS, "perfect (official)"),
+        runs=RUNS,
         values=np.where(rank <= 10, 1.0 / rank, 0.0),
         order=Order.SCORE,
     )
 
 
-def board_plot() -> object:
+def bar(queries: int = 30) -> Scores:
+    """The perfect ranking: almost as good as gamma, on some of the queries."""
+    first = scores("official", 1)
+    values = np.maximum(first.values[:queries, 2:3] - 0.01, 0.0)
+    return replace(first, runs=("perfect (official)",), queries=first.queries[:queries], values=values)
+
+
+def board_plot(queries: int = 30) -> object:
     first = scores("official", 1)
     tested = compare_runs(first, test="t", rng=np.random.default_rng(0))
-    return plots.plot_leaderboard(leaderboard(first, perfect=["perfect (official)"]), standings(tested))
+    return plots.plot_leaderboard(leaderboard(first, perfect=bar(queries)), standings(tested))
 
 
 def two_boards() -> object:
     x = leaderboard(scores("official", 1))
-    y = leaderboard(scores("preference", 2), perfect=["perfect (official)"])
+    y = leaderboard(scores("preference", 2), perfect=bar())
     return plots.plot_two_boards(x, y, tau=0.4)
 
 
@@ -130,6 +138,7 @@ def words(figure: object) -> list[str]:
 def test_what_is_drawn_can_be_read() -> None:
     assert {*RUNS, "perfect (official)"} <= set(words(board_plot()))
     assert "24" not in words(two_boards())
+    assert "orange: better than perfect; orange ring: above, not significant" in " ".join(words(board_plot()))
     assert "4 runs, 30 queries, two label sets, Kendall's τ 0.40" in words(two_boards())
     assert {"public", "held out", "alpha"} <= set(words(conditions()))
     assert "mean 2.75" in words(pool_sizes())
@@ -192,3 +201,20 @@ def test_without_matplotlib_the_remedy_is_named(
 
 def test_an_empty_pool_is_no_trouble() -> None:
     assert "Sizes of the pools: 0 queries" in words(plots.plot_pool_sizes({}))
+
+
+def test_a_perfect_ranking_over_fewer_queries_has_no_line_among_the_runs() -> None:
+    shown = words(board_plot(12))
+    assert "perfect (official)" not in shown
+    assert "perfect (official), no line: it has 12 queries" in " ".join(shown)
+
+
+def test_points_are_filled_as_the_table_marks_them() -> None:
+    first = scores("official", 1)
+    board = leaderboard(first, perfect=bar())
+    fills = [plots._fill(row) for row in board.ranked]
+    assert fills == [
+        "#d97706" if row.above_perfect else "white" if row.above_perfect_by > 0 else "#2563a8"
+        for row in board.ranked
+    ]
+    assert {*fills} >= {"#d97706", "white"}

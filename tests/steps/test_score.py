@@ -56,14 +56,55 @@ def test_label_sets_are_compared_on_the_queries_of_both(preference: Path, tmp_pa
     mixed = score(runs=RUNS, qrels=labels, plot=tmp_path / "boards.svg")
     alone = score(runs=RUNS, qrels=labels, queries=only)
     assert [board.queries for board in mixed.leaderboards] == [15, 9]
-    assert mixed.tau == alone.tau
-    assert mixed.tau[0].queries == 9
-    assert mixed.notices == ("old and new: 15 and 9 queries, 9 of them in both: they are compared on these",)
+    (pair,) = mixed.tau
+    assert (pair.over, pair.queries) == ("boards as printed", 9)
+    assert (pair.printed.queries, pair.common.queries) == ((15, 9), (9, 9))
+    assert pair.common == alone.tau[0].printed != pair.printed
+    assert mixed.notices == (
+        "old and new: 15 and 9 queries, 9 of them in both: they are compared as they stand, and on these",
+    )
     assert alone.notices == ()
-    assert "6 runs, 9 queries, two label sets" in (tmp_path / "boards.against.svg").read_text()
+    assert "6 runs, 15 and 9 queries, two label sets" in (tmp_path / "boards.against.svg").read_text()
+    common = score(runs=RUNS, qrels=labels, common=True)
+    assert common.leaderboards == alone.leaderboards
+    crossed = tmp_path / "crossed.txt"
+    crossed.write_text("".join(every[4:]))
+    both = score(runs=RUNS, qrels=[f"new={fewer}", f"rest={crossed}"], plot=tmp_path / "crossed.svg")
+    assert (both.tau[0].over, both.tau[0].queries) == ("common queries", 5)
+    assert both.tau[0].tau == 1.0  # the same labels where both have any
+    assert "6 runs, 5 queries, two label sets" in (tmp_path / "crossed.against.svg").read_text()
     apart = score(runs=RUNS, qrels=[f"new={fewer}", f"rest={others}"])
     assert apart.tau == ()
     assert apart.notices == ("new and rest: 9 and 6 queries, 0 of them in both: they are not compared",)
+    assert apart.leaderboards[1].perfect is None
+    with pytest.raises(InputError, match="no query is judged by all of new, rest"):
+        score(runs=RUNS, qrels=[f"new={fewer}", f"rest={others}"], common=True)
+
+
+def test_the_perfect_ranking_is_scored_where_it_has_labels(preference: Path, tmp_path: Path) -> None:
+    """Queries that the first label set lost must not make runs better than perfect."""
+    half = tmp_path / "half.txt"
+    lines = QRELS.read_text().splitlines(keepends=True)
+    some = sorted({line.split()[0] for line in lines})[:7]
+    half.write_text("".join(line for line in lines if line.split()[0] in some))
+    out = tmp_path / "boards.csv"
+    labels = [f"half={half}", f"new={preference}"]
+    found = score(runs=RUNS, qrels=labels, out=out, per_query=True).leaderboards[1]
+    alone = score(runs=RUNS, qrels=labels, common=True).leaderboards[1]
+    assert found.perfect is not None
+    assert alone.perfect is not None
+    assert (found.queries, found.perfect.queries, found.perfect.score) == (15, 7, alone.perfect.score)
+    verdicts = [
+        {row.run: (row.above_perfect, row.above_perfect_by, row.p_above_perfect) for row in board.ranked}
+        for board in (found, alone)
+    ]
+    assert verdicts[0] == verdicts[1]
+    for row in alone.ranked:
+        assert row.above_perfect_by == pytest.approx(row.score - alone.perfect.score)
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert [row["queries"] for row in rows if row["perfect"] == "True"] == ["7"]
+    queries = list(csv.DictReader((tmp_path / "boards.per-query.csv").read_text().splitlines()))
+    assert sum(row["run"] == "perfect (half)" for row in queries) == 7
 
 
 def test_each_measure_and_label_set_gives_a_board(preference: Path, tmp_path: Path) -> None:
@@ -171,7 +212,7 @@ def test_plots_are_named_after_the_first(preference: Path, judgments: Path, tmp_
 def test_results_become_frames(judgments: Path) -> None:
     pytest.importorskip("pandas")
     frame = score(runs=RUNS, qrels=[str(QRELS)]).to_frame()
-    assert frame.shape == (6, 10)
+    assert frame.shape == (6, 13)
     assert frame["score"].is_monotonic_decreasing
     assert winratio(runs=RUNS, judgments=judgments).to_frame().shape == (6, 6)
 
