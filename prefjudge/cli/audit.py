@@ -19,21 +19,34 @@ def audit(
     ],
     runs: Annotated[list[str], typer.Option(help="Run files named by their submission's id.")] = [],
     aliases: Annotated[
-        Path | None, typer.Option(help="Lines of: a name on the leaderboard, a tab, its team.")
+        Path | None,
+        typer.Option(help="Lines of: a submission, team, person or institution, a tab, what it stands for."),
     ] = None,
-    merge: Annotated[bool, typer.Option(help="Take names together that share a person or an id.")] = True,
+    merge: Annotated[
+        bool, typer.Option(help="Take names together that share people or an id, or are spelled alike.")
+    ] = True,
     limit: Annotated[int, typer.Option(min=1, help="Submissions that a team may make …")] = 2,
     days: Annotated[int, typer.Option(min=1, help="… in any period of so many days.")] = 30,
     since: Annotated[str | None, typer.Option(help="When the rules came into force: yyyy-mm-dd.")] = None,
+    until: Annotated[str | None, typer.Option(help="Leave out later submissions: yyyy-mm-dd.")] = None,
+    ours: Annotated[
+        bool, typer.Option("--ours", help="Apply rules too that are prefjudge's own and not the paper's.")
+    ] = False,
     as_of: Annotated[
-        str | None, typer.Option(help="The day to judge embargoes on; by default that of the last entry.")
+        str | None, typer.Option(help="The day to judge anonymity on; by default that of the last entry.")
     ] = None,
-    embargo_months: Annotated[int, typer.Option(min=0, help="How long an entry may stay anonymous.")] = 9,
+    embargo_months: Annotated[
+        int | None, typer.Option(min=0, help="How long an entry may stay anonymous; with --ours 9 months.")
+    ] = None,
     alike: Annotated[
         float, typer.Option(min=0, max=1, help="Report descriptions and runs that are so alike.")
     ] = 0.9,
     depth: Annotated[int, typer.Option(min=1, help="How many top documents of the runs to compare.")] = 10,
     order: OrderBy = None,
+    measure: Annotated[str, typer.Option(help="What the scores are, where the header does not say it.")] = "",
+    highlight: Annotated[
+        str, typer.Option(help="Draw entries whose description has this in a second colour: BERT.")
+    ] = "",
     plot: Plot = None,
     out: Out = None,
     json: Json = False,
@@ -51,11 +64,15 @@ def audit(
         limit=limit,
         days=days,
         since=since,
+        until=until,
+        ours=ours,
         as_of=as_of,
         embargo_months=embargo_months,
         alike=alike,
         depth=depth,
         order=one_of(Order, order, "--order"),
+        measure=measure,
+        highlight=highlight,
         plot=plot,
         out=out,
         **reading,
@@ -68,8 +85,14 @@ def audit(
 
 
 def show(result: "AuditResult") -> None:
-    """Print the findings by rule, each as a sentence, then the teams and the largest shifts."""
-    from prefjudge.render.audit_tables import shifts_table, summary_table, teams_table
+    """Print the findings by rule, each as a sentence, then the institutions, teams and largest shifts."""
+    from prefjudge.render.audit_tables import (
+        institutions_table,
+        merges_table,
+        shifts_table,
+        summary_table,
+        teams_table,
+    )
     from prefjudge.render.tables import render_terminal
 
     typer.echo(render_terminal(summary_table(result.audit)))
@@ -80,7 +103,11 @@ def show(result: "AuditResult") -> None:
         if len(sentences) > _SENTENCES:
             typer.echo(f"{rule}: and {len(sentences) - _SENTENCES} more, see --json or --out")
     typer.echo()
+    typer.echo(render_terminal(institutions_table(result.audit)))
     typer.echo(render_terminal(teams_table(result.audit)))
+    merges = merges_table(result.audit)
+    if merges.rows:
+        typer.echo(render_terminal(merges))
     if result.audit.standings:
         typer.echo(render_terminal(shifts_table(result.audit)))
     for path in result.out:
@@ -102,6 +129,9 @@ def to_json(result: "AuditResult") -> dict[str, Any]:
         "rules": {**to_plain(found.rules), "since": str(found.rules.since) if found.rules.since else None},
         "findings": to_plain(found.findings),
         "teams": to_plain(found.teams),
+        "institutions": to_plain(found.institutions),
+        "anonymous": found.anonymous,
+        "unplaced": found.unplaced,
         "standings": [{**to_plain(row), "shift": row.shift} for row in found.standings],
         "tau": to_plain(found.tau),
         "records": found.records,

@@ -1,7 +1,8 @@
 """An audit of a leaderboard's submissions against its rules.
 
-The MS MARCO leaderboards ask each group for at most two runs in any 30 days and at most one with very small
-changes, and reveal anonymous entries after nine months (Craswell et al., SIGIR 2021, section 3.3).
+The MS MARCO leaderboards allow each group "no more than two runs per month, and no more than one run with
+very small changes" (Craswell et al., SIGIR 2021, section 3.3), and the paper counts submissions by
+institution. A month is read as any 30 days. What else is looked at are rules of our own, off by default.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,10 @@ from datetime import date
 from prefjudge.core.runs import Heads
 from prefjudge.errors import InputError
 from prefjudge.evaluation import findings
-from prefjudge.evaluation.findings import Finding, Rules
+from prefjudge.evaluation.findings import OURS, Finding, Rules
 from prefjudge.evaluation.likeness import run_likeness
 from prefjudge.evaluation.submissions import Standing, Submission, compare_scores, record_holders
-from prefjudge.evaluation.teams import ANONYMOUS, Team, resolve_teams
+from prefjudge.evaluation.teams import Group, group_submissions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,17 +30,21 @@ class Audit:
     as_of : datetime.date
         The day that the embargo is judged on.
     rules : Rules
-    teams : tuple of Team
+    teams, institutions : tuple of Group
         Most submissions first.
+    anonymous : tuple of str
+        Submissions whose team nobody knows.
+    unplaced : tuple of str
+        Submissions whose institution nobody knows, the anonymous ones among them.
     findings : tuple of Finding
     standings : tuple of Standing
-        In the order of the held-out score.
+        In the order of the eval score.
     tau : float
-        Kendall's tau between public and held-out scores; NaN for fewer than two.
+        Kendall's tau between dev and eval scores; NaN for fewer than two.
     records : tuple of str
-        The submissions that beat all earlier ones on the held-out queries.
+        The submissions that beat all earlier ones on the eval queries.
     shared_scores : int
-        How many submissions have exactly the held-out score of another.
+        How many submissions have exactly the eval score of another.
     """
 
     submissions: int
@@ -47,7 +52,10 @@ class Audit:
     last: date
     as_of: date
     rules: Rules
-    teams: tuple[Team, ...]
+    teams: tuple[Group, ...]
+    institutions: tuple[Group, ...]
+    anonymous: tuple[str, ...]
+    unplaced: tuple[str, ...]
     findings: tuple[Finding, ...]
     standings: tuple[Standing, ...]
     tau: float
@@ -59,8 +67,10 @@ def audit(
     submissions: Sequence[Submission],
     *,
     rules: Rules | None = None,
+    until: date | None = None,
     as_of: date | None = None,
     aliases: Mapping[str, str] | None = None,
+    institutions: Mapping[str, str] | None = None,
     merge: bool = True,
     heads: Heads | None = None,
 ) -> Audit:
@@ -72,12 +82,17 @@ def audit(
         At least one.
     rules : Rules, optional
         Without it, those of the MS MARCO leaderboards.
+    until : datetime.date, optional
+        Leave out what was submitted after this day.
     as_of : datetime.date, optional
         The day to judge embargoes on; without it, the day of the last submission.
     aliases : mapping of str to str, optional
-        What is known about teams: the name on the leaderboard to the team that it stands for.
+        What a submission, a team, a person or an institution stands for.
+    institutions : mapping of str to str, optional
+        What institutions stand for, where the aliases do not say it.
     merge : bool
-        Whether names that share a person or a submission id's suffix are taken for one team.
+        Whether names that share people or a submission id's suffix, or are spelled nearly alike, are taken
+        for one team.
     heads : Heads, optional
         The top documents of runs, for likeness by results. A run belongs to the submission of that id.
 
@@ -88,15 +103,20 @@ def audit(
     Raises
     ------
     InputError
-        The day is before the first submission.
+        A day is before the first submission.
     """
     rules = rules or Rules()
     ordered = sorted(submissions, key=lambda entry: (entry.date, entry.line))
-    if as_of is not None and as_of < ordered[0].date:
-        raise InputError(f"{as_of} is before the first submission", f"Name a day from {ordered[0].date} on.")
+    for given in (until, as_of):
+        if given is not None and given < ordered[0].date:
+            raise InputError(
+                f"{given} is before the first submission", f"Name a day from {ordered[0].date} on."
+            )
+    ordered = [entry for entry in ordered if until is None or entry.date <= until]
     day = as_of or ordered[-1].date
-    teams = resolve_teams([(entry.name, entry.team) for entry in ordered], aliases=aliases, merge=merge)
-    team_of = {name: team.name for team in teams for name in team.submissions}
+    named = [(entry.name, entry.team) for entry in ordered]
+    groups = group_submissions(named, aliases=aliases, institutions=institutions, merge=merge)
+    team_of = {name: team.name for team in groups.teams for name in team.submissions}
     bound = [
         entry
         for entry in ordered
@@ -104,7 +124,7 @@ def audit(
     ]
     by_team: dict[str, list[Submission]] = {}
     for entry in bound:
-        if team_of[entry.name] != ANONYMOUS:
+        if entry.name in team_of:
             by_team.setdefault(team_of[entry.name], []).append(entry)
     standings, tau = compare_scores(ordered, team_of)
     records = record_holders(ordered)
@@ -112,21 +132,24 @@ def audit(
         *findings.too_frequent(by_team, rules),
         *findings.siblings(by_team, rules),
         *(findings.twins(run_likeness(heads, least=rules.alike), team_of) if heads is not None else ()),
-        *findings.embargoes(bound, day, rules),
+        *findings.embargoes([entry for entry in bound if entry.name in groups.anonymous], day, rules),
         *findings.gaps(standings),
-        *findings.names(teams),
+        *findings.names(groups.teams),
         *findings.marks(ordered, records),
         *findings.metadata(ordered),
     ]
-    scores = [entry.held_out for entry in ordered if entry.held_out is not None]
+    scores = [entry.eval for entry in ordered if entry.eval is not None]
     return Audit(
         submissions=len(ordered),
         first=ordered[0].date,
         last=ordered[-1].date,
         as_of=day,
         rules=rules,
-        teams=teams,
-        findings=tuple(found),
+        teams=groups.teams,
+        institutions=groups.institutions,
+        anonymous=groups.anonymous,
+        unplaced=groups.unplaced,
+        findings=tuple(one for one in found if rules.ours or one.rule not in OURS),
         standings=standings,
         tau=tau,
         records=tuple(entry.name for entry in records),

@@ -10,11 +10,17 @@ import numpy as np
 from prefjudge.errors import InputError
 from prefjudge.evaluation.likeness import RunLikeness, description_likeness
 from prefjudge.evaluation.submissions import TYPES, Standing, Submission
-from prefjudge.evaluation.teams import Team, is_anonymous, short_name
+from prefjudge.evaluation.teams import Group, short_name
 
 
 class Rule(StrEnum):
-    """What a finding is about."""
+    """What a finding is about.
+
+    The first three are rules of the MS MARCO leaderboards (Craswell et al., SIGIR 2021, section 3.3): a group
+    makes "no more than two runs per month, and no more than one run with very small changes". The paper does
+    not say when a change is very small: the likeness of descriptions and of runs is our measure of it. The
+    others are rules of our own (`OURS`).
+    """
 
     FREQUENCY = "frequency"
     """More submissions of a team than the rule allows in any period."""
@@ -26,12 +32,16 @@ class Rule(StrEnum):
     """An anonymous entry that is older than the embargo allows."""
     ALIAS = "alias"
     """A team that appears under several names."""
-    GAP = "public against held-out"
-    """A score that falls from public to held-out queries unlike the others."""
+    GAP = "dev against eval"
+    """A score that falls from the dev to the eval queries unlike the others."""
     RECORD = "record"
     """The mark of the best of its day is missing or wrong."""
     METADATA = "metadata"
     """A field that is missing, doubled or misspelt."""
+
+
+OURS = (Rule.EMBARGO, Rule.ALIAS, Rule.GAP, Rule.RECORD, Rule.METADATA)
+"""Rules that the paper does not have: they are off unless asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +78,10 @@ class Rules:
         At most so many submissions of a team in any period of so many days.
     since : datetime.date or None
         When the rule came into force.
+    ours : bool
+        Whether to apply our own rules too.
     embargo_months : int
-        How long an entry may stay anonymous.
+        How long an entry may stay anonymous, by one of our own.
     alike : float
         From which likeness on, 0 to 1, two descriptions or runs count as nearly the same.
 
@@ -82,6 +94,7 @@ class Rules:
     limit: int = 2
     days: int = 30
     since: date | None = None
+    ours: bool = False
     embargo_months: int = 9
     alike: float = 0.9
 
@@ -170,10 +183,10 @@ def twins(pairs: Iterable[RunLikeness], team_of: Mapping[str, str]) -> Iterable[
 
 
 def embargoes(entries: Iterable[Submission], day: date, rules: Rules) -> Iterable[Finding]:
-    """Yield anonymous entries whose embargo is over."""
+    """Yield those of the anonymous entries whose embargo is over."""
     for entry in entries:
         last = add_months(entry.date, rules.embargo_months) - timedelta(days=1)
-        if is_anonymous(entry.team) and day > last:
+        if day > last:
             yield Finding(
                 rule=Rule.EMBARGO,
                 team="",
@@ -193,7 +206,7 @@ def add_months(day: date, months: int) -> date:
 
 def gaps(standings: Sequence[Standing]) -> Iterable[Finding]:
     """Yield falls beyond 3.5 robust standard deviations (median and median absolute deviation)."""
-    gaps = np.array([row.public - row.held_out for row in standings])
+    gaps = np.array([row.dev - row.eval for row in standings])
     if gaps.size < 5:
         return
     usual = float(np.median(gaps))
@@ -205,12 +218,12 @@ def gaps(standings: Sequence[Standing]) -> Iterable[Finding]:
                 team=row.team,
                 submissions=(row.submission,),
                 value=gap,
-                words=f"{row.submission} scores {row.public:.3f} on the public and {row.held_out:.3f} on the "
-                f"held-out queries: a fall of {gap:.3f} where {usual:.3f} is usual",
+                words=f"{row.submission} scores {row.dev:.3f} on the dev and {row.eval:.3f} on the "
+                f"eval queries: a fall of {gap:.3f} where {usual:.3f} is usual",
             )
 
 
-def names(teams: Iterable[Team]) -> Iterable[Finding]:
+def names(teams: Iterable[Group]) -> Iterable[Finding]:
     """Yield teams that appear under several names."""
     for team in teams:
         if len(team.names) > 1:
@@ -239,8 +252,8 @@ def marks(entries: Sequence[Submission], records: Sequence[Submission]) -> Itera
                 rule=Rule.RECORD,
                 team=entry.team,
                 submissions=(entry.name,),
-                value=entry.held_out,
-                words=f"{entry.name} {verb} ({entry.held_out if entry.held_out is not None else 'no score'})",
+                value=entry.eval,
+                words=f"{entry.name} {verb} ({entry.eval if entry.eval is not None else 'no score'})",
             )
 
 
@@ -271,5 +284,5 @@ def metadata(entries: Sequence[Submission]) -> Iterable[Finding]:
             yield finding(entry, f"{number} is dated {entry.date}")
         if entry.type and entry.type not in TYPES:
             yield finding(entry, f"{entry.name} has the type {entry.type!r}; known are {' and '.join(TYPES)}")
-        if entry.held_out is None:
-            yield finding(entry, f"{entry.name} has no held-out score")
+        if entry.eval is None:
+            yield finding(entry, f"{entry.name} has no eval score")

@@ -1,4 +1,10 @@
-"""Submissions: the entries of a leaderboard."""
+"""Submissions: the entries of a leaderboard.
+
+*Public*, *held-out* and *private* mean what they do in Craswell et al. (SIGIR 2021, section 3): the public
+queries are those that the leaderboard's scores are of; held-out or private ones are answered by every run
+too, and not scored there. A leaderboard's file has none of these words: its ``eval`` score is the one on the
+public queries, whose labels no participant has, and ``dev`` the one on other queries, whose labels all have.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +32,8 @@ class Submission:
     date : datetime.date
     team, description, type : str
         As the leaderboard has them.
-    public, held_out : float or None
-        The scores on the queries with published labels (dev) and on the held-out ones (eval).
+    dev, eval : float or None
+        The scores on the queries with published labels, and on the public leaderboard's, which has the order.
     baseline : bool
         Whether the organisers entered it: rules do not bind it.
     record : bool
@@ -40,8 +46,8 @@ class Submission:
     team: str
     description: str
     type: str
-    public: float | None
-    held_out: float | None
+    dev: float | None
+    eval: float | None
     baseline: bool = False
     record: bool = False
 
@@ -53,19 +59,22 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Where a submission stands by its public and by its held-out score, among those that have both."""
+    """Where a submission stands by its dev and by its eval score, among those that have both.
+
+    The team is empty where it is not known.
+    """
 
     submission: str
     team: str
-    public: float
-    held_out: float
-    public_rank: int
-    held_out_rank: int
+    dev: float
+    eval: float
+    dev_rank: int
+    eval_rank: int
 
     @property
     def shift(self) -> int:
-        """How many places it rises from the public to the held-out queries."""
-        return self.public_rank - self.held_out_rank
+        """How many places it rises from the dev to the eval queries."""
+        return self.dev_rank - self.eval_rank
 
 
 def compare_scores(
@@ -73,33 +82,33 @@ def compare_scores(
 ) -> tuple[tuple[Standing, ...], float]:
     """Rank the submissions by both scores, and return Kendall's tau between them (NaN for fewer than two)."""
     both = [
-        (entry, entry.public, entry.held_out)
+        (entry, entry.dev, entry.eval)
         for entry in entries
-        if entry.public is not None and entry.held_out is not None
+        if entry.dev is not None and entry.eval is not None
     ]
-    public = np.array([score for _, score, _ in both])
-    held_out = np.array([score for _, _, score in both])
+    dev = np.array([score for _, score, _ in both])
+    official = np.array([score for _, _, score in both])
     rows = [
         Standing(
             submission=entry.name,
-            team=team_of[entry.name],
-            public=one,
-            held_out=other,
-            public_rank=int((public > one).sum()) + 1,
-            held_out_rank=int((held_out > other).sum()) + 1,
+            team=team_of.get(entry.name, ""),
+            dev=one,
+            eval=other,
+            dev_rank=int((dev > one).sum()) + 1,
+            eval_rank=int((official > other).sum()) + 1,
         )
         for entry, one, other in both
     ]
-    tau = kendall_tau(public, held_out) if len(both) > 1 else float("nan")
-    return tuple(sorted(rows, key=lambda row: (row.held_out_rank, row.public_rank, row.submission))), tau
+    tau = kendall_tau(dev, official) if len(both) > 1 else float("nan")
+    return tuple(sorted(rows, key=lambda row: (row.eval_rank, row.dev_rank, row.submission))), tau
 
 
 def record_holders(entries: Sequence[Submission]) -> list[Submission]:
     """Return the entries that beat everything before them; the organisers' baselines count but hold none."""
     best, records = float("-inf"), []
     for entry in entries:
-        if entry.held_out is not None and entry.held_out > best:
-            best = entry.held_out
+        if entry.eval is not None and entry.eval > best:
+            best = entry.eval
             if not entry.baseline:
                 records.append(entry)
     return records

@@ -1,54 +1,73 @@
-"""Teams: which names on a leaderboard belong to the same people.
+"""Teams: which names on a leaderboard belong to the same people, and which institutions they come from.
 
-Entries name their team in free text: ``Ada Lovelace and Mary Shelley - University of Somewhere``, later only
-``Ada Lovelace``. Names are taken together where they share a person, or the suffix of a submission id
-(``20210120-cmu``). Either can mislead, so the evidence stays with the team, and whoever knows better says so.
+Names of people, spellings and the suffixes of submission ids (``20210120-cmu``) can all mislead, so each
+merge says why it was made, and whoever knows better says so with aliases.
 """
 
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-ANONYMOUS = "Anonymous"
+from prefjudge.evaluation.affiliations import Affiliation, Aliases, is_near, plain, read_affiliation
 
 _LONG = 48
 """Letters of a name that a sentence can bear."""
 
-_ORGANISATION = re.compile(
-    r"\b(univ\w*|institute?\w*|college|academy|school|tech\w*|center|centre|research|labs?|laborator\w*|team|"
-    r"group|inc|ai|corp\w*|company|sciences?|alliance|google|microsoft|baidu|alibaba|huawei|facebook|elastic)\b"
-)
-_SPLIT = re.compile(r"\s+[—–-]\s+|\s*[,;&|/]\s*(?:and\s+)?|\s+(?:and|with)\s+", re.IGNORECASE)
 _SUFFIX = re.compile(r"^\d{8}-(.+)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Team:
-    """People who submit together.
+class Merge:
+    """Why a name was taken for another: ``name`` and ``into`` are as on the leaderboard."""
+
+    name: str
+    into: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Submissions taken together: of one team, or of one institution.
 
     Attributes
     ----------
     name : str
-        The name that most of its submissions carry, the earliest of equals.
+        Of a team the name that most of its submissions carry, the earliest of equals.
     names : tuple of str
         All names, the earliest first.
     evidence : tuple of str
-        What ties the names together.
+        What ties the names together, each reason once.
+    merges : tuple of Merge
+        Which name was taken for which, and why.
     submissions : tuple of str
-        Its submissions, in the order given.
+        In the order given.
     """
 
     name: str
     names: tuple[str, ...]
     evidence: tuple[str, ...]
+    merges: tuple[Merge, ...]
     submissions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """The submissions by team and by institution, most submissions first, equals by name.
+
+    A joint submission counts at each of its institutions. Of the ``anonymous`` ones the team is not known, of
+    the ``unplaced`` ones the institution (anonymous ones included).
+    """
+
+    teams: tuple[Group, ...]
+    institutions: tuple[Group, ...]
+    anonymous: tuple[str, ...]
+    unplaced: tuple[str, ...]
 
 
 def is_anonymous(name: str) -> bool:
     """Whether a team does not say who it is."""
-    return _plain(name) in ("", "anonymous", "anon")
+    return plain(name) in ("", "anonymous", "anon")
 
 
 def short_name(name: str) -> str:
@@ -57,108 +76,189 @@ def short_name(name: str) -> str:
     return name if len(name) <= _LONG else name[: _LONG + 1].rsplit(" ", 1)[0].rstrip(" ,;") + " …"
 
 
-def resolve_teams(
-    entries: Sequence[tuple[str, str]], *, aliases: Mapping[str, str] | None = None, merge: bool = True
-) -> tuple[Team, ...]:
-    """Group submissions by team.
+def group_submissions(
+    entries: Sequence[tuple[str, str]],
+    *,
+    aliases: Mapping[str, str] | None = None,
+    institutions: Mapping[str, str] | None = None,
+    merge: bool = True,
+) -> Groups:
+    """Group submissions by team and by institution.
 
     Parameters
     ----------
     entries : sequence of (str, str)
         The submission's name and its team's name, earliest first.
     aliases : mapping of str to str, optional
-        Names that are known to stand for a team; they are used before anything else.
+        What a submission, a team, a person or an institution stands for; used before anything else.
+    institutions : mapping of str to str, optional
+        What institutions stand for, where the aliases do not say it.
     merge : bool
-        Whether to take names together that share a person or a submission id's suffix.
-
-    Returns
-    -------
-    tuple of Team
-        Most submissions first, equals by name. All anonymous submissions are one entry here, and no team.
+        Whether to take teams together that share people or a submission id's suffix, or are spelled nearly
+        alike. Teams of different institutions are never taken together.
     """
-    known = aliases or {}
-    stated = [ANONYMOUS if is_anonymous(team) else known.get(team, team) for _, team in entries]
-    root = {name: name for name in stated}
-    evidence: dict[tuple[str, str], str] = {}
-
-    def find(name: str) -> str:
-        while root[name] != name:
-            name = root[name]
-        return name
-
-    def tie(one: str, other: str, words: str) -> None:
-        if one != other:
-            evidence.setdefault((one, other), words)
-            if find(one) != find(other):
-                root[find(other)] = find(one)
-
-    if merge:
-        stems: dict[str, str] = {}
-        for (submission, _), name in zip(entries, stated, strict=True):
-            stem = _stem(submission)
-            if stem and name != ANONYMOUS:
-                tie(stems.setdefault(stem, name), name, f"ids that end in -{stem}")
-        names = [name for name in dict.fromkeys(stated) if name != ANONYMOUS]
-        for place, one in enumerate(names):
-            for other in names[place + 1 :]:
-                words = _in_common(one, other)
-                if words:
-                    tie(one, other, words)
+    known = Aliases(aliases or {}, institutions or {})
+    stated = [known.find(submission) or known.find(team) or team for submission, team in entries]
+    kept = [place for place, name in enumerate(stated) if not is_anonymous(name)]
+    read = {stated[place]: read_affiliation(stated[place], known) for place in kept}
+    merges = _merges([(entries[place][0], stated[place]) for place in kept], read) if merge else []
     members: dict[str, list[int]] = {}
-    for place, name in enumerate(stated):
-        members.setdefault(find(name), []).append(place)
-    teams = [_team(places, entries, stated, evidence, known) for places in members.values()]
-    return tuple(sorted(teams, key=lambda team: (-len(team.submissions), team.name)))
+    root = {name: name for name in read}
+    for one in merges:
+        root = {name: root[one.into] if at == root[one.name] else at for name, at in root.items()}
+    for place in kept:
+        members.setdefault(root[stated[place]], []).append(place)
+    located = _by_institution(entries, stated, read, kept)
+    return Groups(
+        teams=_sorted(_team(group, entries, stated, merges) for group in members.values()),
+        institutions=_sorted(located),
+        anonymous=tuple(entry[0] for entry, name in zip(entries, stated, strict=True) if name not in read),
+        unplaced=tuple(
+            entry[0]
+            for entry, name in zip(entries, stated, strict=True)
+            if name not in read or not read[name].institutions
+        ),
+    )
+
+
+def _sorted(groups: "Sequence[Group] | Iterator[Group]") -> tuple[Group, ...]:
+    return tuple(sorted(groups, key=lambda group: (-len(group.submissions), group.name)))
 
 
 def _team(
     places: Sequence[int],
     entries: Sequence[tuple[str, str]],
     stated: Sequence[str],
-    evidence: Mapping[tuple[str, str], str],
-    known: Mapping[str, str],
-) -> Team:
+    merges: Sequence[Merge],
+) -> Group:
     counted = Counter(stated[place] for place in places)
-    names = tuple(dict.fromkeys(entries[place][1] for place in places))
-    if set(counted) == {ANONYMOUS}:
-        names = (ANONYMOUS,)
-    ties = [words for pair, words in evidence.items() if set(pair) <= set(counted)]
-    if any(known.get(name, name) != name for name in names):
-        ties.append("the aliases given")
-    return Team(
+    told = [
+        Merge(name=entries[place][1], into=stated[place], reason="the aliases given")
+        for place in places
+        if entries[place][1] != stated[place]
+    ]
+    found = (*(one for one in merges if one.name in counted), *dict.fromkeys(told))
+    return Group(
         name=max(counted, key=lambda name: counted[name]),
-        names=names,
-        evidence=tuple(dict.fromkeys(ties)),
+        names=tuple(dict.fromkeys(entries[place][1] for place in places)),
+        evidence=tuple(dict.fromkeys(one.reason for one in found)),
+        merges=found,
         submissions=tuple(entries[place][0] for place in places),
     )
 
 
-def _in_common(one: str, other: str) -> str:
+def _by_institution(
+    entries: Sequence[tuple[str, str]],
+    stated: Sequence[str],
+    read: Mapping[str, Affiliation],
+    kept: Sequence[int],
+) -> list[Group]:
+    """Take together the submissions of each institution; spellings that are nearly alike are one."""
+    at: dict[str, list[tuple[int, str, str]]] = {}
+    for place in kept:
+        for written, target in read[stated[place]].institutions:
+            same = [name for name in at if plain(name) == plain(target)]
+            near = [name for name in at if is_near(name, target)]
+            at.setdefault((same or near or [target])[0], []).append((place, written, target))
+    groups = []
+    for name, found in at.items():
+        merges = dict.fromkeys(
+            Merge(name=written, into=name, reason=_why(written, target, name))
+            for _, written, target in found
+            if written != name
+        )
+        groups.append(
+            Group(
+                name=name,
+                names=tuple(dict.fromkeys(written for _, written, _ in found)),
+                evidence=tuple(dict.fromkeys(one.reason for one in merges)),
+                merges=tuple(merges),
+                submissions=tuple(dict.fromkeys(entries[place][0] for place, _, _ in found)),
+            )
+        )
+    return groups
+
+
+def _why(written: str, target: str, name: str) -> str:
+    if plain(written) == plain(name):
+        return "the same name written differently"
+    return f"{written} stands for {target}" if written != target else "nearly the same spelling"
+
+
+def _merges(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]) -> list[Merge]:
+    """Return which teams are one, and why.
+
+    First those are joined that state a common institution, or both none. A team that states none then joins
+    the others only where all that it could be are one team: a person's name alone does not say from where.
+    """
+    ties = list(_ties(entries, read))
+    team = {name: name for name in read}
+    merges = []
+
+    def join(one: Merge) -> None:
+        old, new = team[one.name], team[one.into]
+        if old != new:
+            merges.append(one)
+            team.update({name: new for name, at in team.items() if at == old})
+
+    stated = {name: {plain(target) for _, target in found.institutions} for name, found in read.items()}
+    for one in ties:
+        first, second = stated[one.name], stated[one.into]
+        if first & second or not (first or second):
+            join(one)
+    for at in dict.fromkeys(team[name] for name in read if not stated[name]):
+        if any(stated[name] for name in read if team[name] == at):
+            continue
+        outward = [one for one in ties if (team[one.name] == at) != (team[one.into] == at)]
+        if len({team[name] for one in outward for name in (one.name, one.into)} - {at}) == 1:
+            join(outward[0])
+    return merges
+
+
+def _ties(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]) -> Iterator[Merge]:
+    """Yield what may make two teams one, later names first in each pair."""
+    stems: dict[str, str] = {}
+    for submission, name in entries:
+        stem = _stem(submission)
+        first = stems.setdefault(stem, name) if stem else name
+        if first != name and not (read[first].people and read[name].people):
+            yield Merge(name=name, into=first, reason=f"ids that end in -{stem}")
+    names = list(read)
+    for place, later in enumerate(names):
+        for earlier in names[:place]:
+            reason = _in_common(earlier, later, read[earlier], read[later])
+            if reason:
+                yield Merge(name=later, into=earlier, reason=reason)
+
+
+def _in_common(one: str, other: str, first: Affiliation, second: Affiliation) -> str:
     """Say what two names share, if it is enough to take them for one team.
 
     Enough is half of the people of the smaller team, so that a wide collaboration does not tie its members.
     """
-    if _plain(one) == _plain(other):
+    if plain(one) == plain(other):
         return "the same name written differently"
-    first, second = _people(one), _people(other)
-    shared = [person for person in first if person in second]
-    if not shared or 2 * len(shared) < min(len(first), len(second)):
+    if not (first.people or second.people):
+        return "nearly the same spelling" if is_near(one, other) else ""
+    places = {plain(target) for _, target in first.institutions}
+    local = any(plain(target) in places for _, target in second.institutions)
+    found = {a: why for a in first.people for b in second.people if (why := _same_person(a, b, local=local))}
+    if not found or 2 * len(found) < min(len(first.people), len(second.people)):
         return ""
-    return f"{first[shared[0]]} in both"
+    return min(found.values(), key=lambda why: "for" in why.split())
 
 
-def _people(team: str) -> dict[str, str]:
-    """Return the parts of a name that look like people, by their plain form."""
-    found: dict[str, str] = {}
-    for part in _SPLIT.split(re.sub(r"\([^)]*\)", " ", team)):
-        person = _plain(part)
-        if (
-            2 <= len(person.split()) <= 4
-            and not _ORGANISATION.search(person)
-            and not re.search(r"\d", person)
-        ):
-            found.setdefault(person, part.strip(" *"))
-    return found
+def _same_person(one: str, other: str, *, local: bool) -> str:
+    """Say why two names are one person's; initials and near spellings only within an institution."""
+    if plain(one) == plain(other):
+        return f"{one} in both"
+    first, second = plain(one).split(), plain(other).split()
+    if first[-1] == second[-1] and (
+        (first[0] == second[0] and {len(first), len(second)} == {2, 3})
+        or (local and first[0][0] == second[0][0] and 1 in (len(first[0]), len(second[0])))
+    ):
+        return f"{other} for {one}"
+    return f"{other} for {one}" if local and is_near(one, other) else ""
 
 
 def _stem(submission: str) -> str:
@@ -168,11 +268,3 @@ def _stem(submission: str) -> str:
         return ""
     stem = re.sub(r"([-_.]?(v?\d+|[a-z]))*$", "", suffix.group(1), flags=re.IGNORECASE) or suffix.group(1)
     return stem.casefold() if len(stem) > 2 and not stem.isdigit() else ""
-
-
-def _plain(text: str) -> str:
-    """Return the letters and digits of a name, without case, accents and punctuation."""
-    bare = (
-        unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().casefold() or text.casefold()
-    )
-    return " ".join(re.findall(r"\w+", bare))

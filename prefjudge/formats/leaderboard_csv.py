@@ -13,9 +13,10 @@ from pathlib import Path
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import BASELINE, RECORD, Submission
 from prefjudge.formats.sources import read_text
+from prefjudge.resources import resource_dir
 
 _LIMIT = 20
-_SCORE = re.compile(r"^(?:.*\()?(dev|eval)\)?$")
+_SCORE = re.compile(r"^(?:(.*)\()?(dev|eval)\)?$", re.IGNORECASE)
 
 
 def read_leaderboard(path: str | Path) -> tuple[Submission, ...]:
@@ -60,7 +61,7 @@ def _columns(path: str | Path, header: list[str]) -> dict[str, int]:
     for number, title in enumerate(header):
         name = title.strip().casefold()
         score = _SCORE.match(name)
-        place.setdefault(score.group(1) if score else name or "mark", number)
+        place.setdefault(score.group(2) if score else name or "mark", number)
     missing = [name for name in ("date", "team", "description", "eval") if name not in place]
     if missing:
         raise InputError(
@@ -91,8 +92,8 @@ def _entry(line: int, row: dict[str, str]) -> Submission:
         team=row["team"],
         description=row["description"],
         type=row.get("type", ""),
-        public=_number(row.get("dev", "")),
-        held_out=_number(row["eval"]),
+        dev=_number(row.get("dev", "")),
+        eval=_number(row["eval"]),
         baseline=BASELINE in mark,
         record=RECORD in mark,
     )
@@ -110,8 +111,22 @@ def _number(text: str) -> float | None:
     return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text) else None
 
 
+def read_measure(path: str | Path) -> str:
+    """Return the measure that a leaderboard scores by, as its header names it, or nothing."""
+    header = next(csv.reader(StringIO(read_text(path), newline="")), [])
+    found = (_SCORE.match(title.strip()) for title in header)
+    return next(
+        (score[1].strip() for score in found if score and score[1] and score[2].lower() == "eval"), ""
+    )
+
+
+def read_institutions() -> dict[str, str]:
+    """Read what names of institutions stand for, from the table that ships with prefjudge."""
+    return read_aliases(resource_dir("configs") / "institutions.tsv")
+
+
 def read_aliases(path: str | Path) -> dict[str, str]:
-    """Read what is known about teams: on each line a name on the leaderboard, a tab, and its team.
+    """Read aliases: on each line a name, a tab, and what it stands for; ``#`` begins a comment line.
 
     Raises
     ------
@@ -120,13 +135,15 @@ def read_aliases(path: str | Path) -> dict[str, str]:
     """
     found, problems = {}, []
     for number, line in enumerate(read_text(path).splitlines(), 1):
-        name, _, team = (part.strip() for part in line.partition("\t"))
-        if name and team:
-            found[name] = team
-        elif line.strip():
-            problems.append(f"{path}:{number}: no tab between name and team: {line!r}")
+        name, _, target = (part.strip() for part in line.partition("\t"))
+        if name and target and not line.startswith("#"):
+            found[name] = target
+        elif line.strip() and not line.startswith("#"):
+            problems.append(f"{path}:{number}: no tab between a name and what it stands for: {line!r}")
     if problems:
         raise InputError(
-            f"{path} has lines that are no aliases", "Write: name, tab, team.", problems[:_LIMIT]
+            f"{path} has lines that are not aliases",
+            "Write: name, tab, what it stands for.",
+            problems[:_LIMIT],
         )
     return found

@@ -1,10 +1,10 @@
-"""The audit of a leaderboard as tables: findings, teams, and public against held-out ranks."""
+"""The audit of a leaderboard as tables: findings, institutions, teams, merges, and dev against eval ranks."""
 
 from collections import Counter
 from collections.abc import Mapping
 
 from prefjudge.evaluation.audit import Audit
-from prefjudge.evaluation.findings import Rule
+from prefjudge.evaluation.findings import OURS, Rule
 from prefjudge.evaluation.teams import short_name
 from prefjudge.render.tables import Column, Table
 
@@ -40,9 +40,16 @@ def findings_table(audit: Audit, *, provenance: Mapping[str, str] | None = None)
 def _notes(audit: Audit) -> tuple[str, ...]:
     rules = audit.rules
     since = f" since {rules.since}" if rules.since else ""
+    own = (
+        f"Our own: anonymous for at most {rules.embargo_months} months, as of {audit.as_of}; one name for "
+        "a team; falls from dev to eval scores; marks; metadata."
+        if rules.ours
+        else f"Rules of our own are off ({', '.join(OURS)})."
+    )
     return (
-        f"Rules: at most {rules.limit} submissions of a team in any {rules.days} days{since}; anonymous for "
-        f"at most {rules.embargo_months} months, as of {audit.as_of}.",
+        f"Rules of the paper: at most {rules.limit} submissions of a team in any {rules.days} days{since}, "
+        f"and one of those that are {rules.alike:.0%} alike.",
+        own,
         "A finding is a reason to ask, not a verdict: names and descriptions can mislead.",
     )
 
@@ -53,13 +60,13 @@ def summary_table(audit: Audit) -> Table:
     return Table(
         title="Findings by rule",
         columns=(Column(name="rule"), Column(name="findings", kind="integer")),
-        rows=tuple((str(rule), counted[rule]) for rule in Rule),
+        rows=tuple((str(rule), counted[rule]) for rule in Rule if audit.rules.ours or rule not in OURS),
         notes=(
             f"{audit.submissions:,} submissions of {len(audit.teams):,} teams, "
-            f"{audit.first} to {audit.last}.",
-            f"Kendall's τ between public and held-out scores: {audit.tau:.2f} "
+            f"{audit.first} to {audit.last}; {len(audit.anonymous):,} are anonymous.",
+            f"Kendall's τ between dev and eval scores: {audit.tau:.2f} "
             f"({len(audit.standings):,} submissions have both).",
-            f"{audit.shared_scores:,} submissions share their held-out score with another.",
+            f"{audit.shared_scores:,} submissions share their eval score with another.",
             *_notes(audit),
         ),
     )
@@ -82,21 +89,70 @@ def teams_table(audit: Audit, *, top: int = 15) -> Table:
     )
 
 
-def shifts_table(audit: Audit, *, top: int = 10) -> Table:
-    """Return the submissions whose rank changes most from the public to the held-out queries."""
-    moved = sorted(audit.standings, key=lambda row: (-abs(row.shift), row.held_out_rank))[:top]
+def institutions_table(audit: Audit, *, top: int = 15) -> Table:
+    """Return the institutions with most submissions (Craswell et al., SIGIR 2021, section 3.3)."""
+    best = {name: place for place, name in enumerate(reversed(audit.records), 1)}
     return Table(
-        title="Largest shifts from public to held-out rank",
+        title="Institutions with most submissions",
+        columns=(
+            Column(name="institution"),
+            Column(name="submissions", kind="integer"),
+            Column(name="records", kind="integer"),
+            Column(name="last_record", head="latest record"),
+            Column(name="names"),
+        ),
+        rows=tuple(
+            (
+                short_name(one.name),
+                len(one.submissions),
+                sum(name in best for name in one.submissions),
+                min((name for name in one.submissions if name in best), key=best.__getitem__, default=None),
+                "; ".join(map(short_name, one.names)),
+            )
+            for one in audit.institutions[:top]
+        ),
+        notes=(
+            f"{len(audit.institutions):,} institutions; a joint submission counts at each. Of "
+            f"{len(audit.unplaced):,} submissions the institution is not known, "
+            f"{len(audit.anonymous):,} of them anonymous. A record beat all submissions before it.",
+        ),
+    )
+
+
+def merges_table(audit: Audit) -> Table:
+    """Return each name that was taken for another, and why."""
+    kinds = (("team", audit.teams), ("institution", audit.institutions))
+    return Table(
+        title="Names taken together",
+        columns=(
+            Column(name="of"),
+            Column(name="name"),
+            Column(name="into", head="taken for"),
+            Column(name="reason", head="because"),
+        ),
+        rows=tuple(
+            (kind, short_name(one.name), short_name(one.into), one.reason)
+            for kind, groups in kinds
+            for group in groups
+            for one in group.merges
+        ),
+    )
+
+
+def shifts_table(audit: Audit, *, top: int = 10) -> Table:
+    """Return the submissions whose rank changes most from the dev to the eval queries."""
+    moved = sorted(audit.standings, key=lambda row: (-abs(row.shift), row.eval_rank))[:top]
+    return Table(
+        title="Largest shifts from dev to eval rank",
         columns=(
             Column(name="submission"),
-            Column(name="public", kind="number", digits=3),
-            Column(name="held_out", head="held out", kind="number", digits=3),
-            Column(name="public_rank", head="public rank", kind="integer"),
-            Column(name="held_out_rank", head="held-out rank", kind="integer"),
+            Column(name="dev", kind="number", digits=3),
+            Column(name="eval", kind="number", digits=3),
+            Column(name="dev_rank", head="dev rank", kind="integer"),
+            Column(name="eval_rank", head="eval rank", kind="integer"),
             Column(name="shift", head="rises", kind="integer"),
         ),
         rows=tuple(
-            (row.submission, row.public, row.held_out, row.public_rank, row.held_out_rank, row.shift)
-            for row in moved
+            (row.submission, row.dev, row.eval, row.dev_rank, row.eval_rank, row.shift) for row in moved
         ),
     )

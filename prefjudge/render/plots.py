@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from prefjudge.evaluation.leaderboard import Leaderboard, LeaderboardRow
     from prefjudge.evaluation.stability import RankStability
-    from prefjudge.evaluation.submissions import Submission
     from prefjudge.evaluation.tiers import Standing
     from prefjudge.evaluation.winratio import WinRatios
 
@@ -268,30 +267,4 @@ def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
             "(bold: significant)\nin parentheses: the runs that each column beats",
             fontsize=9.5, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
-    return figure
-
-
-def plot_progress(submissions: Sequence["Submission"], records: Sequence[str]) -> "Figure":
-    """Draw a leaderboard over time; red points beat everything before them (Lin et al., Figure 1)."""
-    scored = [one for one in submissions if one.held_out is not None]
-    best = sorted((one for one in scored if one.name in records), key=lambda one: one.date)
-    rest = [one for one in scored if one.name not in records]
-    with drawing(7, 3.8) as (figure, axes):
-        axes.plot(
-            [one.date for one in rest], [one.held_out for one in rest],  # type: ignore[arg-type]
-            "o", color="#aab4c0", markersize=4, label="submissions",
-        )  # fmt: skip
-        if best:
-            axes.step(
-                [one.date for one in best], [one.held_out for one in best],  # type: ignore[arg-type]
-                where="post", color=RED, linewidth=1, alpha=0.5,
-            )  # fmt: skip
-            axes.plot(
-                [one.date for one in best], [one.held_out for one in best],  # type: ignore[arg-type]
-                "o", color=RED, markersize=5, label="best so far",
-            )  # fmt: skip
-        axes.grid(axis="y", color=GRID)
-        axes.set_ylabel("held-out score")
-        axes.set_title(f"{len(scored):,} submissions, {len(best)} records")
-        axes.legend(loc="lower right")
     return figure

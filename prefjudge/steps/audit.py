@@ -39,11 +39,15 @@ def audit(
     limit: int = 2,
     days: int = 30,
     since: str | None = None,
+    until: str | None = None,
+    ours: bool = False,
     as_of: str | None = None,
-    embargo_months: int = 9,
+    embargo_months: int | None = None,
     alike: float = 0.9,
     depth: int = 10,
     order: Order | None = None,
+    measure: str = "",
+    highlight: str = "",
     plot: str | Path | None = None,
     out: str | Path | None = None,
     trust: bool = False,
@@ -62,23 +66,36 @@ def audit(
         Run files, or folders of them, to find runs that return nearly the same. A run's name is its
         submission's id.
     aliases : Path, optional
-        What is known about teams: a name on the leaderboard, a tab, and the team that it stands for.
+        What names stand for, beside the table of institutions that ships with prefjudge: on each line a
+        submission id or the name of a team, a person or an institution, a tab, and what it stands for. ``#``
+        begins a comment line; case, accents and punctuation do not matter; ``Anonymous`` says that the team
+        is not known.
     merge : bool
-        Whether to take names together that share a person or a submission id's suffix.
+        Whether to take names together for one team that share people or a submission id's suffix, or are
+        spelled nearly alike. Names that state different institutions never are.
     limit, days : int
         At most so many submissions of a team in any so many days.
     since : str, optional
         When the rules came into force, yyyy-mm-dd.
+    until : str, optional
+        Leave out what was submitted after this day: the leaderboard as it was then.
+    ours : bool
+        Whether to apply rules too that the paper does not have (Craswell et al., SIGIR 2021, section 3.3): on
+        anonymity, names, falls from dev to eval scores, marks and metadata.
     as_of : str, optional
-        The day to judge embargoes on; the day of the last submission by default.
-    embargo_months : int
-        How long a submission may stay anonymous.
+        The day to judge anonymity on; the day of the last submission by default.
+    embargo_months : int, optional
+        How long a submission may stay anonymous by these rules: 9 by default.
     alike : float
         From which likeness on, 0 to 1, two descriptions or runs are reported.
     depth : int
         How many top documents of the runs to compare.
     order : Order, optional
         What ranks a document higher.
+    measure : str
+        What the leaderboard scores by, for the plot, where the file's header does not say it.
+    highlight : str
+        Draw submissions whose description contains this, in any case, in a second colour.
     plot : Path, optional
         Draw the leaderboard over time, SVG or PNG by the suffix.
     out : Path, optional
@@ -93,7 +110,12 @@ def audit(
     """
     from prefjudge.evaluation.audit import audit as examine
     from prefjudge.evaluation.findings import Rules
-    from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
+    from prefjudge.formats.leaderboard_csv import (
+        read_aliases,
+        read_institutions,
+        read_leaderboard,
+        read_measure,
+    )
     from prefjudge.steps.inputs import expand
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting, made_with
@@ -108,8 +130,15 @@ def audit(
     files: list[tuple[str, str | Path]] = [("leaderboard", leaderboard), *(("run", path) for path in paths)]
     files += [("aliases", aliases)] if aliases else []
     check_outputs(out, inputs=(path for _, path in files), plot=plot)
+    if embargo_months is not None and not ours:
+        raise InputError("--embargo-months belongs to a rule that is off", "Add --ours, which turns it on.")
     rules = Rules(
-        limit=limit, days=days, since=_day(since, "--since"), embargo_months=embargo_months, alike=alike
+        limit=limit,
+        days=days,
+        since=_day(since, "--since"),
+        ours=ours,
+        embargo_months=9 if embargo_months is None else embargo_months,
+        alike=alike,
     )
     entries = read_leaderboard(leaderboard)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
@@ -118,8 +147,10 @@ def audit(
             audit=examine(
                 entries,
                 rules=rules,
+                until=_day(until, "--until"),
                 as_of=_day(as_of, "--as-of"),
                 aliases=read_aliases(aliases) if aliases else None,
+                institutions=read_institutions(),
                 merge=merge,
                 heads=reader.top(depth) if paths else None,
             ),
@@ -128,7 +159,10 @@ def audit(
             out=tuple(str(path) for path in (out, plot) if path),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
-    _write(result, entries, out, plot)
+    _write(result, out)
+    if plot:
+        kept = [entry for entry in entries if entry.date <= result.audit.last]
+        _draw(kept, result.audit, plot, measure=measure or read_measure(leaderboard), highlight=highlight)
     return result
 
 
@@ -139,14 +173,18 @@ def _day(text: str | None, option: str) -> date | None:
         raise InputError(f"{option} {text}: not a date", "Write it as yyyy-mm-dd.") from None
 
 
-def _write(result: AuditResult, entries: "Sequence[Submission]", out: Path | None, plot: Path | None) -> None:
-    from prefjudge.formats.figures import write_figure
+def _write(result: AuditResult, out: Path | None) -> None:
     from prefjudge.render.audit_tables import findings_table
-    from prefjudge.render.plots import plot_progress
     from prefjudge.steps.tables import write_table
 
     if out:
-        table = findings_table(result.audit, provenance=result.provenance)
-        write_table(out, table)
-    if plot:
-        write_figure(plot, plot_progress(entries, result.audit.records))
+        write_table(out, findings_table(result.audit, provenance=result.provenance))
+
+
+def _draw(
+    entries: "Sequence[Submission]", audit: "Audit", plot: Path, *, measure: str, highlight: str
+) -> None:
+    from prefjudge.formats.figures import write_figure
+    from prefjudge.render.progress_plot import plot_progress
+
+    write_figure(plot, plot_progress(entries, audit.records, measure=measure, highlight=highlight))

@@ -83,7 +83,8 @@ def stability(
         Side-by-side judgments: the preference qrels made of them are a label set more, and the bootstrap
         draws the votes too. Of several independent sets, the leaderboards are compared.
     held_out : Path, optional
-        A file of query ids, one a line, or of queries: they are ranked apart from the public others.
+        A file of query ids, one a line, or of queries: they are ranked apart from the others, the public ones
+        that the leaderboard scores (the private leaderboard of Craswell et al., SIGIR 2021, section 3.2).
     queries : Path, optional
         Look at the queries of this file only.
     order : Order, optional

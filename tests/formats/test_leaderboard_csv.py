@@ -5,8 +5,13 @@ import pytest
 
 from prefjudge.errors import InputError
 from prefjudge.evaluation.audit import audit
-from prefjudge.evaluation.findings import Rule
-from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
+from prefjudge.evaluation.findings import Rule, Rules
+from prefjudge.formats.leaderboard_csv import (
+    read_aliases,
+    read_institutions,
+    read_leaderboard,
+    read_measure,
+)
 
 PASSAGE = """id,,description,team,paper,code,type,date,eval,dev,tweet
 ,🏆,Model One,"Ada Lovelace, Mary Shelley — Somewhere",,,full ranking,2020/09/18,0.426,0.439,1
@@ -27,7 +32,7 @@ def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
 
 def test_the_passage_layout(tmp_path: Path) -> None:
     first, second = read_leaderboard(write(tmp_path, PASSAGE, "utf-8-sig"))
-    assert (first.submission_id, first.date, first.public, first.held_out) == (
+    assert (first.submission_id, first.date, first.dev, first.eval) == (
         "",
         date(2020, 9, 18),
         0.439,
@@ -36,15 +41,15 @@ def test_the_passage_layout(tmp_path: Path) -> None:
     assert (first.record, first.baseline) == (True, False)
     assert first.team == "Ada Lovelace, Mary Shelley — Somewhere"
     assert first.name == "20200918 (line 2)"
-    assert (second.line, second.description, second.public) == (3, "Two\nlines", None)
+    assert (second.line, second.description, second.dev) == (3, "Two\nlines", None)
     assert (second.type, second.baseline) == ("reraking", True)
 
 
 def test_the_document_layout(tmp_path: Path) -> None:
     first, second = read_leaderboard(write(tmp_path, DOCUMENT.replace("\n", "\r\n")))
-    assert (first.submission_id, first.public, first.held_out) == ("20200811a", None, 0.192)
+    assert (first.submission_id, first.dev, first.eval) == ("20200811a", None, 0.192)
     assert first.description == "Query, likelihood"
-    assert (second.public, second.held_out, second.date) == (0.294, 0.256, date(2020, 8, 20))
+    assert (second.dev, second.eval, second.date) == (0.294, 0.256, date(2020, 8, 20))
 
 
 def test_every_problem_is_named_with_its_place(tmp_path: Path) -> None:
@@ -84,7 +89,7 @@ def test_other_encodings_and_missing_files_are_named(tmp_path: Path) -> None:
 
 
 def test_aliases_are_lines_of_a_name_and_its_team(tmp_path: Path) -> None:
-    (tmp_path / "aliases").write_bytes("\ufeffCafé\tThe team\r\n\r\n".encode())
+    (tmp_path / "aliases").write_bytes("\ufeff# known\r\nCafé\tThe team\r\n\r\n".encode())
     assert read_aliases(tmp_path / "aliases") == {"Café": "The team"}
     (tmp_path / "aliases").write_bytes("Café\tThe team\n".encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
@@ -94,12 +99,13 @@ def test_aliases_are_lines_of_a_name_and_its_team(tmp_path: Path) -> None:
 
 
 def test_the_document_leaderboard_of_ms_marco(data_dir: Path) -> None:
-    result = audit(read_leaderboard(data_dir / "msmarco" / "document-leaderboard.csv"))
+    entries = read_leaderboard(data_dir / "msmarco" / "document-leaderboard.csv")
+    result = audit(entries, rules=Rules(ours=True), institutions=read_institutions())
     assert (result.submissions, result.first, result.last) == (117, date(2020, 8, 11), date(2022, 6, 2))
     gaps = {finding.submissions[0] for finding in result.findings if finding.rule is Rule.GAP}
     assert gaps == {"20201110-ance-d", "20210225-djpa"}
     frequent = [finding for finding in result.findings if finding.rule is Rule.FREQUENCY]
-    assert len({finding.team for finding in frequent}) == 7
+    assert len({finding.team for finding in frequent}) == 8
     waterloo = next(finding for finding in frequent if "Jimmy Lin" in finding.team)
     assert waterloo.value == 7
     luyu = next(team for team in result.teams if "20220208-cmu" in team.submissions)
@@ -108,3 +114,38 @@ def test_the_document_leaderboard_of_ms_marco(data_dir: Path) -> None:
     # Lin et al. (SIGIR 2021) count 13 runs that set a record until the end of April 2021
     assert len([name for name in result.records if name < "20210501"]) == 13
     assert result.tau == pytest.approx(0.886, abs=0.001)
+
+
+def test_institutions_are_counted_as_the_paper_counts_them(data_dir: Path) -> None:
+    """Craswell et al., section 3.3: the three institutions with the most submissions had 12, 11 and 7.
+
+    The leaderboard said so from 21 January to 9 February 2021. Its last version, which we have, names the
+    teams of three submissions that were anonymous then.
+    """
+    path = data_dir / "msmarco" / "document-leaderboard.csv"
+    entries, known = read_leaderboard(path), read_institutions()
+    then = date(2021, 1, 29)
+    now = audit(entries, until=then, institutions=known).institutions
+    assert [(one.name, len(one.submissions)) for one in now[:3]] == [
+        ("THU-MSR", 15),
+        ("University of Waterloo", 11),
+        ("Bosch", 7),
+    ]
+    hidden = dict.fromkeys(("20201110-ance-d", "20201120-ance-d-1", "20210128-ance-d-2"), "Anonymous")
+    found = audit(entries, until=then, institutions=known, aliases=hidden)
+    assert [len(one.submissions) for one in found.institutions[:4]] == [12, 11, 7, 5]
+    assert found.anonymous == tuple(hidden)
+    board = sorted((entry for entry in entries if entry.date <= then), key=lambda entry: -(entry.eval or 0))
+    assert next(place for place, entry in enumerate(board, 1) if entry.baseline) == 38  # section 3.1
+    assert read_measure(path) == "MRR@100"
+
+
+def test_the_measure_is_read_from_the_header(tmp_path: Path) -> None:
+    assert read_measure(write(tmp_path, DOCUMENT)) == "MRR@100"
+    assert read_measure(write(tmp_path, PASSAGE)) == ""
+
+
+def test_no_name_in_the_table_of_institutions_stands_for_another_twice() -> None:
+    known = read_institutions()
+    for target in known.values():
+        assert known.get(target, target) == target

@@ -21,6 +21,7 @@ from prefjudge.formats.figures import write_figure
 from prefjudge.render import plots
 from prefjudge.render.figures import render_figure
 from prefjudge.render.frames import winratio_frame
+from prefjudge.render.progress_plot import plot_progress
 from prefjudge.render.tables import render_table, write_cell
 from prefjudge.render.winratio_tables import winratio_matrix
 
@@ -107,14 +108,14 @@ def progress() -> object:
             submission_id=f"2021010{day}-x",
             date=date(2021, 1, day),
             team="T",
-            description="",
+            description="a BERT" if day == 3 else "",
             type="",
-            public=None,
-            held_out=score,
+            dev=None,
+            eval=score,
         )
         for day, score in enumerate((0.2, 0.3, 0.25, None), 1)
     ]
-    return plots.plot_progress(entries, ("20210101-x", "20210102-x"))
+    return plot_progress(entries, ("20210101-x", "20210102-x"), measure="MRR@100", highlight="bert")
 
 
 ALL = (board_plot, two_boards, ranks, conditions, pool_sizes, wins, progress)
@@ -143,7 +144,9 @@ def test_what_is_drawn_can_be_read() -> None:
     assert {"public", "held out", "alpha"} <= set(words(conditions()))
     assert "mean 2.75" in words(pool_sizes())
     assert {"90.0", "10.0", "50.0", "–", "alpha  (1)"} <= set(words(wins()))
-    assert "3 submissions, 2 records" in words(progress())
+    assert {"3 submissions, 2 records, 1 with “bert”", "MRR@100", "“bert” in the description"} <= set(
+        words(progress())
+    )
     assert any("RR@10, official qrels, 30 queries" in text for text in words(ranks()))
 
 

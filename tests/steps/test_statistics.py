@@ -287,7 +287,11 @@ def test_audit(files: Path, tmp_path: Path) -> None:
     known.write_text("Someone\tAda Lovelace\n")
     result = data("audit", board)
     rules = [found["rule"] for found in result["findings"]]  # type: ignore[attr-defined]
+    assert rules == ["siblings"]
+    rules = [found["rule"] for found in data("audit", board, "--ours")["findings"]]  # type: ignore[attr-defined]
     assert rules == ["siblings", "embargo", "alias"]
+    assert result["anonymous"] == ["secret"]
+    assert data("audit", board, "--until", "2021-01-05")["submissions"] == 3
     assert result["teams"][0]["names"] == ["Ada Lovelace", "Ada Lovelace - Lab"]  # type: ignore[index]
     told = data(
         "audit",
@@ -296,6 +300,7 @@ def test_audit(files: Path, tmp_path: Path) -> None:
         known,
         "--as-of",
         "2020-02-01",
+        "--ours",
         "--runs",
         files / "runs" / "*",
         "--alike",
@@ -305,9 +310,12 @@ def test_audit(files: Path, tmp_path: Path) -> None:
     assert rules[0] == "frequency"
     assert "embargo" not in rules
     assert "twins" in rules
-    apart = audit(board, merge=False)
+    apart = audit(board, merge=False, ours=True)
     assert [found.rule for found in apart.audit.findings] == ["embargo"]
-    printed = invoke("audit", board, "--out", tmp_path / "findings.md", "--plot", tmp_path / "time.svg")
+    plot = tmp_path / "time.svg"
+    printed = invoke(
+        "audit", board, "--ours", "--highlight", "v2", "--out", tmp_path / "findings.md", "--plot", plot
+    )
     assert (tmp_path / "time.svg").read_bytes().startswith(b"<?xml")
     assert "still anonymous" in printed.stdout
     assert "siblings" in (tmp_path / "findings.md").read_text()
@@ -321,6 +329,8 @@ def test_wrong_days_and_aliases_are_named(tmp_path: Path) -> None:
         audit(board, since="2021/01/01")
     with pytest.raises(InputError, match=r"aliases\.tsv:1"):
         audit(board, aliases=known)
+    with pytest.raises(InputError, match="--embargo-months belongs to a rule that is off"):
+        audit(board, embargo_months=6)
     with pytest.raises(InputError, match="there is no"):
         audit(board, aliases=tmp_path / "absent")
 
