@@ -5,7 +5,9 @@ python3 scripts/go.py demo [options of `prefjudge demo`]
 python3 scripts/go.py test [steps and options of scripts/check]
 
 The first run needs a package index; later runs need no network until pyproject.toml changes. uv is used where
-it is present. PREFJUDGE_EXTRA=dev makes `test` install the peers that some tests compare with, too.
+it is present. `test` runs ruff, mypy, the import contracts and pytest. Tests that need a browser, a database
+server or another tool's library are skipped where that is missing, and the last line says how many and why;
+PREFJUDGE_EXTRA=all python3 scripts/go.py test installs the libraries for all of them.
 """
 
 import hashlib

@@ -58,3 +58,35 @@ def test_check_fails_when_a_step_fails_and_says_which(tmp_path: Path) -> None:
     ]
     (tmp_path / "crooked.py").write_text("x = 1\n", encoding="utf-8")
     assert subprocess.run([*command, "format"], capture_output=True, check=False).returncode == 0
+
+
+def test_check_says_in_its_last_line_which_tests_were_skipped_and_why(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts" / "check"
+    script.write_bytes((ROOT / "scripts" / "check").read_bytes())
+    (tmp_path / "test_some.py").write_text(
+        "import pytest\n"
+        "def test_runs(): pass\n"
+        "@pytest.mark.parametrize('number', [1, 2])\n"
+        'def test_browser(number): pytest.skip("no browser: install Debian\'s chromium")\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "test_whole_file.py").write_text(
+        "import pytest\npytest.importorskip('no_such_peer', reason='no peer (extra trec)')\n",
+        encoding="utf-8",
+    )
+
+    def check(*options: str) -> tuple[int, str]:
+        command = [sys.executable, str(script), "tests", "--", "-p", "no:cacheprovider", *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.splitlines()[-1]
+
+    code, last = check()
+    assert code == 0
+    assert last.startswith(
+        "3 of 4 tests skipped (2: no browser: install Debian's chromium; 1: no peer (extra trec)). "
+    )
+    assert "PREFJUDGE_EXTRA=all python3 scripts/go.py test" in last
+    assert check("-k", "runs", "test_some.py") == (0, "tests run: 1, skipped: none")
+    for file in ("README.md", "CONTRIBUTING.md", "scripts/go.py"):
+        assert "PREFJUDGE_EXTRA=all" in (ROOT / file).read_text(encoding="utf-8"), file
