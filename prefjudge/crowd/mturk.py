@@ -13,6 +13,12 @@ from prefjudge.errors import CrowdError
 
 REGION = "us-east-1"
 _ATTEMPTS = 5
+SIMULATED = "00000000000000000SIM"
+"""The qualification by which our marketplace tells its requesters which accounts were made for simulation.
+
+Mechanical Turk's API has no field for it, but says of system qualifications who has them; a marketplace that
+does not know this one answers that it does not exist.
+"""
 
 
 class MTurkCrowd:
@@ -36,6 +42,7 @@ class MTurkCrowd:
         self._endpoint = endpoint
         self._client = _client(endpoint, signed)
         self._qualifications: dict[str, str] | None = None
+        self._simulated: dict[str, bool] | None = {}
 
     @property
     def endpoint(self) -> str:
@@ -109,6 +116,8 @@ class MTurkCrowd:
     def fetch(self, hit_id: str) -> FetchedHit:
         """Return a HIT's state and all its submitted assignments."""
         hit = self._call("get_hit", HITId=hit_id)["HIT"]
+        listed = self._pages("list_assignments_for_hit", "Assignments", HITId=hit_id)
+        simulated = self._tell_simulated({found["WorkerId"] for found in listed})
         assignments = tuple(
             FetchedAssignment(
                 assignment_id=found["AssignmentId"],
@@ -117,8 +126,9 @@ class MTurkCrowd:
                 accepted=_epoch(found.get("AcceptTime")),
                 submitted=_epoch(found.get("SubmitTime")),
                 answer=found.get("Answer", ""),
+                simulated=None if simulated is None else simulated[found["WorkerId"]],
             )
-            for found in self._pages("list_assignments_for_hit", "Assignments", HITId=hit_id)
+            for found in listed
         )
         return FetchedHit(
             hit_id=hit_id,
@@ -128,6 +138,27 @@ class MTurkCrowd:
             maximum=int(hit["MaxAssignments"]),
             assignments=assignments,
         )
+
+    def _tell_simulated(self, workers: set[str]) -> dict[str, bool] | None:
+        """Return which workers' accounts were made for simulation; None where nobody can tell.
+
+        An account is made before its work is submitted, so that a list which is fetched after the work knows
+        of it.
+        """
+        if self._simulated is not None and not workers <= self._simulated.keys():
+            try:
+                grants = self._pages(
+                    "list_workers_with_qualification_type",
+                    "Qualifications",
+                    QualificationTypeId=SIMULATED,
+                    Status="Granted",
+                )
+            except RefusedError:
+                self._simulated = None
+            else:
+                known = {str(grant["WorkerId"]) for grant in grants}
+                self._simulated |= {worker: worker in known for worker in workers}
+        return self._simulated
 
     def review(self, assignment_id: str, *, approve: bool, feedback: str = "") -> None:
         """Approve or reject an assignment; a repeat is harmless."""

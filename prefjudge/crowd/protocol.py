@@ -46,7 +46,11 @@ class HitRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedAssignment:
-    """A worker's answer as the crowd returns it; nothing in it has been checked."""
+    """A worker's answer as the crowd returns it; nothing in it has been checked.
+
+    ``simulated`` says whether the worker's account was made for simulation; None where the marketplace does
+    not know of such accounts.
+    """
 
     assignment_id: str
     worker_id: str
@@ -54,6 +58,7 @@ class FetchedAssignment:
     accepted: float | None
     submitted: float | None
     answer: str
+    simulated: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from typing import Any
 from prefjudge.marketplace import ledger, payouts
 from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.money import from_cents
+from prefjudge.marketplace.requirements import SIMULATED
 from prefjudge.marketplace.times import iso
 
 ACTIVE_WITHIN = 600
@@ -76,6 +77,12 @@ def worker_list(turn: Turn) -> list[dict[str, Any]]:
         "SELECT worker_id, count(*) FROM assignments WHERE status = 'Submitted' GROUP BY worker_id"
     )
     paid = payouts.paid_out(turn)
+    simulated = {
+        row[0]
+        for row in turn.rows(
+            "SELECT worker_id FROM qualifications WHERE qualification_type_id = :type", type=SIMULATED
+        )
+    }
     blocked = {row[0] for row in turn.rows("SELECT DISTINCT worker_id FROM blocks")}
     return [
         {
@@ -88,6 +95,7 @@ def worker_list(turn: Turn) -> list[dict[str, Any]]:
             "earned": from_cents((row["cents"] or 0) + paid.get(ledger.earned(row["worker_id"]), 0)),
             "owed": from_cents(row["cents"] or 0),
             "blocked": row["worker_id"] in blocked,
+            "simulated": row["worker_id"] in simulated,
         }
         for row in rows
     ]

@@ -5,7 +5,7 @@ from typing import Any
 from prefjudge.marketplace import workers
 from prefjudge.marketplace.ids import new_id
 from prefjudge.marketplace.market import Record, Turn
-from prefjudge.marketplace.requirements import SYSTEM
+from prefjudge.marketplace.requirements import SIMULATED, SYSTEM
 from prefjudge.marketplace.turk_errors import invalid, missing, refused, wrong_state
 
 TYPE_COLUMNS = (
@@ -117,6 +117,18 @@ def find_type(turn: Turn, type_id: str, requester_id: str | None = None) -> Reco
             raise refused("PermissionDeniedException", f"{SYSTEM[type_id]} belongs to the marketplace.")
         raise missing("QualificationType", type_id)
     return found
+
+
+def check_readable(turn: Turn, type_id: str, requester_id: str) -> None:
+    """Refuse to say who has a qualification, but to its owner; who is simulated, everybody may ask.
+
+    Raises
+    ------
+    RequestError
+        ``QualificationTypeDoesNotExist``, or it is another's.
+    """
+    if type_id != SIMULATED:
+        find_type(turn, type_id, requester_id)
 
 
 def delete_type(turn: Turn, requester_id: str, type_id: str) -> None:

@@ -12,12 +12,16 @@ LOCALE = "00000000000000000071"
 APPROVED = "00000000000000000040"
 APPROVAL_RATE = "000000000000000000L0"
 ADULT = "00000000000000000060"
+SIMULATED = "00000000000000000SIM"
+"""This marketplace's own: whether an account was made for simulation. It is given with the account, by the
+admin, and for good; any requester may read it, as other qualifications, and nobody may grant or take it."""
 MASTERS = ("2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6")
 SYSTEM = {
     LOCALE: "Location",
     APPROVED: "Number of HITs approved",
     APPROVAL_RATE: "HIT approval rate (%)",
     ADULT: "Adult content",
+    SIMULATED: "Simulated worker",
     MASTERS[0]: "Masters",
     MASTERS[1]: "Masters",
 }

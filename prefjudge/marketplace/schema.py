@@ -133,4 +133,12 @@ UPDATE assignments SET reward = (SELECT t.reward FROM hits h JOIN hit_types t ON
     WHERE h.hit_id = assignments.hit_id)
 """
 
-STEPS = (_FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD)
+# the accounts that `prefjudge work` made before an account could say that it is for simulation
+_SIMULATED = """
+INSERT INTO qualifications (qualification_type_id, worker_id, value, granted, status)
+    SELECT '00000000000000000SIM', worker_id, 1, created, 'Granted' FROM workers
+    WHERE name LIKE 'simulated _%' AND trim(substr(name, 11), '0123456789') = '' AND password_hash IS NULL
+    AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'money' AND value = 'real')
+"""
+
+STEPS = (_FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED)

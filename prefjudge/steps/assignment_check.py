@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.answers import Answer, BadAnswerError, check_answer
 from prefjudge.errors import CrowdError
 from prefjudge.steps.settlement import UNUSABLE
-from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
+from prefjudge.study.assignments import KEPT, Judge, StudyAssignment, StudyJudgment
 from prefjudge.study.hits import StudyHit
 
 if TYPE_CHECKING:
@@ -27,11 +27,16 @@ def check_assignment(
     pairs: Pairs,
     design: "DesignConfig",
     withdrawn: Collection[int] = (),
+    *,
+    judge: Judge = Judge.PERSON,
 ) -> StudyAssignment:
     """Return the assignment with its verdict, by the gold pairs that were not withdrawn.
 
-    It is kept, or the verdict says why its data is dropped.
+    It is kept, or the verdict says why its data is dropped. It is by a person, or simulated, as the
+    marketplace says; ``judge`` stands in where that does not know.
     """
+    if found.simulated is not None:
+        judge = Judge.SIMULATED if found.simulated else Judge.PERSON
     answer, verdict = _read(hit, found, design)
     is_gold = [slot.gold_id is not None and slot.gold_id not in withdrawn for slot in hit.slots]
     golds = [c.chose_first for c in answer.choices if is_gold[c.slot]] if answer else []
@@ -47,6 +52,7 @@ def check_assignment(
         submitted=found.submitted,
         collected=time.time(),
         answer=found.answer,
+        judge=judge,
         layout=answer.layout if answer else 0,
         answered=len(answer.choices) if answer else 0,
         gold_right=sum(golds),

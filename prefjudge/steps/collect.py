@@ -17,6 +17,7 @@ from prefjudge.steps.settlement import find_dues, pay_dues, release_unused
 from prefjudge.steps.spending import intended
 from prefjudge.study.assignments import (
     KEPT,
+    Judge,
     load_decisions,
     load_gold_records,
     save_assignment,
@@ -172,12 +173,16 @@ class _Collection:
     def _take(self, hit: StudyHit, fresh: Sequence["FetchedAssignment"]) -> None:
         """Append new assignments to the log."""
         design = self._study.config.design
-        checked = [check_assignment(hit, found, self._pairs, design, self._withdrawn) for found in fresh]
+        target = self._study.config.targets.get(self._target)  # type: ignore[call-overload]
+        judge = Judge(target.judge) if target else Judge.PERSON
+        checked = [
+            check_assignment(hit, found, self._pairs, design, self._withdrawn, judge=judge) for found in fresh
+        ]
         if not checked:
             return
         with self._study.transaction() as db:
             for assignment in checked:
-                save_assignment(db, assignment, judge="person", phase=f"batch {hit.batch}")
+                save_assignment(db, assignment, phase=f"batch {hit.batch}")
         self._known |= dict.fromkeys(assignment.assignment_id for assignment in checked)
         self._collected += len(checked)
         self._reasons.update(assignment.verdict for assignment in checked if assignment.verdict != KEPT)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
@@ -10,6 +11,14 @@ from prefjudge.core.runs import encode
 from prefjudge.core.screening import GoldRecord
 from prefjudge.database import Connection
 from prefjudge.study.targets import current_target
+
+
+class Judge(StrEnum):
+    """Who made a judgment that was collected; the votes of models are kept apart, by the models' names."""
+
+    PERSON = "person"
+    SIMULATED = "simulated"
+
 
 KEPT = "kept"
 REJECTED = "rejected"
@@ -42,6 +51,7 @@ class StudyAssignment:
     submitted: float | None
     collected: float
     answer: str
+    judge: Judge
     layout: int
     answered: int
     gold_right: int
@@ -51,7 +61,7 @@ class StudyAssignment:
     judgments: Sequence[StudyJudgment]
 
 
-def save_assignment(db: Connection, assignment: StudyAssignment, *, judge: str, phase: str) -> None:
+def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) -> None:
     """Append an assignment and its judgments to the log; drop what must not count, by a record.
 
     Dropped are all judgments of an assignment whose verdict is not ``kept``, and any on a pair that the same
@@ -85,7 +95,7 @@ def save_assignment(db: Connection, assignment: StudyAssignment, *, judge: str, 
         verdict=assignment.verdict,
     )
     for judgment in assignment.judgments:
-        number = _append(db, assignment, judgment, judge, phase)
+        number = _append(db, assignment, judgment, phase)
         reason = "the worker has judged this pair before" if judgment.pair_id in known else assignment.verdict
         if reason != KEPT:
             db.execute(
@@ -96,9 +106,7 @@ def save_assignment(db: Connection, assignment: StudyAssignment, *, judge: str, 
             )
 
 
-def _append(
-    db: Connection, assignment: StudyAssignment, judgment: StudyJudgment, judge: str, phase: str
-) -> int:
+def _append(db: Connection, assignment: StudyAssignment, judgment: StudyJudgment, phase: str) -> int:
     rows = db.execute(
         "INSERT INTO judgments (pair_id, query_id, left_id, right_id, choice, strength, milliseconds, "
         "worker_id, judge, phase, assignment_id) VALUES (:pair, :query, :left, :right, :choice, :strength, "
@@ -111,7 +119,7 @@ def _append(
         strength=judgment.strength,
         ms=judgment.milliseconds,
         worker=assignment.worker_id,
-        judge=judge,
+        judge=assignment.judge.value,
         phase=phase,
         assignment=assignment.assignment_id,
     )
@@ -170,7 +178,7 @@ def load_overlap(db: Connection, hit_key: str) -> tuple[int, list[tuple[str, int
     """
     overlap = db.execute(
         "SELECT j.worker_id, count(DISTINCT j.pair_id) FROM judgments j JOIN slots s USING (pair_id) "
-        f"WHERE s.hit_key = :key AND j.judge = 'person' AND j.assignment_id IN ({_THERE}) "
+        f"WHERE s.hit_key = :key AND j.assignment_id IN ({_THERE}) "
         "GROUP BY j.worker_id",
         key=hit_key,
     )

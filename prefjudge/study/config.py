@@ -123,10 +123,14 @@ class PayConfig(_Section):
 
 
 class TargetConfig(_Section):
-    """A marketplace: ``url`` is empty for the embedded one, and ``live`` allows to spend real money there."""
+    """A marketplace: ``url`` is empty for the embedded one, and ``live`` allows to spend real money there.
+
+    ``judge`` says who judges there, where the marketplace itself does not know accounts for simulation.
+    """
 
     url: str = ""
     live: bool = False
+    judge: Literal["person", "simulated"] = "person"
 
 
 class StudyConfig(_Section):

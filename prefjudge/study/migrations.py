@@ -132,4 +132,11 @@ STEPS = [
         intended DOUBLE PRECISION NOT NULL
     );
     """,
+    # Until then only the accounts that `work` had made, and kept, told simulated workers from people.
+    """
+    UPDATE judgments SET judge = 'simulated' WHERE worker_id IN (
+        SELECT a.worker_id FROM (SELECT DISTINCT worker_id FROM assignments) a JOIN settings s
+        ON s.key LIKE 'worker:%' AND s.value LIKE '%"worker_id": "' || a.worker_id || '"%'
+    );
+    """,
 ]

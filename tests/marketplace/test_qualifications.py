@@ -2,9 +2,13 @@
 
 import pytest
 
-from tests.marketplace.people import offer, question_form, selection, turk_error
+from prefjudge.database import Database
+from prefjudge.marketplace.schema import STEPS
+from prefjudge.marketplace.server import start
+from tests.marketplace.people import Admin, offer, question_form, selection, turk_error
 
 LOCALE, APPROVED, RATE = "00000000000000000071", "00000000000000000040", "000000000000000000L0"
+SIMULATED = "00000000000000000SIM"
 MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
 
 
@@ -56,6 +60,58 @@ def test_system_qualifications(requester, admin, asked, known, welcome):
         worker.do(hit)
     else:
         assert worker.refused(hit) == "not_qualified"
+
+
+def test_an_account_for_simulation_says_so_to_every_requester_and_for_good(requester, admin):
+    person, simulated = admin.worker(), admin.worker(simulated=True)
+    kind = {"QualificationTypeId": SIMULATED}
+    (grant,) = requester.list_workers_with_qualification_type(**kind)["Qualifications"]
+    assert (grant["WorkerId"], grant["IntegerValue"]) == (simulated.worker_id, 1)
+    score = requester.get_qualification_score
+    assert score(**kind, WorkerId=simulated.worker_id)["Qualification"]["Status"] == "Granted"
+    assert turk_error(score, **kind, WorkerId=person.worker_id) == "QualificationDoesNotExist"
+    for call, worker in (
+        (requester.associate_qualification_with_worker, person),
+        (requester.disassociate_qualification_from_worker, simulated),
+    ):
+        assert turk_error(call, **kind, WorkerId=worker.worker_id) == "PermissionDeniedException"
+    (found,) = requester.list_workers_with_qualification_type(**kind)["Qualifications"]
+    assert found == grant
+    for_people = offer(requester, QualificationRequirements=[requirement(SIMULATED, "DoesNotExist")])
+    assert simulated.refused(for_people) == "not_qualified"
+    person.do(for_people)
+    assert simulated.get("/qualifications")
+    listed = {one["worker_id"]: one["simulated"] for one in admin.call("GET", "/admin/workers")["workers"]}
+    assert listed == {person.worker_id: False, simulated.worker_id: True}
+
+
+def test_nobody_simulated_works_where_money_is_real(tmp_path):
+    with start(f"sqlite:///{tmp_path}/m.db", sandbox=False) as server:
+        refusal = Admin(server).call("POST", "/admin/workers", {"simulated": True}, status=409)
+        assert "Simulated workers are for sandboxes" in str(refusal)
+        assert Admin(server).call("GET", "/admin/workers") == {"workers": []}
+
+
+def test_accounts_of_an_earlier_simulation_are_known_again(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'old.db'}")
+    database.migrate(STEPS[:5])
+    with database.transaction() as db:
+        for name in ("simulated 12", "simulated", "simulated annealing", "ann", "1 simulated 2"):
+            db.execute(
+                "INSERT INTO workers (worker_id, name, locale, approved, rejected, created) "
+                "VALUES (:name, :name, 'US', 0, 0, 0)",
+                name=name,
+            )
+    database.migrate(STEPS)
+    with database.transaction(write=False) as db:
+        granted = db.execute("SELECT qualification_type_id, worker_id, status FROM qualifications")
+    assert granted == [(SIMULATED, "simulated 12", "Granted")]
+    database.close()
+
+
+def test_what_is_asked_of_another_system_qualification_is_refused(requester):
+    listed = requester.list_workers_with_qualification_type
+    assert turk_error(listed, QualificationTypeId=APPROVED) == "PermissionDeniedException"
 
 
 def test_a_requesters_own_qualification_lets_in_and_shuts_out(requester, worker):

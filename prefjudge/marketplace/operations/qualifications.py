@@ -94,13 +94,13 @@ def _disassociate(turn: Turn, requester_id: str, params: Params) -> Result:
 
 
 def _score(turn: Turn, requester_id: str, params: Params) -> Result:
-    qualifications.find_type(turn, params["QualificationTypeId"], requester_id)
+    qualifications.check_readable(turn, params["QualificationTypeId"], requester_id)
     grant = qualifications.find_grant(turn, params["QualificationTypeId"], params["WorkerId"])
     return {"Qualification": _view_grant(grant)}
 
 
 def _list_workers(turn: Turn, requester_id: str, params: Params) -> Result:
-    qualifications.find_type(turn, params["QualificationTypeId"], requester_id)
+    qualifications.check_readable(turn, params["QualificationTypeId"], requester_id)
     found, about = page(
         turn,
         f"workers with {params['QualificationTypeId']}",

@@ -7,11 +7,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from prefjudge.marketplace import overview, panels, payouts, requesters, sessions, workers
+from prefjudge.marketplace import overview, panels, payouts, qualifications, requesters, sessions, workers
 from prefjudge.marketplace.fault_switch import Fault
 from prefjudge.marketplace.market import Turn
 from prefjudge.marketplace.money import from_cents, to_cents
 from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.requirements import SIMULATED
 from prefjudge.marketplace.turk_errors import invalid
 from prefjudge.marketplace.web.forms import read_json, remembered_fields
 from prefjudge.marketplace.web.front import Front
@@ -46,7 +47,7 @@ async def show(front: Front, request: Request) -> Page:
 
 
 async def add_worker(front: Front, request: Request) -> Page:
-    """Register a worker and make the invitation."""
+    """Register a worker, or an account for simulation, and make the invitation."""
     fields = await remembered_fields(request)
     password = fields.get("password", "")
     newcomer = workers.Newcomer(
@@ -55,16 +56,22 @@ async def add_worker(front: Front, request: Request) -> Page:
         approved=_whole(fields, "approved", 0),
         approval_rate=_whole(fields, "approval_rate", 100),
     )
+    simulated = fields.get("simulated", "").lower() in ("true", "yes", "1", "on")
+    if simulated and not front.market.sandbox:
+        raise Refusal("live", "Simulated workers are for sandboxes, and here money is real.", 409)
     kept = sessions.hash_password(password) if password else None
 
     def act(turn: Turn) -> tuple[str, str]:
         worker_id = workers.create(turn, newcomer)
+        if simulated:
+            qualifications.grant(turn, SIMULATED, worker_id, 1)
         if kept and newcomer.name:
             sessions.set_password(turn, worker_id, newcomer.name, kept)
         return worker_id, sessions.invite(turn, worker_id)
 
     worker_id, invitation = await front.desk.run(act)
-    return _invited(front, request, worker_id, newcomer.name, invitation)
+    page = _invited(front, request, worker_id, newcomer.name, invitation)
+    return replace(page, context={**page.context, "simulated": simulated})
 
 
 def _invited(front: Front, request: Request, worker_id: str, name: str | None, invitation: str) -> Page:
