@@ -34,6 +34,10 @@ Measures = Annotated[list[str], typer.Option(help="RR@10, nDCG@10, AP(rel=2)@100
 Judgments = Annotated[
     Path | None, typer.Option(help="Side-by-side judgments, for measures such as ppref@10.")
 ]
+Pool = Annotated[
+    Path | None,
+    typer.Option(help="The pool that was judged, as pool --out writes it; a study knows its own."),
+]
 OnlyQueries = Annotated[Path | None, typer.Option(help="Look at the queries of this file only.")]
 
 # runs, and how they are read

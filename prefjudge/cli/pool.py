@@ -26,7 +26,12 @@ def pool(
         int | None, typer.Option(min=1, help="How many of each run's top enter the pool; 1.")
     ] = None,
     order: OrderBy = None,
-    qrels_per_query: Annotated[str | None, typer.Option(help="first, all or none.")] = None,
+    qrels_per_query: Annotated[
+        str | None,
+        typer.Option(
+            help="first (one: of the highest grade, the first in the file among those), all or none."
+        ),
+    ] = None,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Keep a random sample of so many queries …")
     ] = None,
@@ -81,14 +86,28 @@ def pool(
 
 def show(result: "PoolResult") -> None:
     """Print how many queries have a pool of each size, and what there is to judge."""
+    from prefjudge.render.counts import many
+
     show_sizes(result)
+    if result.split:
+        _show_split(result)
     say(
-        f"{result.queries:,} queries, {result.documents:,} candidates from {len(result.runs)} runs, "
+        f"{result.queries:,} queries, {result.documents:,} candidates from {many(len(result.runs), 'run')}, "
         f"{result.pairs:,} pairs to judge"
     )
     for path in (result.out, result.plot):
         if path:
             say(f"wrote {path}")
+
+
+def _show_split(result: "PoolResult") -> None:
+    """Print the categories, and what each number of pairs can show."""
+    from prefjudge.render.tables import render_terminal
+    from prefjudge.render.top_tables import categories_table, power_table
+
+    assert result.split is not None
+    typer.echo(render_terminal(categories_table(result.split, result.runs[0])))
+    typer.echo(render_terminal(power_table(result.power)))
 
 
 def show_sizes(result: "PoolResult") -> None:

@@ -13,8 +13,10 @@ from prefjudge.cli.options import (
     OrderBy,
     Out,
     Plot,
+    Pool,
     ReadOptions,
     Runs,
+    Seed,
     reads_runs,
 )
 from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
@@ -36,8 +38,14 @@ def winratio(
         str, typer.Option(help="majority: one outcome a query; votes: every vote.")
     ] = "majority",
     against_qrel: Annotated[
-        str | None, typer.Option(help="A run whose top passages are compared with the qrels.")
+        str | None,
+        typer.Option(
+            metavar="RUN", help="A run (a tag or a file) whose top passages are compared with the qrels."
+        ),
     ] = None,
+    examples: Annotated[int, typer.Option(min=0, help="Draw so many pairs of --against-qrel.")] = 0,
+    seed: Seed = None,
+    pool: Pool = None,
     order: OrderBy = None,
     out: Out = None,
     plot: Plot = None,
@@ -57,6 +65,9 @@ def winratio(
         queries=queries,
         count=count,
         against_qrel=against_qrel,
+        examples=examples,
+        seed=seed,
+        pool=pool,
         order=one_of(Order, order, "--order"),
         out=out,
         plot=plot,
@@ -71,16 +82,21 @@ def winratio(
 
 def show(result: "WinRatioResult", format: str = "terminal") -> None:
     """Print the matrix, and the run against the qrels where that was asked for."""
-    from prefjudge.render.score_tables import top_against_qrel_table
     from prefjudge.render.tables import render_table
+    from prefjudge.render.top_plots import example_lines
+    from prefjudge.render.top_tables import categories_table, preferred_table
     from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
 
     table = winratio_list if format == "csv" else winratio_matrix
     typer.echo(render_table(table(result.winratio, provenance=result.provenance), format), nl=False)
-    if result.against_qrel:
-        typer.echo(render_table(top_against_qrel_table(result.against_qrel), format), nl=False)
-    if result.out:
-        say(f"wrote {result.out}")
+    against = result.against_qrel
+    beside = [categories_table(against.split, against.run), preferred_table(against)] if against else []
+    for one in beside:
+        typer.echo(render_table(one, format), nl=False)
+    for words, *_ in example_lines(result.examples):
+        typer.echo(words)
+    for path in result.files:
+        say(f"wrote {path}")
 
 
 def to_json(result: "WinRatioResult") -> dict[str, Any]:
@@ -90,7 +106,9 @@ def to_json(result: "WinRatioResult") -> dict[str, Any]:
         **to_plain(result.winratio),
         "pairs": [{**to_plain(pair), "ratio": to_plain(pair.ratio)} for pair in result.winratio.pairs],
         "against_qrel": against and {**to_plain(against), "shares": to_plain(against.shares)},
+        "examples": to_plain(result.examples),
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),
         "out": result.out,
+        "files": list(result.files),
     }

@@ -97,71 +97,29 @@ def build_pools(
     ----------
     Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
     """
-    shown = _Added(heads.docs, heads.query, heads.doc, heads.run)
+    shown = Contributions(heads.docs, heads.query, heads.doc, heads.run)
     if np.diff(heads.start).max(initial=0) > depth:
         top = heads.position <= depth
-        shown = _Added(heads.docs, shown.query[top], shown.doc[top], shown.source[top])
+        shown = Contributions(heads.docs, shown.query[top], shown.doc[top], shown.source[top])
     if qrels is None or per_query is QrelsPerQuery.NONE:
-        return _grouped(heads.queries, heads.runs, [shown])
-    rows = _chosen_qrels(qrels, per_query)
+        return group_contributions(heads.queries, heads.runs, [shown])
+    rows = chosen_qrels(qrels, per_query)
     query = encode(qrels.queries, heads.queries)[qrels.query[rows]]
     rows, query = rows[query >= 0], query[query >= 0]
-    known = _Added(qrels.docs, query, qrels.doc[rows], np.full(rows.size, len(heads.runs), dtype=np.int32))
-    return _grouped(heads.queries, (*heads.runs, qrels.name), [shown, known])
+    known = Contributions(
+        qrels.docs, query, qrels.doc[rows], np.full(rows.size, len(heads.runs), dtype=np.int32)
+    )
+    return group_contributions(heads.queries, (*heads.runs, qrels.name), [shown, known])
 
 
-def build_duels(heads: Heads, qrels: Qrels) -> Pools:
-    """Pool the qrel of each query with the passage of one run that it is compared with.
-
-    Parameters
-    ----------
-    heads : Heads
-        The first two documents of one run.
-    qrels : Qrels
-        The known relevant documents: the first in the file among those with the highest grade is compared.
+def chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery = QrelsPerQuery.FIRST) -> NDArray[np.int64]:
+    """Return the rows of the relevant documents (from grade 1 on) that are pooled: the first or all.
 
     Returns
     -------
-    Pools
-        Two candidates per query that has a qrel and that the run answers: the qrel, and the run's first
-        document or, where that is the qrel, its second. One candidate where the run has no second.
-
-    Raises
-    ------
-    ValueError
-        ``heads`` holds not exactly one run.
-
-    References
-    ----------
-    Shallow pooling for sparse labels, section 3.1: categories A and B.
+    ndarray of int64
+        One row per labelled query for ``first``: of the highest grade, and the first in the file among those.
     """
-    if len(heads.runs) != 1:
-        raise ValueError(
-            f"the top result of one run is compared with the qrel, not of {len(heads.runs)} runs"
-        )
-    rows = _chosen_qrels(qrels, QrelsPerQuery.FIRST)
-    query = encode(qrels.queries, heads.queries)[qrels.query[rows]]
-    docs, (of_run, of_qrels) = merged(heads.docs, qrels.docs)
-    qrel = of_qrels[qrels.doc[rows]].astype(np.int32)
-    query, qrel = query[query >= 0], qrel[query >= 0]
-    tops = np.full((len(heads.queries), 3), -1, dtype=np.int32)
-    near = heads.position <= 2
-    tops[heads.query[near], heads.position[near]] = of_run[heads.doc[near]]
-    agreed = tops[query, 1] == qrel
-    rival = np.where(agreed, tops[query, 2], tops[query, 1])
-    real = rival >= 0
-    contributions = _Added(
-        docs,
-        np.concatenate([query, query[real], query[agreed]]),
-        np.concatenate([qrel, rival[real], qrel[agreed]]),
-        np.repeat([1, 0, 0], [query.size, int(real.sum()), int(agreed.sum())]).astype(np.int32),
-    )
-    pools = _grouped(heads.queries, (*heads.runs, qrels.name), [contributions])
-    labelled = np.unique(query)
-    return select_queries(pools, [heads.queries[code] for code in labelled])
-
-
-def _chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery) -> NDArray[np.int64]:
     relevant = np.flatnonzero(qrels.grade >= 1.0)
     if per_query is QrelsPerQuery.ALL:
         return relevant
@@ -172,7 +130,7 @@ def _chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Added:
+class Contributions:
     """What sources put into the pools: a row for each query, document (a code into ``docs``) and source."""
 
     docs: Sequence[str]
@@ -181,7 +139,9 @@ class _Added:
     source: Codes
 
 
-def _grouped(queries: tuple[str, ...], sources: tuple[str, ...], added: Sequence[_Added]) -> Pools:
+def group_contributions(
+    queries: tuple[str, ...], sources: tuple[str, ...], added: Sequence[Contributions]
+) -> Pools:
     """Sort the contributions by (query, doc_id) and merge those of one document."""
     docs, codes = merged(*(part.docs for part in added))
     width = max(len(docs), 1)
@@ -203,6 +163,24 @@ def _grouped(queries: tuple[str, ...], sources: tuple[str, ...], added: Sequence
         sources=sources,
         source_row=row.astype(np.int32),
         source=np.concatenate([part.source for part in added]).astype(np.int32),
+    )
+
+
+def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
+    """Return the pools that sorted rows of query_id, doc_id and source make; ``""`` is no source."""
+    queries = tuple(dict.fromkeys(query for query, _, _ in rows))
+    docs = tuple(sorted({doc for _, doc, _ in rows}))
+    sources = tuple(sorted({source for _, _, source in rows if source}))
+    members = list(dict.fromkeys((query, doc) for query, doc, _ in rows))
+    row_of = {member: row for row, member in enumerate(members)}
+    return Pools(
+        queries=queries,
+        docs=docs,
+        query=encode([query for query, _ in members], queries),
+        doc=encode([doc for _, doc in members], docs),
+        sources=sources,
+        source_row=np.array([row_of[query, doc] for query, doc, source in rows if source], dtype=np.int32),
+        source=encode([source for _, _, source in rows if source], sources),
     )
 
 

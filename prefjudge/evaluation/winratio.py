@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import chosen_qrels
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Heads, encode
 from prefjudge.errors import InputError
 from prefjudge.evaluation.pair_votes import PairVotes, count_votes
-from prefjudge.evaluation.perfect import perfect_ranking
 from prefjudge.evaluation.placings import Floats, Integers
 
 Count = Literal["majority", "votes"]
@@ -242,11 +242,10 @@ def _top_documents(
     docs = tuple(dict.fromkeys([*heads.docs, *(qrels.docs if qrels else ())]))
     columns = []
     if qrels is not None:
-        best = perfect_ranking(qrels)
-        top = best.position == 1
+        best = chosen_qrels(qrels)
         column = np.full(len(chosen), -1, dtype=np.int64)
-        row = encode(qrels.queries, chosen)[best.query[top]]
-        column[row[row >= 0]] = encode(qrels.docs, docs)[best.doc[top]][row >= 0]
+        row = encode(qrels.queries, chosen)[qrels.query[best]]
+        column[row[row >= 0]] = encode(qrels.docs, docs)[qrels.doc[best]][row >= 0]
         columns.append(column)
     tops = np.full((len(chosen), len(heads.runs)), -1, dtype=np.int64)
     row = encode(heads.queries, chosen)[heads.query]

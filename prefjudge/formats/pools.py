@@ -1,18 +1,20 @@
-"""Pool and preference files that other programs read."""
+"""Pool files, and preference files that other programs read."""
 
 from collections.abc import Iterable, Sequence
+from os import fspath
 from pathlib import Path
 
 import numpy as np
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.pools import Pools
+from prefjudge.core.pools import Pools, pools_of
 from prefjudge.core.runs import encode
 from prefjudge.core.tokens import BACK, Tokens
 from prefjudge.core.vocabulary import vocabulary_of
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.problems import column
+from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
+from prefjudge.formats.sources import blocks
 
 _ROWS = 1 << 14
 """Rows of a pool that are written at once."""
@@ -40,6 +42,43 @@ def write_pool(path: str | Path, pools: Pools) -> None:
             row[row < 0] = place[pools.source[order[ends[0] : ends[-1]]]] + starts[2]
             row[after - 1] += starts[3] - starts[2]
             file.write(cells.take(row).symbols().data)
+
+
+_POOL_HINT = "a line of a pool is: query, tab, document, tab, the contributors joined by commas"
+
+
+def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools:
+    """Read a pool: on each line query, document and its contributors, as `write_pool` writes it.
+
+    The contributors may be missing; a run tag with a comma reads as two.
+
+    Raises
+    ------
+    InputError
+        With every problem up to a limit: columns, a document listed twice, an empty file.
+    """
+    problems = Problems(fspath(path), "pool")
+    seen: dict[tuple[str, str], str] = {}
+    try:
+        for block in blocks(path, notices=notices):
+            for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+                if not (line := line.rstrip(b"\r")).strip() or line.startswith(b"#"):
+                    continue
+                cells = [decode(cell.strip()) for cell in line.split(b"\t")]
+                if len(cells) not in (2, 3) or not all(cells[:2]):
+                    problems.add(number, 1, f"{len(cells)} columns", line, _POOL_HINT)
+                elif (cells[0], cells[1]) in seen:
+                    problems.add(number, 1, "the document was in this pool before", line, _POOL_HINT)
+                else:
+                    seen[cells[0], cells[1]] = cells[2] if len(cells) > 2 else ""
+    except Stop:
+        pass
+    problems.check()
+    if not seen:
+        raise InputError(f"{path} is empty: a pool needs at least one line", _POOL_HINT)
+    return pools_of(
+        sorted((query, doc, tag.strip()) for (query, doc), tags in seen.items() for tag in tags.split(","))
+    )
 
 
 def _cells(columns: Iterable[tuple[Tokens, bytes]]) -> tuple[Tokens, list[int]]:

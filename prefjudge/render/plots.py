@@ -237,7 +237,7 @@ def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
     """Draw the matrix of win ratios as percentages: the column beats the row; bold: significant (Table 4)."""
     found, runs = result.matrix(alpha), result.runs
     side = 0.46 * len(runs)
-    with drawing(2.4 + max(2.0, side), 1.6 + max(1.6, side)) as (figure, axes):
+    with drawing(3.4 + max(2.6, side), 1.9 + max(1.6, side)) as (figure, axes):
         colors = _shades("wins", ORANGE, "#ffffff", BLUE)
         image = axes.imshow(100 * found.ratio, cmap=colors, vmin=0, vmax=100, aspect="equal")
         for row, ratios in enumerate(found.ratio.tolist()):
@@ -260,7 +260,7 @@ def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
-        bar.set_label("% of wins of the column over the row")
+        bar.set_label("% won by the column")
         bar.outline.set_visible(False)
         figure.suptitle(
             f"How often the column beats the row, {many(result.queries, 'query', 'queries')} "

@@ -9,7 +9,6 @@ from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.leave_one_out import LeftOut
 from prefjudge.evaluation.pair_agreement import PairAgreement
 from prefjudge.evaluation.query_samples import SampleAgreement
-from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
 from prefjudge.evaluation.winratio import WinRatios
 from prefjudge.render.cells import Column, Table
 from prefjudge.render.leaderboard_tables import (
@@ -132,41 +131,4 @@ def samples_table(rows: Sequence[SampleAgreement]) -> Table:
             for row in rows
         ),
         notes=("From and to: the middle 95 % of the samples.",),
-    )
-
-
-def top_against_qrel_table(result: TopAgainstQrel) -> Table:
-    """Return the counts of the paper's Tables 1 and 2: which passage people preferred, by category."""
-    total = result.a.queries + result.b.queries
-    return Table(
-        title=f"The qrel against the top result of {result.run}",
-        columns=(
-            Column(name="category"),
-            Column(name="queries", kind="integer"),
-            Column(name="share", head="% queries", kind="percent", digits=2),
-            Column(name="qrel", head="qrel preferred", kind="integer"),
-            Column(name="rival", head="other preferred", kind="integer"),
-            Column(name="tied", kind="integer"),
-            Column(name="unjudged", kind="integer"),
-            Column(name="rival_ratio", head="other wins", kind="percent", digits=1),
-            Column(name="p", kind="p"),
-        ),
-        rows=tuple(
-            (
-                name,
-                part.queries,
-                part.queries / total if total else None,
-                part.qrel,
-                part.rival,
-                part.tied,
-                part.unjudged,
-                part.rival_ratio,
-                part.p,
-            )
-            for name, part in (("A: qrel at first rank", result.a), ("B: another at first rank", result.b))
-        ),
-        notes=(
-            "Category A compares the qrel with the run's second passage, category B with its first.",
-            "Above 50 % in category B the run is better than the labels that it is scored by.",
-        ),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from prefjudge.evaluation.winratio import WinRatios
+from prefjudge.render.counts import many
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
 _NAMED_HEADINGS = 10
@@ -51,7 +52,7 @@ def winratio_matrix(
         notes=(
             f"How often the top passage of the column was preferred to that of the row, over {unit}.",
             f"Marked: significant under a two-sided binomial test at {alpha:g}, "
-            f"after a Bonferroni correction for {len(result.pairs)} pairs.",
+            f"after a Bonferroni correction for {many(len(result.pairs), 'pair')}.",
             "The last row counts the runs that each column beats.",
         ),
         provenance=provenance or {},

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.challenge import Challenge, gather_challenge
-from prefjudge.core.pools import QrelsPerQuery, build_pools, select_queries
+from prefjudge.core.pools import QrelsPerQuery, build_pools, pools_of, select_queries
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.best_answers import load_best_answers
 from prefjudge.study.answers import (
@@ -18,7 +18,7 @@ from prefjudge.study.answers import (
     save_answers,
     save_challenge,
 )
-from prefjudge.study.pooling import load_inputs, load_pools, pools_of, save_inputs, save_texts
+from prefjudge.study.pooling import load_inputs, load_pools, save_inputs, save_texts
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:

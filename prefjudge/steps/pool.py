@@ -12,13 +12,14 @@ from prefjudge.core.pools import (
     PoolDesign,
     Pools,
     QrelsPerQuery,
-    build_duels,
     build_pools,
     sample_queries,
     select_queries,
 )
+from prefjudge.core.power import Power, powers
 from prefjudge.core.qrels import Qrels, restrict_documents
 from prefjudge.core.runs import Heads, Order
+from prefjudge.core.top_pairs import TopSplit, pool_top_pairs, top_pairs
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_choice, as_order, as_path, as_target
 from prefjudge.steps.read_options import ReadOptions
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolResult:
-    """A pool in numbers: ``sizes`` says how many queries have a pool of each size."""
+    """A pool in numbers: ``sizes`` says how many queries have a pool of each size.
+
+    The design ``top-against-qrel`` also says how the queries ``split`` into the paper's categories, and what
+    numbers of pairs can show (``power``).
+    """
 
     queries: int
     documents: int
@@ -46,6 +51,8 @@ class PoolResult:
     out: str | None
     notices: tuple[str, ...]
     plot: str | None = None
+    split: TopSplit | None = None
+    power: tuple[Power, ...] = ()
 
 
 def pool(
@@ -92,7 +99,8 @@ def pool(
     order : Order, optional
         What ranks a document higher.
     qrels_per_query : QrelsPerQuery, optional
-        How many qrels of a query enter its pool.
+        How many qrels of a query enter its pool: ``first`` is one, of the highest grade, and the first in the
+        file among those.
     sample, min_size : int, optional
         Keep a random sample of so many queries whose pools have at least ``min_size`` candidates.
     challenge : bool
@@ -135,7 +143,7 @@ def pool(
     depth = 2 if duels else depth or settings.depth
     per_query = as_choice(QrelsPerQuery, qrels_per_query, "choice of qrels") or settings.qrels
     texts = read_queries(queries, notices=notices) if queries else None
-    changed = False
+    changed, split = False, None
     if can_stay(out, engine) and not (study or duels or collection or sample):
         judged = _judged(qrels, notices)
         with how.read(paths, order, notices) as reader:
@@ -158,6 +166,8 @@ def pool(
         if out is not None:
             write_pool(out, pools, engine)
         tags, sizes = heads.runs, pools.histogram
+        if duels and judged:
+            split = top_pairs(heads, judged, heads.runs[0], queries=set(pools.queries)).split
     if plot is not None:
         draw_sizes(plot, sizes)
     return PoolResult(
@@ -172,6 +182,8 @@ def pool(
         out=str(out) if out else None,
         notices=tuple(str(notice) for notice in notices),
         plot=str(plot) if plot else None,
+        split=split,
+        power=powers(split.b, split.pairs) if split else (),
     )
 
 
@@ -266,4 +278,11 @@ def _duels(heads: Heads, qrels: Qrels | None) -> Pools:
             "the design top-against-qrel compares one run with the qrels",
             "For instance: prefjudge pool STUDY --design top-against-qrel --runs RUN --qrels FILE",
         )
-    return build_duels(heads, qrels)
+    pools = pool_top_pairs(heads, qrels)
+    if pools.sizes.max(initial=0) < 2:
+        raise InputError(
+            f"no query gives a pair: {heads.runs[0]} answers {len(heads.queries):,} queries, and "
+            f"{len(pools.queries):,} have a relevant document that can be shown",
+            "Are the ids of the run and the qrels of one collection?",
+        )
+    return pools

@@ -9,6 +9,7 @@ from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_order, expand, paths_of, several
 from prefjudge.steps.provenance import made_with
+from prefjudge.steps.run_names import with_named
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -66,17 +67,23 @@ def gather(
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
     common: bool = False,
+    pool: str | Path | None = None,
+    run_names: Sequence[str | Path | None] = (),
+    preference: bool = True,
     notices: list["Notice"],
 ) -> Sources:
     """Read the label sets and judgments, and find the runs; files given beside a study are added to its own.
 
     With ``queries``, label sets, judgments and pools keep the queries of that file only; with ``common``,
-    those that every label set judges.
+    those that every label set judges. ``pool`` is a file that says who pooled what, where there is no study.
+    ``run_names`` is what options call runs: files among it are runs, too. Without ``preference`` a study need
+    not be resolved.
 
     Raises
     ------
     InputError
-        A file cannot be read, two label sets have one name, or no query is common to all.
+        A file cannot be read, two label sets have one name, no query is common to all, or a study is given
+        another pool.
     StudyError
         The study is not resolved yet, or nothing in it is judged.
     """
@@ -84,6 +91,7 @@ def gather(
     from prefjudge.core.pools import select_queries
     from prefjudge.core.qrels import restrict
     from prefjudge.formats.judgments import read_judgments
+    from prefjudge.formats.pools import read_pool
     from prefjudge.formats.queries import read_queries
 
     named = [_named(given) for given in several(qrels)]
@@ -91,13 +99,19 @@ def gather(
     sets = [_read_labels(path, name, notices) for name, path in named]
     votes = read_judgments(judgments, notices=notices) if judgments else None
     extra = [("judgments", judgments)] if judgments else []
-    own = _of_study(study, notices) if study is not None else None
+    own = _of_study(study, notices, preference=preference) if study is not None else None
+    if own and pool:
+        raise InputError(f"{own.study.folder if own.study else study} has its own pool", "Leave out --pool.")
     pools, asked_for = (own.pools, own.asked) if own else (None, None)
+    if pool is not None:
+        pools = read_pool(pool, notices=notices)
+        extra.append(("pool", pool))
     if votes is not None:
         asked_for = None  # of the study's own judgments
     if own:
         paths, sets = (*own.runs, *paths), [*own.qrels, *sets]
         votes = votes if votes is not None else own.judgments
+    paths = with_named(paths, run_names)
     names = [labels.name for labels in sets]
     shared = next((name for name in names if names.count(name) > 1), None)
     if shared is not None:
@@ -154,10 +168,11 @@ def _named(given: str | Path) -> tuple[str | None, Path]:
     return name, Path(path)
 
 
-def _of_study(folder: str | Path, notices: list["Notice"]) -> Sources:
+def _of_study(folder: str | Path, notices: list["Notice"], *, preference: bool) -> Sources:
     """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools.
 
-    ``files`` leaves out the runs, which others may join.
+    ``files`` leaves out the runs, which others may join. Without ``preference`` the best answers are no label
+    set, and the study need not be resolved.
     """
     from prefjudge.core.qrels import restrict
     from prefjudge.formats.qrels import read_qrels
@@ -170,7 +185,7 @@ def _of_study(folder: str | Path, notices: list["Notice"]) -> Sources:
     opened = Study(folder)
     with opened.transaction(write=False) as db:
         inputs = load_inputs(db)
-    preference, _ = load_best_answers(opened, notices)
+    best = (load_best_answers(opened, notices)[0],) if preference else ()
     votes = gather_votes(opened.folder, None, verb="score")
     assert votes.pools is not None
     (rule,), _ = fitting_rule(votes)
@@ -182,10 +197,13 @@ def _of_study(folder: str | Path, notices: list["Notice"]) -> Sources:
     return Sources(
         study=opened,
         runs=paths_of(inputs, "run", opened.folder),
-        qrels=(*original, preference),
+        qrels=(*original, *best),
         judgments=votes.log,
         pools=votes.pools,
         rule=rule,
         asked=votes.asked,
-        files=(*(("qrels", place) for _, place in named), ("qrels", opened.folder / QRELS_FILE)),
+        files=tuple(
+            ("qrels", place)
+            for place in (*(place for _, place in named), *([opened.folder / QRELS_FILE] if best else []))
+        ),
     )

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,23 +16,30 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from prefjudge.core.qrels import Qrels
+    from prefjudge.evaluation.examples import Example
     from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
     from prefjudge.steps.sources import Sources
+    from prefjudge.study.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WinRatioResult:
-    """The win ratios of all pairs of runs, and the experiment on one run against the qrels where asked."""
+    """The win ratios of all pairs of runs, and the experiment on one run against the qrels where asked.
+
+    ``files`` are all files written; ``out`` is the first.
+    """
 
     winratio: "WinRatios"
     against_qrel: "TopAgainstQrel | None"
+    examples: "tuple[Example, ...]"
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
     out: str | None
     notices: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
     def to_frame(self) -> "DataFrame":
         """Return the square matrix as a pandas DataFrame: how often the column beats the row."""
@@ -48,7 +56,10 @@ def winratio(
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
     count: str = "majority",
-    against_qrel: str | None = None,
+    against_qrel: str | Path | None = None,
+    examples: int = 0,
+    seed: int | None = None,
+    pool: str | Path | None = None,
     order: Order | None = None,
     out: str | Path | None = None,
     plot: str | Path | None = None,
@@ -74,14 +85,22 @@ def winratio(
         Look at the queries of this file only; by default at those with a judgment.
     count : {'majority', 'votes'}
         One outcome a query, the majority of all votes on the two passages; or every vote.
-    against_qrel : str, optional
-        The tag of a run whose top passages are compared with the qrels, by category.
+    against_qrel : str or Path, optional
+        A run, by its tag or its file, whose top passages are compared with the qrels, by category.
+    examples : int
+        Draw so many of the pairs of ``against_qrel``, from both outcomes; a study has their texts.
+    seed : int, optional
+        The seed of the examples; a study has its own.
+    pool : Path, optional
+        The pool that was judged, as ``pool --out`` writes it: the qrel that it holds is the one that is
+        compared. A study knows its own.
     order : Order, optional
         What ranks a document higher.
     out : Path, optional
-        Write the matrix: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
+        Write the matrix: CSV, JSON, Markdown, LaTeX or Parquet by the suffix. The tables of ``against_qrel``
+        go beside it: ``NAME.categories.csv``, ``NAME.preferred.csv`` and ``NAME.examples.csv``.
     plot : Path, optional
-        Draw the matrix: a .svg or .png file.
+        Draw the matrix: a .svg or .png file; with ``against_qrel`` the shares beside it, and the examples.
     trust, on_duplicate, workers, cache, engine
         How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
@@ -90,14 +109,15 @@ def winratio(
     InputError
         A file cannot be read, or something that is needed is missing.
     StudyError
-        The study is not resolved yet.
+        The study has no judgments yet.
     """
+    from prefjudge.evaluation.examples import draw_examples
     from prefjudge.evaluation.top_against_qrel import top_against_qrel
     from prefjudge.evaluation.winratio import named_count, win_ratios
-    from prefjudge.formats.figures import write_figure
-    from prefjudge.render.plots import plot_win_ratios
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting, made_with
+    from prefjudge.steps.run_names import tag_of
+    from prefjudge.steps.seeds import generator
     from prefjudge.steps.sources import gather
 
     out = as_path(out)
@@ -110,8 +130,18 @@ def winratio(
     counted = named_count(count)
     notices: list[Notice] = []
     named = [str(qrels)] if qrels else []
-    found = gather(study, runs=runs, qrels=named, judgments=judgments, queries=queries, notices=notices)
-    check_outputs(out, inputs=(path for _, path in found.files), study=study, plot=plot)
+    found = gather(
+        study,
+        runs=runs,
+        qrels=named,
+        judgments=judgments,
+        queries=queries,
+        pool=pool,
+        run_names=[against_qrel],
+        preference=False,
+        notices=notices,
+    )
+    check_outputs(*_beside(out), inputs=(path for _, path in found.files), study=study, plot=plot)
     labels = official_qrels(found)
     if against_qrel and labels is None:
         raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")
@@ -121,34 +151,106 @@ def winratio(
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         heads = reader.top(2 if against_qrel else 1)
+        against: TopAgainstQrel | None = None
+        drawn: tuple[Example, ...] = ()
+        if against_qrel and labels:
+            run = tag_of(against_qrel, reader.runs.sources, heads.runs, "--against-qrel")
+            against = top_against_qrel(found.judgments, heads, labels, run, queries=asked)
+            draw = partial(draw_examples, found.judgments, heads, labels, run, queries=asked)
+            rng = generator(found.study, "examples", seed)
+            drawn = _with_texts(draw(count=examples, rng=rng), found.study)
         result = WinRatioResult(
             winratio=win_ratios(found.judgments, heads, labels, queries=asked, count=counted),
-            against_qrel=top_against_qrel(found.judgments, heads, labels, against_qrel, queries=asked)
-            if against_qrel and labels
-            else None,
+            against_qrel=against,
+            examples=drawn,
             provenance=made_with(reader, order) | {"judgments": str(len(found.judgments))},
             inputs=digests(),
             out=str(out) if out else None,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
-    if out is not None:
-        _write(result, out)
-    if plot is not None:
-        write_figure(plot, plot_win_ratios(result.winratio))
-    return result
+    return replace(result, files=(*_write(result, out), *_draw(result, plot)))
+
+
+def _with_texts(examples: "tuple[Example, ...]", study: "Study | None") -> "tuple[Example, ...]":
+    """Return the examples with the texts that a study has."""
+    from prefjudge.study.pooling import load_passages, load_queries
+
+    if study is None:
+        return examples
+    with study.transaction(write=False) as db:
+        queries, passages = load_queries(db), load_passages(db)
+    return tuple(
+        replace(
+            one,
+            query_text=queries.get(one.query, ""),
+            preferred_text=passages.get(one.preferred, ""),
+            other_text=passages.get(one.other, ""),
+        )
+        for one in examples
+    )
 
 
 def official_qrels(found: "Sources") -> "Qrels | None":
-    """Return the labels that the perfect ranking follows: the first that are no preference qrels."""
+    """Return the labels that the perfect ranking follows: the first that are no preference qrels.
+
+    Where the pool is known they are those that it holds: a qrel without a text was never judged.
+    """
+    from prefjudge.core.top_pairs import pooled_qrels
+    from prefjudge.steps.inputs import QRELS_NAME
     from prefjudge.steps.resolve import PREFERENCE_NAME
 
-    return next((labels for labels in found.qrels if labels.name != PREFERENCE_NAME or not found.study), None)
+    names = (labels for labels in found.qrels if labels.name != PREFERENCE_NAME or not found.study)
+    official = next(names, None)
+    if official is None or found.pools is None:
+        return official
+    named = official.name in found.pools.sources
+    return pooled_qrels(official, found.pools, official.name if named else QRELS_NAME)
 
 
-def _write(result: WinRatioResult, out: Path) -> None:
+_TABLES = ("categories", "preferred", "examples")
+
+
+def _beside(out: Path | None) -> tuple[str | Path, ...]:
+    from prefjudge.steps.outputs import beside
+
+    return (out, *(beside(out, f"{name}{out.suffix}") for name in _TABLES)) if out else ()
+
+
+def _write(result: WinRatioResult, out: Path | None) -> tuple[str, ...]:
+    """Write the matrix, and what there is on one run against the qrels beside it."""
+    from prefjudge.render.top_tables import categories_table, examples_table, preferred_table
     from prefjudge.render.winratio_tables import winratio_matrix
     from prefjudge.steps.tables import write_table
 
+    if out is None:
+        return ()
     numbered = False if out.suffix in (".csv", ".json", ".parquet") else None  # data keep the runs' names
-    table = winratio_matrix(result.winratio, numbered=numbered, provenance=result.provenance)
-    write_table(out, table)
+    made, against = result.provenance, result.against_qrel
+    tables = [winratio_matrix(result.winratio, numbered=numbered, provenance=made)]
+    if against:
+        tables.append(categories_table(against.split, against.run, provenance=made))
+        tables.append(preferred_table(against, provenance=made))
+    if result.examples:
+        tables.append(examples_table(result.examples, provenance=made))
+    for path, table in zip(_beside(out), tables, strict=False):
+        write_table(path, table)
+    return tuple(map(str, _beside(out)[: len(tables)]))
+
+
+def _draw(result: WinRatioResult, plot: Path | None) -> tuple[str, ...]:
+    """Draw the matrix, and what there is on one run against the qrels beside it."""
+    from prefjudge.formats.figures import write_figure
+    from prefjudge.render.plots import plot_win_ratios
+    from prefjudge.render.top_plots import plot_examples, plot_shares
+    from prefjudge.steps.outputs import beside
+
+    if plot is None:
+        return ()
+    figures = {plot: plot_win_ratios(result.winratio)}
+    if result.against_qrel:
+        figures[Path(beside(plot, f"shares{plot.suffix}"))] = plot_shares(result.against_qrel)
+    if result.examples:
+        figures[Path(beside(plot, f"examples{plot.suffix}"))] = plot_examples(result.examples)
+    for path, figure in figures.items():
+        write_figure(path, figure)
+    return tuple(map(str, figures))

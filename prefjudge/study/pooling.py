@@ -1,13 +1,10 @@
 """What the study competes over: its inputs, pools, texts and pairs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from prefjudge.core.pairs import Pairs
-from prefjudge.core.pools import Pools
-from prefjudge.core.runs import encode
+from prefjudge.core.pools import Pools, pools_of
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
 
@@ -103,24 +100,6 @@ def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:
         f"SELECT query_id, doc_id, source FROM pooled {brought} ORDER BY query_id, doc_id, source"
     )
     return pools_of(rows)
-
-
-def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
-    """Return the pools that rows of query_id, doc_id and source make, which are sorted."""
-    queries = tuple(dict.fromkeys(query for query, _, _ in rows))
-    docs = tuple(sorted({doc for _, doc, _ in rows}))
-    sources = tuple(sorted({source for _, _, source in rows}))
-    members = list(dict.fromkeys((query, doc) for query, doc, _ in rows))
-    row_of = {member: row for row, member in enumerate(members)}
-    return Pools(
-        queries=queries,
-        docs=docs,
-        query=encode([query for query, _ in members], queries),
-        doc=encode([doc for _, doc in members], docs),
-        sources=sources,
-        source_row=np.array([row_of[query, doc] for query, doc, _ in rows], dtype=np.int32),
-        source=encode([source for _, _, source in rows], sources),
-    )
 
 
 def load_pairs(db: Connection) -> list[tuple[int, str, str, str, int]]:

@@ -72,6 +72,7 @@ def on_files(verb: Printed, folder: Path) -> None:
     (folder / "votes").write_text(
         "q01 p25 p34 p25 w\nq01 p25 p34 p25 v\nq02 p9 p3 p9 w\nq02 p3 p7 p3 w\nq02 p7 p9 p7 w\n"
     )
+    (folder / "pair").write_text("q01 p20 p34 p34 w\n")
     (folder / "board.csv").write_text(BOARD)
     (folder / "bad").write_text("q1 Q0 d1 1 x t\n")
     run = COLLECTION / "runs" / "lexical.txt"
@@ -102,7 +103,8 @@ def on_files(verb: Printed, folder: Path) -> None:
     verb("compare", *FILES, "--baseline", "lexical", "--out", folder / "c.csv")
     verb("stability", *FILES, "--trials", 20, "--judgments", folder / "votes")
     verb("agreement", *FILES, "--splits", 4)
-    verb("winratio", *FILES, "--judgments", folder / "votes", "--against-qrel", "lexical")
+    verb("winratio", *FILES, "--judgments", folder / "pair", "--against-qrel", run, "--examples", 2)
+    verb("pool", "--runs", run, *FILES[2:], "--design", "top-against-qrel")
     verb("check", run, COLLECTION / "qrels.txt", folder / "bad", "--qrels", COLLECTION / "qrels.txt")
     verb("check", "--manifest", "trec-dl-2020", folder)
     verb("audit", folder / "board.csv", "--days", 90, "--limit", 1)

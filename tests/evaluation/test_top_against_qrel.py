@@ -2,9 +2,14 @@ import numpy as np
 import pytest
 
 from prefjudge.core.pairs import all_pairs
-from prefjudge.core.pools import build_duels
+from prefjudge.core.qrels import restrict_documents
+from prefjudge.core.top_pairs import TopSplit, pool_top_pairs, pooled_qrels, top_pairs
 from prefjudge.errors import InputError
-from prefjudge.evaluation.top_against_qrel import top_against_qrel, top_pairs
+from prefjudge.evaluation.examples import draw_examples
+from prefjudge.evaluation.top_against_qrel import top_against_qrel
+from prefjudge.evaluation.winratio import win_ratios
+from prefjudge.render.cells import write_cell
+from prefjudge.render.top_tables import categories_table, preferred_table
 
 from .judging import Vote, make_heads, make_judgments
 from .samples import make_qrels
@@ -36,16 +41,19 @@ QRELS = make_qrels(
 def test_the_pairs_of_section_3() -> None:
     pairs = top_pairs(HEADS, QRELS, "duo")
     found = {
-        pairs.queries[query]: (pairs.docs[qrel], pairs.docs[rival], bool(agreed))
+        pairs.queries[query]: (pairs.docs[qrel], pairs.docs[rival] if rival >= 0 else None, bool(agreed))
         for query, qrel, rival, agreed in zip(pairs.query, pairs.qrel, pairs.rival, pairs.agreed, strict=True)
     }
     assert found == {
         "1": ("q1", "second", True),
         "2": ("q2", "top", False),
+        "3": ("q3", None, True),
         "4": ("q4", "top", False),
         "5": ("q5", "second", True),
         "6": ("q6", "top", False),
+        "7": ("q7", None, False),
     }
+    assert pairs.split == TopSplit(a=3, b=3, no_rival=1, not_retrieved=1)
     assert top_pairs(HEADS, QRELS, "duo", queries={"1"}).query.size == 1
 
 
@@ -53,8 +61,8 @@ def test_the_pool_of_this_design_asks_for_exactly_these_pairs() -> None:
     heads = make_heads(
         {"duo": {"1": ["q1", "second"], "2": ["top", "q2"], "3": ["q3"], "8": ["unlabelled", "x"]}}
     )
-    pools = build_duels(heads, QRELS)
-    assert pools.queries == ("1", "2", "3")
+    pools = pool_top_pairs(heads, QRELS)
+    assert pools.queries == ("1", "2", "3", "4", "5", "6", "7")
     pairs = all_pairs(pools)
     asked = {
         (pairs.queries[query], pairs.docs[a], pairs.docs[b])
@@ -64,6 +72,7 @@ def test_the_pool_of_this_design_asks_for_exactly_these_pairs() -> None:
     assert asked == {
         (wanted.queries[query], *sorted([wanted.docs[qrel], wanted.docs[rival]]))
         for query, qrel, rival in zip(wanted.query, wanted.qrel, wanted.rival, strict=True)
+        if rival >= 0
     }
     givers = {
         (pools.docs[pools.doc[row]], pools.sources[source])
@@ -75,7 +84,7 @@ def test_the_pool_of_this_design_asks_for_exactly_these_pairs() -> None:
 
 def test_the_design_is_for_one_run() -> None:
     with pytest.raises(ValueError, match="not of 2 runs"):
-        build_duels(HEADS, QRELS)
+        pool_top_pairs(HEADS, QRELS)
 
 
 def test_tables_1_and_2_and_figure_2() -> None:
@@ -91,12 +100,13 @@ def test_tables_1_and_2_and_figure_2() -> None:
     ]
     result = top_against_qrel(make_judgments(votes), HEADS, QRELS, "duo")
     assert (result.a.queries, result.a.qrel, result.a.rival, result.a.tied, result.a.unjudged) == (
-        2,
+        3,
         1,
         0,
         1,
         0,
     )
+    assert (result.a.no_rival, result.b.no_rival, result.not_retrieved) == (1, 0, 1)
     assert (result.b.queries, result.b.qrel, result.b.rival, result.b.tied, result.b.unjudged) == (
         3,
         1,
@@ -136,3 +146,57 @@ def test_without_judgments_there_are_no_shares() -> None:
 def test_an_unknown_run_is_refused() -> None:
     with pytest.raises(InputError, match="other, duo"):
         top_pairs(HEADS, QRELS, "duos")
+
+
+def test_no_query_is_lost_where_the_run_is_cut_or_misses_one() -> None:
+    votes: list[Vote] = [("2", "top", "q2", 1)]
+    cut = make_heads({"duo": {"1": ["q1"], "2": ["top"], "3": ["q3"], "4": ["top"], "5": ["q5"]}})
+    result = top_against_qrel(make_judgments(votes), cut, QRELS, "duo")
+    assert result.split == TopSplit(a=3, b=2, no_rival=3, not_retrieved=2)
+    table = categories_table(result.split, "duo")
+    shares = [write_cell(row[2], table.columns[2]) for row in table.rows]
+    assert shares == ["42.86%", "28.57%", "28.57%", "100.00%"]
+    counted = {row[0]: row[1:] for row in preferred_table(result).rows}
+    assert counted["no rival: the run returned the qrel alone"] == (3, 0)
+    for column in (0, 1):  # the parts of each category are its whole
+        *parts, total = (counts[column] for counts in counted.values())
+        assert sum(int(str(part)) for part in parts) == total
+
+
+def test_the_analysis_means_the_qrel_that_was_pooled() -> None:
+    qrels = make_qrels({"1": {"textless": 1, "q1": 1}, "2": {"silent": 1, "q2": 1}})
+    heads = make_heads({"duo": {"1": ["q1", "second"], "2": ["top", "x"]}})
+    shown = restrict_documents(qrels, {"q1", "second", "q2", "top"})
+    pools = pool_top_pairs(heads, shown)
+    judged = pooled_qrels(qrels, pools, qrels.name)
+    log = make_judgments([("1", "q1", "second", 1), ("2", "top", "q2", 1)])
+    result = top_against_qrel(log, heads, judged, "duo")
+    assert (result.a.queries, result.a.qrel, result.a.unjudged) == (1, 1, 0)
+    assert (result.b.queries, result.b.rival, result.b.unjudged) == (1, 1, 0)
+    perfect = win_ratios(log, heads, judged).pairs[0]
+    assert (perfect.wins_b, perfect.same, perfect.unjudged) == (1, 1, 0)
+    assert top_against_qrel(log, heads, qrels, "duo").b.unjudged == 2  # the file's first, which nobody saw
+    assert pooled_qrels(qrels, pools, "other") is qrels
+
+
+def test_examples_come_from_both_outcomes_and_from_the_seed() -> None:
+    votes: list[Vote] = [
+        ("1", "q1", "second", 1), ("5", "second", "q5", 1), ("5", "second", "q5", 1),
+        ("5", "second", "q5", -1), ("2", "top", "q2", 1), ("4", "q4", "top", 1),
+    ]  # fmt: skip
+    log = make_judgments(votes)
+    drawn = [
+        draw_examples(log, HEADS, QRELS, "duo", count=2, rng=np.random.default_rng(seed))
+        for seed in (1, 1, 2, 3, 4)
+    ]
+    assert drawn[0] == drawn[1]
+    assert len({tuple(one.query for one in each) for each in drawn}) > 1
+    for each in drawn:
+        assert {one.qrel_preferred for one in each} == {True, False}
+    everything = draw_examples(log, HEADS, QRELS, "duo", count=9, rng=np.random.default_rng(0))
+    found = {one.query: one for one in everything}
+    assert {*found} == {"1", "2", "4", "5"}
+    five = found["5"]
+    assert (five.preferred, five.other, five.category, five.votes_for, five.votes_against) == (
+        "second", "q5", "A", 2, 1,
+    )  # fmt: skip

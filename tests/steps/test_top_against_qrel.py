@@ -1,0 +1,139 @@
+"""One run against the qrels, from the pool to the tables: the pool and the analysis mean the same pairs."""
+
+from pathlib import Path
+
+import pytest
+
+from prefjudge.core.power import power, wins_needed
+from prefjudge.core.top_pairs import TopSplit
+from prefjudge.errors import InputError
+from prefjudge.formats.pools import read_pool, write_pool
+from prefjudge.steps.collect import collect
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pool import pool
+from prefjudge.steps.publish import publish
+from prefjudge.steps.serve import keep_open
+from prefjudge.steps.winratio import winratio
+from prefjudge.steps.work import work
+from tests.steps.conftest import COLLECTION
+from tests.steps.test_road import TRUTH
+
+RUN = COLLECTION / "runs" / "lexical.txt"
+
+
+def judge_all(pooled: Path, votes: Path) -> None:
+    """Prefer the first document of every pair of a pool."""
+    pools = read_pool(pooled)
+    rows = dict.fromkeys(pools.queries, ())
+    for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True):
+        rows[pools.queries[query]] = (*rows[pools.queries[query]], pools.docs[doc])
+    votes.write_text("".join(f"{query} {a} {b} {a}\n" for query, (a, *rest) in rows.items() for b in rest))
+
+
+def test_a_fully_judged_study_has_nothing_unjudged(data_dir: Path, tmp_path: Path) -> None:
+    """The qrels of this collection name documents that it does not have, and often first."""
+    cacm = data_dir / "cacm"
+    run = cacm / "runs" / "bm25-stem.txt.gz"
+    pooled = pool(
+        runs=[run], qrels=cacm / "qrels.txt", collection=cacm / "collection.tsv",
+        design="top-against-qrel", out=tmp_path / "pool.tsv",  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert pooled.split == TopSplit(a=3, b=49, no_rival=0, not_retrieved=0)
+    judge_all(tmp_path / "pool.tsv", tmp_path / "votes")
+    given = {"runs": [run], "qrels": cacm / "qrels.txt", "judgments": tmp_path / "votes"}
+    blind = winratio(**given, against_qrel="bm25-stem").against_qrel  # type: ignore[arg-type]
+    assert blind is not None
+    assert blind.b.unjudged > 0, "otherwise this shows nothing"
+    result = winratio(**given, against_qrel=run, pool=tmp_path / "pool.tsv")  # type: ignore[arg-type]
+    found = result.against_qrel
+    assert found is not None
+    assert found.split == pooled.split
+    assert (found.a.unjudged, found.b.unjudged) == (0, 0)
+    assert found.b.qrel + found.b.rival == 49
+    (perfect,) = result.winratio.pairs
+    assert (perfect.wins_a, perfect.wins_b, perfect.same) == (found.b.qrel, found.b.rival, 3)
+
+
+def test_a_study_of_one_run_needs_no_resolve_and_finds_what_it_pooled(tmp_path: Path) -> None:
+    study, few = tmp_path / "study", tmp_path / "texts.tsv"
+    first = {}
+    for line in (COLLECTION / "qrels.txt").read_text().splitlines():
+        query, _, doc, _ = line.split()
+        first.setdefault(query, doc)
+    qrels = tmp_path / "qrels.txt"  # the first of each query has no text
+    lines = [f"{query} 0 lost-{query} 1\n{query} 0 {doc} 1\n" for query, doc in first.items()]
+    qrels.write_text("".join(lines))
+    few.write_text((COLLECTION / "collection.tsv").read_text())
+    init(study, config="demo")
+    pooled = pool(
+        study, runs=[RUN], qrels=qrels, queries=COLLECTION / "queries.tsv", collection=few,
+        design="top-against-qrel",  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert pooled.split is not None
+    assert pooled.split.pairs == pooled.pairs
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    with keep_open(study):
+        publish(study, sandbox=True, yes=True)
+        work(study, workers=6, error=0.0, truth=TRUTH)
+        collect(study)
+    out, plot = tmp_path / "t.csv", tmp_path / "f.svg"
+    result = winratio(study, against_qrel=RUN, examples=2, out=out, plot=plot)
+    found = result.against_qrel
+    assert found is not None
+    assert found.split == pooled.split
+    assert (found.a.unjudged, found.b.unjudged) == (0, 0)
+    assert [Path(path).name for path in result.files] == [
+        "t.csv", "t.categories.csv", "t.preferred.csv", "t.examples.csv",
+        "f.svg", "f.shares.svg", "f.examples.svg",
+    ]  # fmt: skip
+    assert all(one.query_text and one.preferred_text and one.other_text for one in result.examples)
+    assert winratio(study, against_qrel="lexical", examples=2).examples == result.examples
+    assert "unjudged,0,0" in (tmp_path / "t.preferred.csv").read_text()
+
+
+def test_a_run_that_misses_queries_keeps_them_in_the_shares(tmp_path: Path) -> None:
+    part = tmp_path / "part.txt"
+    lines = RUN.read_text().splitlines(keepends=True)
+    part.write_text("".join(line for line in lines if not line.startswith(("q01 ", "q02 "))))
+    pooled = pool(
+        runs=[part], qrels=COLLECTION / "qrels.txt", design="top-against-qrel",  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert pooled.split is not None
+    assert (pooled.split.not_retrieved, pooled.split.queries, pooled.queries) == (2, 15, 15)
+    elsewhere = tmp_path / "elsewhere.txt"
+    elsewhere.write_text("x Q0 d 1 1 tag\n")
+    with pytest.raises(InputError, match="no query gives a pair"):
+        pool(runs=[elsewhere], qrels=COLLECTION / "qrels.txt", design="top-against-qrel")  # type: ignore[arg-type]
+
+
+def test_a_pool_is_read_as_it_was_written(tmp_path: Path) -> None:
+    pool(runs=[COLLECTION / "runs"], qrels=COLLECTION / "qrels.txt", depth=2, out=tmp_path / "pool.tsv")
+    once = read_pool(tmp_path / "pool.tsv")
+    write_pool(tmp_path / "again.tsv", once)
+    assert (tmp_path / "again.tsv").read_bytes() == (tmp_path / "pool.tsv").read_bytes()
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("q1\td1\ta\nq1\td1\tb\nq2 d2\n")
+    with pytest.raises(InputError) as refused:
+        read_pool(bad)
+    assert [":2:" in line or ":3:" in line for line in refused.value.problems] == [True, True]
+
+
+@pytest.mark.parametrize(("pairs", "wins"), [(5, None), (6, 6), (49, 32), (100, 61), (500, 273)])
+def test_what_pairs_can_show(pairs: int, wins: int | None) -> None:
+    assert wins_needed(pairs) == wins
+    if wins:
+        assert power(pairs, wins, 0.5) <= 0.05 < power(pairs, wins - 1, 0.5)
+
+
+def test_the_power_of_a_round_number_of_pairs() -> None:
+    from prefjudge.core.power import powers
+
+    rows = powers(300, 400)
+    assert [row.pairs for row in rows] == [50, 100, 200, 300]
+    assert [row.sample for row in rows] == [67, 134, 267, 400]
+    for row in rows:
+        assert row.wins
+        assert row.detectable
+        assert power(row.pairs, row.wins, row.detectable) == pytest.approx(0.8, abs=1e-6)
+    assert powers(0, 10) == ()
