@@ -44,23 +44,73 @@ _STYLE: Any = {
 
 @contextmanager
 def drawing(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
-    """Open a figure of this size in inches, in the common style.
+    """Open a figure with one plot in the common style.
+
+    Parameters
+    ----------
+    width, height : float
+        In inches. The figure grows where names need more room, so that none is cut and the plot stays.
 
     Raises
     ------
     InputError
         matplotlib is not installed.
     """
+    with drawing_grid(width, height) as (figure, grid):
+        yield figure, grid[0][0]
+
+
+@contextmanager
+def drawing_grid(
+    width: float, height: float, rows: int = 1, columns: int = 1
+) -> Iterator[tuple["Figure", list[list["Axes"]]]]:
+    """Open a figure with rows and columns of plots on common axes, in the common style: see `drawing`."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
         raise InputError("plots need matplotlib", "Install it: pip install 'prefjudge[plot]'") from None
     with rc_context(_STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.add_subplot()
-        figure.draw_without_rendering()
+        figure = Figure(figsize=(width, height))
+        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+        yield figure, grid.tolist()
+        _make_room(figure, width, height)
+        figure.set_layout_engine("constrained")
+        for _ in range(8):  # where a plot keeps its proportions, half of what a figure grows by is margin
+            figure.draw_without_rendering()
+            if not _grow(figure):
+                break
         figure.set_layout_engine("none")  # laid out once: drawing it again must not move anything
+
+
+def _make_room(figure: "Figure", width: float, height: float) -> None:
+    """Widen a figure by what the names beside the plots take, where it is more than names usually do."""
+    figure.draw_without_rendering()
+    names = [0.0, 0.0]
+    for axes in figure.axes:
+        inner, outer = axes.get_window_extent(), axes.get_tightbbox(for_layout_only=True)
+        if outer is not None:
+            names[0] = max(names[0], (outer.width - inner.width) / figure.dpi)
+            names[1] = max(names[1], (outer.height - inner.height) / figure.dpi)
+    figure.set_size_inches(
+        max(width, _PLOT * width + names[0]),
+        max(height, _PLOT * height + names[1]),
+    )
+
+
+_PLOT = 0.6
+"""The share of the width and height that is left to the plot."""
+
+
+def _grow(figure: "Figure") -> bool:
+    """Enlarge a figure by what sticks out of it: a long title or legend."""
+    box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    wide = max(0.0, box.x1 - width, -box.x0)
+    high = max(0.0, box.y1 - height, -box.y0)
+    if wide < 0.01 and high < 0.01:
+        return False
+    figure.set_size_inches(width + 2 * wide, height + 2 * high)
+    return True
 
 
 def render_figure(figure: "Figure", form: str) -> bytes:
