@@ -7,7 +7,6 @@ import typer
 
 from prefjudge.cli.options import Json, OrderBy, Workers
 from prefjudge.cli.output import one_of, print_json, say, to_plain
-from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.check import CheckResult
@@ -56,9 +55,7 @@ def show(result: "CheckResult") -> None:
         head = "ok" if file.ok else "cannot be used"
         size = ""
         if file.health:
-            run = file.health
-            queries = many(run.queries, "query", "queries")
-            size = f": {run.format} run {run.tag}, {queries}, {many(run.lines, 'line')}"
+            size = f": {file.health.read_as}; tag {file.health.tag}"
         elif file.counts:
             size = ": " + ", ".join(f"{count:,} {name}" for name, count in file.counts.items())
         say(f"{file.path} ({file.kind}) {head}{size}", None if file.ok else "red", err=False)

@@ -13,9 +13,11 @@ from prefjudge.engines.gallop import HeadLines, NotGalloping, Text, gallop, text
 from prefjudge.engines.heads import sound_chunk
 from prefjudge.engines.judged import Judged, JudgedRows, found
 from prefjudge.engines.ranking import ranking_key
-from prefjudge.formats.layouts import Layout
+from prefjudge.formats.layouts import Layout, RunForm
+from prefjudge.formats.line_ends import has_lone_cr
 from prefjudge.formats.problems import decode
-from prefjudge.formats.runs import OnDuplicate, RunChunk, RunReader
+from prefjudge.formats.run_chunks import FormTally, OnDuplicate, RunChunk
+from prefjudge.formats.run_lines import RunReader
 
 SPARSE = 6
 """So many judged documents a query, on average, are sooner found one by one than by parsing every line."""
@@ -41,8 +43,8 @@ def is_sparse(index: Judged) -> bool:
     return index.query.size <= SPARSE * max(1, len(index.queries))
 
 
-def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
-    """Return the judged documents of a run: each is searched for in the lines of its query.
+def anchored(path: str, *, index: Judged, order: Order) -> tuple[list[JudgedRows], RunForm]:
+    """Return the judged documents of a run, and its form: each is searched for in the lines of its query.
 
     The lines above it are counted, not read. Where a neighbour ties with it, the query is parsed.
 
@@ -56,6 +58,7 @@ def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
     for row, (doc, query) in enumerate(zip(index.docs.to_bytes(), index.query.tolist(), strict=True)):
         wanted[names[query]].append((doc, row))
     reader = RunReader(path, order, OnDuplicate.ERROR)
+    tally = FormTally()
     parts = []
     patience = _PATIENCE
     with text_of(path) as text:
@@ -63,7 +66,7 @@ def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
             if not heads.spans:
                 continue
             firsts = b"".join([part[: part.find(b"\n") + 1] for part in heads.parts])
-            chunk = sound_chunk(reader, firsts, len(heads.spans))
+            chunk = tally.add(sound_chunk(reader, firsts, len(heads.spans)))
             lines = _Lines([firsts], len(heads.spans))
             for place, name in enumerate(chunk.queries):
                 if name in wanted:
@@ -79,7 +82,7 @@ def anchored(path: str, *, index: Judged, order: Order) -> list[JudgedRows]:
                 parts.append(found(sound_chunk(whole, block, 1), index, order))
     if not parts:
         raise NotGalloping
-    return parts
+    return parts, tally.form(whole=False)
 
 
 @dataclass(slots=True)
@@ -156,6 +159,8 @@ def _near(block: bytes, doc: bytes, layout: Layout, *, whole: bool) -> tuple[int
     while place >= 0:
         own = block.rfind(b"\n", 0, place) + 1
         end = place + len(doc)
+        if b"\r" in block[own:end]:
+            raise NotGalloping  # it ends a line alone
         parts = block[own:end].split()
         if len(parts) == layout.doc + 1 and parts[-1] == doc and block[end : end + 1].isspace():
             after = block.find(b"\n", end) + 1
@@ -177,8 +182,9 @@ def _settled(
     """
     place, last, counted = np.array(lines.queries, np.int64).reshape(-1, 3).T
     of, judged, own, above, below = np.array(lines.hits, np.int64).reshape(-1, 5).T
-    rows, score, rank = reader.checked(reader.rows(b"".join(lines.texts), 1), ranks=True)
-    if len(rows) != lines.count:
+    texts = b"".join(lines.texts)
+    rows, score, rank = reader.checked(reader.rows(texts, 1), ranks=True)
+    if has_lone_cr(texts) or len(rows) != lines.count:
         raise NotGalloping  # a full reading will say what is wrong, and on which line
     assert rank is not None
     size = rank[last] - rank[place] + 1

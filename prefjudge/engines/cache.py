@@ -24,7 +24,7 @@ from prefjudge.engines.copies import Copy, CopyWriter, open_copy
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.digests import digest
 from prefjudge.formats.problems import Notice
-from prefjudge.formats.runs import RunChunk
+from prefjudge.formats.run_chunks import RunChunk
 
 LIMIT = 20 << 30
 """Bytes of copies that are kept; the least recently used go first."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,8 +12,9 @@ from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Heads, Order
 from prefjudge.engines import files
 from prefjudge.errors import InputError
+from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.problems import Notice
-from prefjudge.formats.runs import OnDuplicate
+from prefjudge.formats.run_chunks import OnDuplicate
 
 if TYPE_CHECKING:
     from prefjudge.engines.sql_tables import SqlEngine
@@ -27,6 +28,11 @@ class Runs(Protocol):
     @property
     def sources(self) -> tuple[str, ...]:
         """The file of each run."""
+        ...
+
+    @property
+    def forms(self) -> Mapping[str, RunForm]:
+        """What each run file was taken for, as far as it was read."""
         ...
 
     def __len__(self) -> int:
@@ -53,6 +59,8 @@ class RunFiles:
     cache: Path | None = None
     executor: Executor | None = None
     notices: list[Notice] | None = None
+    forms: dict[str, RunForm] = field(default_factory=dict)
+    """Filled while the files are read."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -75,6 +83,7 @@ class RunFiles:
             cache=self.cache,
             executor=self.executor,
             notices=self.notices,
+            forms=self.forms,
         )
 
     def judged(self, qrels: Qrels) -> list[JudgedRanks]:
@@ -88,6 +97,7 @@ class RunFiles:
             cache=self.cache,
             executor=self.executor,
             notices=self.notices,
+            forms=self.forms,
         )
 
 

@@ -24,11 +24,11 @@ from prefjudge.core.runs import Order
 from prefjudge.core.tokens import FRONT, Places, Tokens, Words
 from prefjudge.engines.ranking import ranking_key
 from prefjudge.formats.fields import Fields
-from prefjudge.formats.layouts import MSMARCO, TREC, TREC_UNTAGGED
+from prefjudge.formats.layouts import RunForm, layout_of
 from prefjudge.formats.problems import Notice, decode
-from prefjudge.formats.runs import RunChunk
+from prefjudge.formats.run_chunks import RunChunk
 
-VERSION = 2
+VERSION = 3
 """Raised when the columns change; older copies are then not used."""
 
 _PADDING = b"\n" * 64
@@ -176,6 +176,12 @@ class Copy:
             raise ValueError("a damaged copy")
 
     @property
+    def form(self) -> RunForm:
+        """What the run was taken for."""
+        layout = layout_of("", self.contents.columns)
+        return RunForm(layout=layout, lines=self.contents.rows, queries=len(self.queries))
+
+    @property
     def tag(self) -> bytes:
         """The run tag."""
         return self.contents.tag.encode("utf-8", "surrogateescape")
@@ -239,9 +245,8 @@ class Copy:
         docs = Tokens(self.docs, starts, starts + width)
         columns = np.stack([docs.words(index) for index in range(width // 8)], axis=1)
         docs = Tokens(self.docs, starts, starts + (columns.view(np.uint8) != 0).sum(axis=1))
-        layouts = {layout.columns: layout for layout in (TREC, TREC_UNTAGGED, MSMARCO)}
         return RunChunk(
-            layouts[self.contents.columns],
+            self.form.layout,
             _NO_LINES,
             self.tag,
             queries,

@@ -14,10 +14,11 @@ from prefjudge.engines.reading import per_chunk
 from prefjudge.engines.sql_tables import RUNS, check_runs
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.atomic import atomic_write
+from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.numerals import integers
 from prefjudge.formats.parquet import COLUMNS, is_parquet
 from prefjudge.formats.problems import Notice, shown
-from prefjudge.formats.runs import OnDuplicate, RunChunk
+from prefjudge.formats.run_chunks import OnDuplicate, RunChunk
 
 _COLUMNS = "path VARCHAR, tag VARCHAR, query VARCHAR, doc VARCHAR, rank BIGINT, score DOUBLE, source VARCHAR"
 
@@ -49,8 +50,9 @@ class DuckEngine:
         self.connection.execute(joined)  # by the name that Spark knows
         self._error = duckdb.Error
 
-    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> None:
-        """Fill the table of runs."""
+    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> dict[str, RunForm]:
+        """Fill the table of runs; return what each file was taken for."""
+        forms = {}
         self.connection.execute(f"CREATE OR REPLACE TABLE {RUNS} ({_COLUMNS})")
         for path in paths:
             if is_parquet(path):
@@ -58,10 +60,13 @@ class DuckEngine:
             else:
                 own: list[Notice] = []
                 insert, delete = partial(self._insert, path, []), partial(self._delete, path)
-                per_chunk(path, insert, order, OnDuplicate.ERROR, own, again=delete, size=_SIZE)
+                _, forms[path] = per_chunk(
+                    path, insert, order, OnDuplicate.ERROR, own, again=delete, size=_SIZE
+                )
                 notices += own
         if any(map(is_parquet, paths)):
             check_runs(self, order)
+        return forms
 
     def _insert(self, path: str, tags: list[str], chunk: RunChunk) -> None:
         rank = chunk.rank if chunk.rank is not None else integers(chunk.rows.ids(chunk.layout.rank))[0]

@@ -21,9 +21,11 @@ from prefjudge.engines.judged import Judged, JudgedRows, found
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError
+from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import Notice, Stop, decode, encode, paths_of
-from prefjudge.formats.runs import OnDuplicate, Scattered, stem
+from prefjudge.formats.run_chunks import OnDuplicate, Scattered
+from prefjudge.formats.runs import stem
 from prefjudge.formats.sources import is_compressed
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def top(
     cache: str | Path | None = None,
     executor: Executor | None = None,
     notices: list[Notice] | None = None,
+    forms: dict[str, RunForm] | None = None,
 ) -> Heads:
     """Return the ``k`` best documents of each query of each run.
 
@@ -71,6 +74,8 @@ def top(
         Reads the files in parallel. The result does not depend on it.
     notices : list of Notice, optional
         Receives what was odd.
+    forms : dict of str to RunForm, optional
+        Receives what each file was taken for.
     """
     if k < 1:
         raise InputError(f"the depth is {k}", "a depth is 1 or more")
@@ -85,7 +90,7 @@ def top(
         on_duplicate=OnDuplicate(on_duplicate),
         cache=_cache(cache),
     )
-    return _heads(_each(work, names, executor), Order(order), notices)
+    return _heads(_each(work, names, executor), Order(order), notices, {} if forms is None else forms)
 
 
 def judged(
@@ -98,6 +103,7 @@ def judged(
     cache: str | Path | None = None,
     executor: Executor | None = None,
     notices: list[Notice] | None = None,
+    forms: dict[str, RunForm] | None = None,
 ) -> list[JudgedRanks]:
     """Return where each run placed the judged documents: one record a run, in the order of ``paths``.
 
@@ -121,6 +127,7 @@ def judged(
     )
     results = list(_each(work, names, executor))
     for result in results:
+        _keep_form({} if forms is None else forms, result)
         check_overlap(
             result.path,
             qrels,
@@ -152,15 +159,16 @@ def _judged_of(
         if copy is not None and copy.in_order(order):
             from prefjudge.engines.copied import found_in_copy
 
-            return JudgedRows.joined(path, [found_in_copy(copy, index, order)], copy.notices(path))
+            part = found_in_copy(copy, index, order)
+            return JudgedRows.joined(path, [part], copy.form, copy.notices(path))
     if sparse and trust and Path(path).is_file():
         try:
-            return JudgedRows.joined(path, anchored(path, index=index, order=order), ())
+            return JudgedRows.joined(path, *anchored(path, index=index, order=order))
         except (NotGalloping, Scattered, Stop):
             pass
     work = partial(found, index=index, order=order)
-    parts = per_chunk(path, work, order, on_duplicate, notices, cache)
-    return JudgedRows.joined(path, parts, notices)
+    parts, form = per_chunk(path, work, order, on_duplicate, notices, cache)
+    return JudgedRows.joined(path, parts, form, notices)
 
 
 def _cache(folder: str | Path | None) -> RunCache | None:
@@ -213,7 +221,16 @@ def run_tags(paths: Sequence[str], tags: Sequence[str], notices: list[Notice] | 
     return tuple(named)
 
 
-def _heads(results: Iterable[RunHead], order: Order, notices: list[Notice] | None) -> Heads:
+def _keep_form(forms: dict[str, RunForm], found: RunHead | JudgedRows) -> None:
+    """Keep what a run was taken for, unless more is known of it: it may have been read in full before."""
+    known = forms.get(found.path)
+    if found.form is not None and (known is None or known.lines is None):
+        forms[found.path] = found.form
+
+
+def _heads(
+    results: Iterable[RunHead], order: Order, notices: list[Notice] | None, forms: dict[str, RunForm]
+) -> Heads:
     """Join the heads of the runs as they come; queries and documents are numbered as they first come."""
     paths: list[str] = []
     tags: list[str] = []
@@ -225,6 +242,7 @@ def _heads(results: Iterable[RunHead], order: Order, notices: list[Notice] | Non
     counts: list[int] = []
     doc = bytearray()
     for result in results:
+        _keep_form(forms, result)
         paths.append(result.path)
         tags.append(result.tag)
         remarks += result.notices

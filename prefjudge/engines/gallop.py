@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from prefjudge.formats.line_ends import has_lone_cr
 from prefjudge.formats.sources import compression, opened, pieces
 
 _SLACK = 384
@@ -191,9 +192,11 @@ def gallop(text: Text, lines: int, *, batch: int = BATCH) -> Iterator[HeadLines]
     Raises
     ------
     NotGalloping
-        Where the text holds comments, blank lines or the like.
+        Where the text holds comments, blank lines, lines that end in a CR alone, or the like.
     """
     first = text.read(_FIRST, 0)
+    if has_lone_cr(first):
+        raise NotGalloping  # only newlines are looked for here
     longest = max(map(len, first.split(b"\n")[:-1]), default=len(first))
     wanted = (lines + 1) * (longest + 8)
     window = wanted + 2 * _SLACK

@@ -16,8 +16,11 @@ from prefjudge.core.runs import Order
 from prefjudge.engines.gallop import HeadLines, NotGalloping, Text, gallop, text_of
 from prefjudge.engines.ranking import ranked, ranking_key
 from prefjudge.engines.reading import per_chunk
+from prefjudge.formats.layouts import RunForm
+from prefjudge.formats.line_ends import has_lone_cr
 from prefjudge.formats.problems import Notice, Stop, decode
-from prefjudge.formats.runs import OnDuplicate, RunChunk, RunReader, Scattered
+from prefjudge.formats.run_chunks import FormTally, OnDuplicate, RunChunk, Scattered
+from prefjudge.formats.run_lines import RunReader
 
 if TYPE_CHECKING:
     from prefjudge.engines.cache import RunCache
@@ -36,6 +39,7 @@ class RunHead:
     sizes: NDArray[np.int64]
     docs: bytes
     notices: tuple[Notice, ...]
+    form: RunForm | None = None
 
 
 def head_of(
@@ -56,14 +60,16 @@ def head_of(
         copy = cache.copy(path, order, look=not trust)
         if copy is not None and copy.in_order(order):
             notices.extend(copy.notices(path))
-            heads = [work(copy.heads(k, order))]
+            heads, form = [work(copy.heads(k, order))], copy.form
     if heads is None and trust and Path(path).is_file():
+        tally = FormTally()
         try:
-            heads = [work(chunk) for chunk in _trusted(path, k, order)]
+            heads = [work(tally.add(chunk)) for chunk in _trusted(path, k, order)]
+            form = tally.form(whole=False)
         except (NotGalloping, Scattered, Stop):
             heads = None
     if heads is None:
-        heads = per_chunk(path, work, order, on_duplicate, notices, cache)
+        heads, form = per_chunk(path, work, order, on_duplicate, notices, cache)
     return RunHead(
         path=path,
         tag=next((head.tag for head in heads if head.tag), ""),
@@ -71,6 +77,7 @@ def head_of(
         sizes=np.concatenate([head.sizes for head in heads]),
         docs=b"".join([head.docs for head in heads]),
         notices=tuple(notices),
+        form=form,
     )
 
 
@@ -136,6 +143,8 @@ def _row_starts(chunk: RunChunk) -> list[int]:
 
 def sound_chunk(reader: RunReader, data: bytes, queries: int) -> RunChunk:
     """Return a chunk of lines with nothing wrong and all queries in it; or raise `NotGalloping`."""
+    if has_lone_cr(data):
+        raise NotGalloping
     chunk = reader.chunk(reader.rows(data, 1))
     if reader.problems.found or len(chunk.queries) != queries:
         raise NotGalloping  # a full reading will say what is wrong, and on which line

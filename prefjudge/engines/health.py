@@ -16,14 +16,14 @@ from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
 from prefjudge.core.tokens import Words, codes_of
 from prefjudge.engines.judged import Judged
-from prefjudge.engines.ranking import ranked
+from prefjudge.engines.ranking import ranked, ranking_key
 from prefjudge.engines.reading import per_chunk
 from prefjudge.formats.digests import digest
 from prefjudge.formats.numerals import integers
 from prefjudge.formats.problems import Notice, decode
-from prefjudge.formats.runs import OnDuplicate, RunChunk, stem
+from prefjudge.formats.run_chunks import OnDuplicate, RunChunk
+from prefjudge.formats.runs import stem
 
-_LINES = {6: "TREC", 5: "TREC without tag", 3: "MS MARCO"}
 _TAGS = 3
 """Changes of the tag that are told."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -37,7 +37,16 @@ class RunHealth:
     Attributes
     ----------
     path, tag, format : str
-        The file, the run tag (the file's name where it has none), ``TREC`` or ``MS MARCO``.
+        The file, the run tag (the file's name where it has none), ``TREC``, ``TREC without tag`` or
+        ``MS MARCO``.
+    columns : int
+        How many columns its lines have.
+    read_as : str
+        What it was taken for, in words: format, columns, lines, queries.
+    trustable : bool
+        Whether a trusted reading gives what this full one gives, to the last digit.
+    distrust : tuple of str
+        Why it may not.
     digest : str
         The SHA-256 of the file as it is stored.
     ranking : str
@@ -74,6 +83,10 @@ class RunHealth:
     path: str
     tag: str
     format: str
+    columns: int
+    read_as: str
+    trustable: bool
+    distrust: tuple[str, ...]
     digest: str
     ranking: str
     order: Order
@@ -100,7 +113,9 @@ class _Part:
     """What one chunk adds."""
 
     tag: str
-    columns: int
+    grouped: bool
+    in_order: bool
+    counted: bool
     names: list[bytes]
     sizes: NDArray[np.int64]
     top_ties: int
@@ -150,18 +165,23 @@ def health(
     notices: list[Notice] = []
     index = Judged.of(qrels) if qrels is not None else None
     work = partial(_examined, index=index, cutoff=cutoff, order=order)
-    parts = per_chunk(name, work, order, OnDuplicate(on_duplicate), notices)
+    parts, form = per_chunk(name, work, order, OnDuplicate(on_duplicate), notices)
     if not all(part.is_text for part in parts):
         what = "some bytes are not UTF-8: ids keep them, but SQL and Parquet do not take them"
         notices.append(Notice(where=name, what=what))
     names = [decode(query) for part in parts for query in part.names]
     expected = tuple(queries) if queries is not None else qrels.queries if qrels is not None else None
     sizes = np.concatenate([part.sizes for part in parts])
+    distrust = _distrust(parts, order)
     firsts = [part.first_rank for part in parts if part.first_rank is not None]
     return RunHealth(
         path=name,
         tag=next((part.tag for part in parts if part.tag), stem(name)),
-        format=_LINES[parts[0].columns],
+        format=form.layout.name,
+        columns=form.layout.columns,
+        read_as=str(form),
+        trustable=not distrust,
+        distrust=distrust,
         digest=digest(name),
         ranking="".join(f"{sum(part.ranking[i] for part in parts) % 2**64:016x}" for i in range(2)),
         order=order,
@@ -204,9 +224,12 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
     tied = np.ones(len(chunk), bool)
     tied[ranking.spans] = False
     rank, numbers = integers(chunk.rows.ids(chunk.layout.rank))
+    inside = np.diff(chunk.group) == 0
     return _Part(
         tag=decode(chunk.tag),
-        columns=chunk.layout.columns,
+        grouped=bool((np.diff(chunk.rows.lines) > 0).all()),
+        in_order=_in_order(chunk, inside, order),
+        counted=bool(numbers.all() and (np.diff(rank)[inside] == 1).all()),
         names=chunk.queries,
         sizes=sizes,
         top_ties=int((tied & (place == 1)).sum()),
@@ -220,6 +243,25 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
         ranking=_ranking_digest(chunk, ranking.rows, place),
         is_text=_is_text(chunk.rows.text),
     )
+
+
+def _in_order(chunk: RunChunk, inside: NDArray[np.bool_], order: Order) -> bool:
+    """Tell whether the lines of each query stand as they rank, ties aside."""
+    if order is Order.FILE:
+        return True
+    key = ranking_key(chunk.score, chunk.rank, order)
+    return not (inside & (key[1:] > key[:-1])).any()
+
+
+def _distrust(parts: Iterable[_Part], order: Order) -> tuple[str, ...]:
+    """Say what a trusted reading takes for given, and would not see that it is not."""
+    by = "ranks" if order is Order.RANK else "scores"
+    given = {
+        f"not in the order of its {by}": all(part.in_order for part in parts),
+        "the lines of a query do not stand together": all(part.grouped for part in parts),
+        "the ranks do not count the lines of each query": all(part.counted for part in parts),
+    }
+    return tuple(what for what, is_so in given.items() if not is_so)
 
 
 def _tags(chunk: RunChunk) -> list[bytes]:

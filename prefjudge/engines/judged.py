@@ -12,8 +12,9 @@ from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Order
 from prefjudge.core.tokens import Places, Tokens, Words, line_tokens, same_token, tokens_of
 from prefjudge.engines.ranking import ranked
+from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.problems import Notice, decode, encode
-from prefjudge.formats.runs import RunChunk
+from prefjudge.formats.run_chunks import RunChunk
 
 _SIEVE = 32
 """Places of the sieve for each key: more let fewer strangers through."""
@@ -106,9 +107,13 @@ class JudgedRows:
     example: tuple[str, str]
     """The first query and document of the run."""
     notices: tuple[Notice, ...] = ()
+    form: RunForm | None = None
+    """What the whole run was taken for."""
 
     @classmethod
-    def joined(cls, path: str, parts: Sequence[JudgedRows], notices: Iterable[Notice]) -> JudgedRows:
+    def joined(
+        cls, path: str, parts: Sequence[JudgedRows], form: RunForm, notices: Iterable[Notice] = ()
+    ) -> JudgedRows:
         """Put the parts of one run together."""
         seen: dict[int, int] = {}
         for part in parts:
@@ -125,6 +130,7 @@ class JudgedRows:
             met=sum(part.met for part in parts),
             example=parts[0].example,
             notices=tuple(notices),
+            form=form,
         )
 
     def ranks(self, run: str, qrels: Qrels, order: Order) -> JudgedRanks:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.runs import Order
 from prefjudge.core.tokens import Places, Tokens
-from prefjudge.formats.runs import RunChunk
+from prefjudge.formats.run_chunks import RunChunk
 
 
 @dataclass(frozen=True, slots=True)

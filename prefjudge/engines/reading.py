@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.problems import Notice
-from prefjudge.formats.runs import OnDuplicate, RunChunk, Scattered, read_chunks, read_whole
+from prefjudge.formats.run_chunks import FormTally, OnDuplicate, RunChunk, Scattered
+from prefjudge.formats.runs import read_chunks, read_whole
 from prefjudge.formats.sources import BLOCK
 
 if TYPE_CHECKING:
@@ -28,8 +30,10 @@ def per_chunk(
     *,
     again: Callable[[], None] = lambda: None,
     size: int = BLOCK,
-) -> list[T]:
-    """Return what ``work`` makes of each chunk of a run; every line is checked, now or when it was copied.
+) -> tuple[list[T], RunForm]:
+    """Return what ``work`` makes of each chunk of a run, and what the run was taken for.
+
+    Every line is checked, now or when it was copied.
 
     Where ``work`` leaves something behind, ``again`` takes it back: a run whose queries turn out not to stand
     together is read once more, from its first line. ``size`` is about how many bytes make a chunk.
@@ -39,7 +43,7 @@ def per_chunk(
     copy = cache.copy(path, order)
     if copy is not None:
         notices.extend(copy.notices(path))
-        return [work(chunk) for chunk in copy.chunks()]
+        return [work(chunk) for chunk in copy.chunks()], copy.form
     with cache.writer(path) as writer:
 
         def keep(chunk: RunChunk) -> T:
@@ -50,9 +54,9 @@ def per_chunk(
             writer.clear()
             again()
 
-        results = _read(path, keep, order, on_duplicate, notices, forget, size)
+        found = _read(path, keep, order, on_duplicate, notices, forget, size)
         writer.close(notices)
-    return results
+    return found
 
 
 def _read(
@@ -63,10 +67,11 @@ def _read(
     notices: list[Notice],
     again: Callable[[], None],
     size: int,
-) -> list[T]:
+) -> tuple[list[T], RunForm]:
     chunks = read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices, size=size)
+    tally = FormTally()
     try:
-        return [work(chunk) for chunk in chunks]
+        results = [work(tally.add(chunk)) for chunk in chunks]
     except Scattered:
         if not Path(path).is_file():
             raise InputError(
@@ -75,4 +80,7 @@ def _read(
             ) from None
         again()
         notices[:] = [Notice(where=path, what="the lines of a query do not stand together; read more slowly")]
-        return [work(read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices))]
+        tally = FormTally()
+        whole = read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices)
+        results = [work(tally.add(whole))]
+    return results, tally.form()

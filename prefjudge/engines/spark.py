@@ -7,6 +7,7 @@ cluster, the active session says, or Spark's own settings; without any it is thi
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 from prefjudge.core.runs import Order
 from prefjudge.engines.sql_tables import RUNS, check_runs
 from prefjudge.errors import ConfigError, InputError
+from prefjudge.formats.layouts import RunForm, layout_of
 from prefjudge.formats.parquet import COLUMNS, is_parquet
 from prefjudge.formats.problems import LIMIT, Notice, shown
 
@@ -27,6 +29,8 @@ _WHOLE = r"^[+-]?[0-9]{1,18}$"
 _PART = 100_000
 """How many rows from home make a part: a small table is one file, and a large one is shared out."""
 _BLANKS = "^\ufeff|[ \t\r\x0b\x0c]+"
+_MOST = 7
+"""Columns that are told apart: what is beyond six is of the tag."""
 _ODD = ("\ufeff", "  ", "\t", "\r", "\x0b", "\x0c")
 """What a line holds that has other blanks than one between each two fields."""
 
@@ -39,7 +43,7 @@ class SparkEngine:
         self._kept: Any = None
         self._loaded = {RUNS}
 
-    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> None:
+    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> dict[str, RunForm]:
         """Make the view of runs: the cluster reads each file once, and checks every line."""
         tables = [path for path in paths if is_parquet(path)]
         texts = [path for path in paths if not is_parquet(path)]
@@ -48,11 +52,12 @@ class SparkEngine:
         remedy = f"can the cluster see {paths[0]}? runs in Parquet have the columns {columns}"
         with _briefly("Spark cannot read the runs", remedy):
             self._kept = (self._lines(texts, order) if texts else self._tables(tables)).persist()
-            runs = self._named(self._kept, texts) if texts else self._kept
+            runs, forms = self._named(self._kept, texts) if texts else (self._kept, {})
             if texts and tables:
                 runs = runs.unionByName(self._tables(tables))
             runs.createOrReplaceTempView(RUNS)
             check_runs(self, order)
+        return forms
 
     def _tables(self, paths: Sequence[str]) -> Any:
         from pyspark.sql import functions as f
@@ -69,7 +74,7 @@ class SparkEngine:
         value = f.col("value")
         odd = reduce(lambda one, other: one | other, map(value.contains, _ODD))
         plain = f.when(odd, f.regexp_replace(value, _BLANKS, " ")).otherwise(value)  # replacing is slow
-        words = f.split(f.trim(plain), " ", 6)
+        words = f.split(f.trim(plain), " ", _MOST)
         once = f.explode(f.array(words)).alias("parts")  # else Spark splits again for each column
         lines = self.session.read.text(list(paths)).select("value", f.input_file_name().alias("file"), once)
         lines = lines.withColumn("form", f.size("parts"))
@@ -77,7 +82,7 @@ class SparkEngine:
         part, short = f.col("parts").getItem, f.col("form") == 3
         rank, score = f.when(short, part(2)).otherwise(part(3)), f.when(~short, part(4))
         good = f.when(short, rank.rlike(_WHOLE)).otherwise(score.rlike(_NUMBER))
-        good = good & f.col("form").isin(3, 5, 6) & f.is_valid_utf8("value")
+        good = good & f.col("form").isin(3, 5, 6, _MOST) & f.is_valid_utf8("value")
         if order is Order.RANK:
             good = good & rank.rlike(_WHOLE)
         good = f.coalesce(good, f.lit(False))
@@ -86,15 +91,15 @@ class SparkEngine:
             "file",
             "form",
             f.when(~good, f.col("value")).alias("bad"),
-            f.when(f.col("form") == 6, part(5)).otherwise("").alias("tag"),
+            f.when(f.col("form") >= 6, f.concat_ws(" ", part(5), part(6))).otherwise("").alias("tag"),
             part(0).alias("query"),
             f.when(short, part(1)).otherwise(part(2)).alias("doc"),
             whole.alias("rank"),
             f.when(good, f.when(short, -whole.cast("double")).otherwise(score.cast("double"))).alias("score"),
         )
 
-    def _named(self, lines: Any, paths: Sequence[str]) -> Any:
-        """Return the table of the lines, with each path as the caller wrote it.
+    def _named(self, lines: Any, paths: Sequence[str]) -> tuple[Any, dict[str, RunForm]]:
+        """Return the table of the lines, with each path as the caller wrote it, and the form of each file.
 
         Raises
         ------
@@ -103,16 +108,11 @@ class SparkEngine:
         """
         from pyspark.sql import functions as f
 
-        found = lines.groupBy("file").agg(f.count("bad").alias("bad"), f.countDistinct("form").alias("forms"))
-        files = found.collect()
+        files = _forms(lines).collect()
         written = {str(Path(path).resolve()): path for path in paths}
         local = {row.file: _local(row.file) for row in files}
         known = {file: written.get(path, path) for file, path in local.items()}
-        problems = [
-            f"{known[row.file]}: its lines differ in their number of columns"
-            for row in files
-            if row.forms > 1 and not row.bad
-        ]
+        problems = [f"{known[row.file]}: {what}" for row in files if not row.bad for what in _uneven(row)]
         if any(row.bad for row in files):
             wrong = lines.where(f.col("bad").isNotNull()).select("file", "bad").limit(LIMIT).collect()
             problems += sorted(f"{known[row.file]}: {shown(row.bad.encode())}" for row in wrong)
@@ -124,7 +124,17 @@ class SparkEngine:
             )
         names = f.create_map(*(f.lit(text) for pair in known.items() for text in pair))
         name = names[f.col("file")]
-        return lines.select(name.alias("path"), *COLUMNS[1:], name.alias("source"))
+        forms = {
+            known[row.file]: RunForm(
+                layout=layout_of(
+                    known[row.file], row.low if row.low < _MOST else 5 + len(row.tag.split(" "))
+                ),
+                lines=row.lines,
+                queries=row.queries,
+            )
+            for row in files
+        }
+        return lines.select(name.alias("path"), *COLUMNS[1:], name.alias("source")), forms
 
     def load(self, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a view of rows from home."""
@@ -150,6 +160,50 @@ class SparkEngine:
             self._kept = None
         for view in self._loaded:
             self.session.catalog.dropTempView(view)
+
+
+def _forms(lines: Any) -> Any:
+    """Return what the lines of each file look like: how many, how many columns and tags, and what they count.
+
+    Grouping by query first lets each query be counted, without a second shuffle of every line.
+    """
+    from pyspark.sql import functions as f
+
+    score = f.col("score")
+    counted = (f.max(score) - f.min(score) == f.count("form") - 1) & (f.max(score % 1) == 0)
+    queries = lines.groupBy("file", "query").agg(
+        f.count("form").alias("lines"),
+        f.count("bad").alias("bad"),
+        f.count("rank").alias("ranks"),
+        f.min("form").alias("low"),
+        f.max("form").alias("high"),
+        f.min("tag").alias("tag"),
+        f.max("tag").alias("other"),
+        counted.alias("counted"),
+    )
+    return queries.groupBy("file").agg(
+        f.sum("lines").alias("lines"),
+        f.sum("bad").alias("bad"),
+        f.sum("ranks").alias("ranks"),
+        f.count("query").alias("queries"),
+        f.min("low").alias("low"),
+        f.max("high").alias("high"),
+        f.min("tag").alias("tag"),
+        f.max("other").alias("other"),
+        f.min("counted").alias("counted"),
+    )
+
+
+def _uneven(row: Any) -> Iterator[str]:
+    """Say what is wrong with lines that can be read one by one: as `RunReader` does, for the whole file."""
+    if row.low != row.high:
+        yield "its lines differ in their number of columns"
+    elif row.tag != row.other:
+        if row.low == _MOST:
+            yield "its lines differ from the sixth column on, and a tag with blanks is the same on every line"
+        numbers = re.match(_NUMBER, row.tag) and re.match(_NUMBER, row.other)
+        if row.low == 6 and numbers and (row.counted or row.ranks < row.lines):
+            yield "the sixth column holds numbers that change, so it is not the tag"
 
 
 def _local(address: str) -> str:

@@ -114,6 +114,8 @@ class SqlRuns:
         The file of each run, as it was given; of an address that stands for many, its own.
     examples : list of (str, str)
         A query and a document of each run.
+    forms : dict of str to RunForm
+        What each run file was taken for.
 
     Raises
     ------
@@ -133,7 +135,7 @@ class SqlRuns:
         key_of(self.order)
         given = tuple(dict.fromkeys(paths_of(paths)))
         remarks: list[Notice] = []
-        engine.load_runs(given, self.order, remarks)
+        self.forms = engine.load_runs(given, self.order, remarks)
         place = {path: number for number, path in enumerate(given)}
         found = sorted(engine.rows(_EACH_RUN), key=lambda row: (place.get(row[4], len(given)), row[0]))
         shared = next((row for row in found if row[4] != row[5]), None)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.problems import LIMIT, Notice, is_text
 from prefjudge.render.plain_text import printable
 from prefjudge.render.tables import Table, to_records
@@ -36,8 +37,11 @@ _REPEATED = f"""
 class SqlEngine(Protocol):
     """What runs the texts."""
 
-    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> None:
-        """Fill the table of runs from run files and Parquet; every line of a file is checked."""
+    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> dict[str, RunForm]:
+        """Fill the table of runs from run files and Parquet; every line of a file is checked.
+
+        Returns what each run file was taken for.
+        """
         ...
 
     def load(self, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> None:

@@ -16,7 +16,7 @@ from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.fields import Fields, fields
 from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
-from prefjudge.formats.sources import blocks
+from prefjudge.formats.sources import Holds, blocks
 
 _LINE_HINT = "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker"
 TIES = (b"tie", b"TIE", b"=")
@@ -44,7 +44,7 @@ def read_judgments(
     """
     reader = _Reader(fspath(path), sides=sides)
     try:
-        for block in blocks(path, notices=notices):
+        for block in blocks(path, Holds.COLUMNS, notices=notices):
             rows = fields(block.data, block.line, reader.columns)
             if len(rows):
                 reader.take(rows)

@@ -3,14 +3,22 @@
 from dataclasses import dataclass
 
 from prefjudge.errors import InputError
+from prefjudge.render.counts import many
 
 COLUMNS_HINT = "a line of a TREC run is: query Q0 doc rank score tag; of an MS MARCO run: query doc rank"
+
+_WIDEST = 64
+"""The most columns of a run: a tag may hold blanks, but a line of more words is a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which column of a run file holds what; None where it has no such column."""
+    """Which column of a run file holds what; None where it has no such column.
 
+    A tag is the last column, or where it holds blanks, all from its own to the last.
+    """
+
+    name: str
     columns: int
     doc: int
     rank: int
@@ -18,18 +26,18 @@ class Layout:
     tag: int | None
 
 
-TREC = Layout(columns=6, doc=2, rank=3, score=4, tag=5)
-TREC_UNTAGGED = Layout(columns=5, doc=2, rank=3, score=4, tag=None)
-MSMARCO = Layout(columns=3, doc=1, rank=2, score=None, tag=None)
+TREC = Layout(name="TREC", columns=6, doc=2, rank=3, score=4, tag=5)
+TREC_UNTAGGED = Layout(name="TREC without tag", columns=5, doc=2, rank=3, score=4, tag=None)
+MSMARCO = Layout(name="MS MARCO", columns=3, doc=1, rank=2, score=None, tag=None)
 
 
 def layout_of(path: str, count: int) -> Layout:
     """Return the layout of a file whose first line has ``count`` columns."""
-    for layout in (TREC_UNTAGGED, MSMARCO):
+    for layout in (TREC, TREC_UNTAGGED, MSMARCO):
         if count == layout.columns:
             return layout
-    if count >= TREC.columns:
-        return TREC
+    if TREC.columns < count <= _WIDEST:
+        return Layout(name="TREC", columns=count, doc=2, rank=3, score=4, tag=5)
     if count == 4:
         raise InputError(
             f"{path} is not a run: its first line has 4 columns, as qrels have",
@@ -37,5 +45,19 @@ def layout_of(path: str, count: int) -> Layout:
         )
     parted = "columns are parted by blanks or tabs, not by commas\n" if count == 1 else ""
     raise InputError(
-        f"{path} is not a run: its first line has {count} column{'s'[: count != 1]}", parted + COLUMNS_HINT
+        f"{path} is not a run: its first line has {many(count, 'column')}", parted + COLUMNS_HINT
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunForm:
+    """What a run file was taken for; ``lines`` is None where not all of them were read."""
+
+    layout: Layout
+    lines: int | None
+    queries: int
+
+    def __str__(self) -> str:
+        lines = [] if self.lines is None else [many(self.lines, "line")]
+        columns = many(self.layout.columns, "column")
+        return ", ".join([self.layout.name, columns, *lines, many(self.queries, "query", "queries")])

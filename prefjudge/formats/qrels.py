@@ -18,7 +18,7 @@ from prefjudge.formats.numerals import floats
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.repeats import repeated_rows
 from prefjudge.formats.runs import stem
-from prefjudge.formats.sources import blocks
+from prefjudge.formats.sources import Holds, blocks
 
 _LINE_HINT = "a line of qrels is: query Q0 doc grade, or: query doc grade"
 
@@ -45,7 +45,10 @@ def read_qrels(
         With every problem up to a limit: columns, grades, and documents judged twice and differently.
     """
     reader = _Reader(fspath(path), fractions, notices)
-    rows = joined(fields(block.data, block.line, reader.columns) for block in blocks(path, notices=notices))
+    rows = joined(
+        fields(block.data, block.line, reader.columns)
+        for block in blocks(path, Holds.COLUMNS, notices=notices)
+    )
     if not len(rows):
         raise InputError(f"{path} is empty: qrels need at least one line", "check the program that wrote it")
     try:

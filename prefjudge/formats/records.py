@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prefjudge.formats.problems import Notice, Problems
-from prefjudge.formats.sources import blocks
+from prefjudge.formats.sources import Holds, blocks
 
 _ID_KEYS = ("_id", "id", "pid", "docid", "doc_id", "qid", "query_id", "document_id", "passage_id")
 _TEXT_KEYS = ("text", "passage", "contents", "body", "segment", "query", "question")
 _TITLE_KEYS = ("title",)
+_AFTER_CR = re.compile(rb"\r[^\s]+\t")
+"""A CR, and what may be an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ def read_records(
 ) -> Iterator[Record]:
     """Yield the records of a file of tab-separated or JSON lines; blank lines are passed over."""
     parse = None
-    for block in blocks(path, notices=notices):
+    for block in blocks(path, Holds.TEXTS, notices=notices):
         if parse is None and block.data.strip():
             parse = parse_json if is_json(block.data) else parse_tabs
         for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
@@ -54,11 +57,33 @@ def parse_tabs(line: bytes, number: int, problems: Problems) -> Record | None:
         what = "no tab between an id and a text" if not tab else "no id before the tab"
         problems.add(number, 1, what, line, "each line is: id, a tab, the text")
         return None
+    if (place := hidden_line(line)) is not None:
+        problems.add(
+            number,
+            place + 1,
+            "a CR alone stands before what looks like another line",
+            line[place:],
+            "end every line with a newline, and let no text hold a CR",
+        )
+        return None
     columns = text.split(b"\t")
     if len(columns) > 1:
         columns = [part for part in (columns[1:] if len(columns) >= 3 else columns) if part.strip()]
         text = b"\n".join(columns)
     return Record(number, name, text)
+
+
+def hidden_line(line: bytes) -> int | None:
+    """Return where a CR stands that may have ended a line: before an id, and as many tabs as before it."""
+    if b"\r" not in line:
+        return None
+    tabs, before, start = line.count(b"\t"), 0, 0
+    for found in _AFTER_CR.finditer(line):
+        before += line.count(b"\t", start, found.start())
+        start = found.start()
+        if before and 2 * before == tabs:
+            return start
+    return None
 
 
 def parse_json(line: bytes, number: int, problems: Problems) -> Record | None:

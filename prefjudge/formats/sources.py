@@ -7,12 +7,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum, auto
 from io import BytesIO, TextIOWrapper
+from itertools import chain
 from os import fspath
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from prefjudge.errors import InputError
+from prefjudge.formats.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.problems import Notice
 
 BLOCK = 1 << 20
@@ -38,6 +41,15 @@ class Block:
 
     data: bytes
     line: int
+
+
+class Holds(Enum):
+    """What the lines of a file hold, which says what may end them."""
+
+    COLUMNS = auto()
+    """Words: a CR alone ends a line."""
+    TEXTS = auto()
+    """An id and a text, in which a CR may stand: it ends lines where nothing else does."""
 
 
 class Readable(Protocol):
@@ -199,35 +211,25 @@ def count_lines(data: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
 
 
-def blocks(path: str | Path, *, notices: list[Notice] | None = None) -> Iterator[Block]:
+def blocks(path: str | Path, holds: Holds, *, notices: list[Notice] | None = None) -> Iterator[Block]:
     """Yield what `whole_lines` yields, with the number of the first line."""
     line = 1
-    for data in whole_lines(path, notices=notices):
+    for data in whole_lines(path, holds, notices=notices):
         yield Block(data, line)
         line += count_lines(data)
 
 
 def whole_lines(
-    path: str | Path, *, size: int = BLOCK, notices: list[Notice] | None = None
+    path: str | Path, holds: Holds, *, size: int = BLOCK, notices: list[Notice] | None = None
 ) -> Iterator[bytes]:
     """Yield a text file as whole lines of about ``size`` bytes together, at least one.
 
-    A byte order mark is dropped and noticed. A file without any byte yields nothing.
+    A byte order mark is dropped and noticed; so is a CR that ends a line alone, which becomes an LF. A file
+    without any byte yields nothing.
     """
-    name = fspath(path)
     kept: list[bytes] = []
     held = 0
-    first = True
-    for piece in pieces(path):
-        if first:
-            first = False
-            _check_text(name, piece)
-            if piece.startswith(_BOM):
-                piece = piece[len(_BOM) :]
-                if notices is not None:
-                    notices.append(
-                        Notice(where=f"{name}:1", what="starts with a byte order mark, which is ignored")
-                    )
+    for piece in _text_pieces(fspath(path), holds, [] if notices is None else notices):
         held += len(piece)
         cut = piece.rfind(b"\n") + 1 if held >= size else 0
         if not cut:
@@ -238,3 +240,36 @@ def whole_lines(
     rest = b"".join(kept)
     if rest:
         yield rest if rest.endswith(b"\n") else rest + b"\n"
+
+
+def _text_pieces(name: str, holds: Holds, notices: list[Notice]) -> Iterator[bytes]:
+    """Yield the pieces of a text without a byte order mark, and with the line ends that readers know."""
+    stream = pieces(name)
+    head = _head(stream)
+    _check_text(name, head)
+    if head.startswith(_BOM):
+        head = head[len(_BOM) :]
+        notices.append(Notice(where=f"{name}:1", what="starts with a byte order mark, which is ignored"))
+    split, noticed = holds is Holds.COLUMNS or (b"\r" in head and b"\n" not in head), False
+    waiting = b""  # a CR at the end of a piece: the next one may start with its LF
+    for piece in chain([head], stream):
+        if split:
+            piece = waiting + piece if waiting else piece
+            waiting = b"\r" if piece.endswith(b"\r") else b""
+            piece = piece[:-1] if waiting else piece
+            if has_lone_cr(piece):
+                piece = with_newlines(piece)
+                if not noticed:
+                    noticed = True
+                    notices.append(Notice(where=name, what=ALONE))
+        yield piece
+    if waiting:
+        yield b"\n"
+
+
+def _head(stream: Iterator[bytes]) -> bytes:
+    """Return enough of a text to see what ends its first line: a pipe may come in drops."""
+    head = b""
+    while len(head) < _PIECE and b"\n" not in head and (piece := next(stream, b"")):
+        head += piece
+    return head

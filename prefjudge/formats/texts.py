@@ -10,8 +10,8 @@ from pathlib import Path
 from prefjudge.errors import InputError
 from prefjudge.formats.lookup import NotSorted, sorted_file
 from prefjudge.formats.problems import Notice, Problems, Stop, decode, encode
-from prefjudge.formats.records import Record, is_json, parse_json, parse_tabs, readable
-from prefjudge.formats.sources import Block, blocks
+from prefjudge.formats.records import Record, hidden_line, is_json, parse_json, parse_tabs, readable
+from prefjudge.formats.sources import Block, Holds, blocks
 
 _PLACED = re.compile(rb"(\w+_\d+)_(\d+)")
 
@@ -94,7 +94,7 @@ def _scan(
     lines: dict[bytes, int] = {}
     json = None
     try:
-        for block in blocks(path, notices=notices):
+        for block in blocks(path, Holds.TEXTS, notices=notices):
             if json is None:
                 json = is_json(block.data)
             for record in (
@@ -123,7 +123,7 @@ def _scan(
 def _tab_records(block: Block, wanted: dict[bytes, None], problems: Problems) -> Iterable[Record]:
     for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
         name, tab, _ = line.partition(b"\t")
-        if name.strip() in wanted or not tab:
+        if name.strip() in wanted or not tab or hidden_line(line) is not None:
             line = line.rstrip(b"\r")
             if line.strip() and (record := parse_tabs(line, number, problems)):
                 yield record

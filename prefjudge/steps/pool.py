@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class PoolResult:
     """A pool in numbers: ``sizes`` says how many queries have a pool of each size.
 
-    The design ``top-against-qrel`` also says how the queries ``split`` into the paper's categories, and what
-    numbers of pairs can show (``power``).
+    ``read_as`` says what each run file was taken for. The design ``top-against-qrel`` also says how the
+    queries ``split`` into the paper's categories, and what numbers of pairs can show (``power``).
     """
 
     queries: int
@@ -50,6 +50,7 @@ class PoolResult:
     changed: bool
     out: str | None
     notices: tuple[str, ...]
+    read_as: dict[str, str]
     plot: str | None = None
     split: TopSplit | None = None
     power: tuple[Power, ...] = ()
@@ -181,6 +182,7 @@ def pool(
         changed=changed,
         out=str(out) if out else None,
         notices=tuple(str(notice) for notice in notices),
+        read_as=reader.read_as(),
         plot=str(plot) if plot else None,
         split=split,
         power=powers(split.b, split.pairs) if split else (),
@@ -221,6 +223,7 @@ def _challenge(
         changed=opened.newcomers > 0,
         out=None,
         notices=tuple(map(str, notices)),
+        read_as=reader.read_as(),
     )
 
 

@@ -13,6 +13,9 @@ from prefjudge.errors import InputError
 if TYPE_CHECKING:
     from prefjudge.steps.readers import Reader
 
+_NAMED = 3
+"""Files of one form that are named."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputDigest:
@@ -71,7 +74,22 @@ def made_with(reader: "Reader", order: Order, **options: str) -> dict[str, str]:
     """Return what a result from runs was made with."""
     from prefjudge import __version__
 
-    return {"prefjudge": __version__, "order": str(order), **options, "runs": str(len(reader))}
+    made = {"prefjudge": __version__, "order": str(order), **options, "runs": str(len(reader))}
+    words = _read_as(reader.read_as())
+    return made | ({"read as": words} if words else {})
+
+
+def _read_as(forms: dict[str, str]) -> str:
+    """Return what run files were taken for, once where they are alike."""
+    alike: dict[str, list[str]] = {}
+    for path, form in forms.items():
+        alike.setdefault(form, []).append(Path(path).name)
+    if len(alike) < 2:
+        return "".join(alike)
+    return "; ".join(
+        f"{', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED:,} more' * (len(names) > _NAMED)}: {form}"
+        for form, names in alike.items()
+    )
 
 
 def _state(path: str | Path) -> tuple[int, ...]:

@@ -45,6 +45,10 @@ class Reader:
         """Return how many runs there are."""
         return len(self.runs)
 
+    def read_as(self) -> dict[str, str]:
+        """Return what each run file was taken for, as far as it was read: its columns, lines and queries."""
+        return {path: str(form) for path, form in self.runs.forms.items()}
+
     def only_run_of(self, path: str | Path) -> int:
         """Return the place of the run that a file holds.
 
@@ -115,7 +119,7 @@ def reading(
         An option is none of the choices, or does not fit the engine.
     """
     from prefjudge.engines.choice import RunFiles, engine_named
-    from prefjudge.formats.runs import OnDuplicate
+    from prefjudge.formats.run_chunks import OnDuplicate
 
     if on_duplicate not in set(OnDuplicate):
         raise InputError(

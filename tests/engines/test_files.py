@@ -95,12 +95,13 @@ def run_files(draw):
         pairs.sort(key=lambda pair: pair[0])
     columns = draw(st.sampled_from([3, 5, 6, 6, 6]))
     end = draw(st.sampled_from([b"\n", b"\r\n", b" \n"]))
+    tag = draw(st.sampled_from([b"tag", b"a tag"]))
     lines = []
     for query, doc in pairs:
         rank, score = b"%d" % draw(st.integers(-2, 9)), draw(scores)
         parts = [query, doc, rank] if columns == 3 else [query, b"Q0", doc, rank, score]
         if columns == 6:
-            parts.append(draw(st.sampled_from([b"tag", b"a tag"])))
+            parts.append(tag)
         lines.append(draw(st.sampled_from(BLANKS)).join(parts) + end)
         if draw(st.integers(0, 9)) == 0:
             lines.append(draw(st.sampled_from([b"\n", b"# a comment\n", b"   \n"])))

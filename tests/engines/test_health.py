@@ -31,7 +31,7 @@ def run(tmp_path):
 
 
 def test_runs_that_were_put_together_and_scores_beyond_numbers(tmp_path):
-    tags = ["one", "one more", "two", "two", "one", "three"]
+    tags = ["one", "one", "two", "two", "one", "three"]
     scores = ["1e400", "-1e400", "inf", "1", "2", "3"]
     lines = zip(range(6), scores, tags, strict=True)
     (tmp_path / "run").write_text("".join(f"q{n} Q0 a 1 {score} {tag}\n" for n, score, tag in lines))
@@ -107,6 +107,30 @@ def test_identical_runs_whatever_their_scores_and_query_order(run):
     (run / "third").write_text(RUN.replace("q3 Q0 a", "q3 Q0 b"))
     records = [health(run / name) for name in ("run", "other", "third")]
     assert identical_runs(records) == [(str(run / "run"), str(run / "other"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (RUN.replace("q1 Q0 c 2 1.0", "q1 Q0 c 2 9.0"), "not in the order of its scores"),
+        (RUN + "q1 Q0 d 3 0.5 t\n", "the lines of a query do not stand together"),
+        (RUN.replace("q1 Q0 c 2", "q1 Q0 c 7"), "the ranks do not count the lines of each query"),
+    ],
+)
+def test_a_run_that_trust_would_misread_is_told(tmp_path, text, words):
+    (tmp_path / "run").write_text(text.replace("b 0 -2.0", "b 2 -2.0"))
+    record = health(tmp_path / "run")
+    assert (record.trustable, record.distrust) == (False, (words,))
+    assert f"{words}: do not read it with --trust" in run_surprises(record)
+
+
+def test_a_run_is_trusted_in_the_order_that_it_is_in(tmp_path):
+    (tmp_path / "run").write_text("q1 Q0 a 1 1.0 t\nq1 Q0 b 2 2.0 t\n")
+    assert [health(tmp_path / "run", order=order).trustable for order in ("score", "rank", "file")] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_real_runs_that_misbehave(data_dir):

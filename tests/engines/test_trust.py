@@ -10,6 +10,7 @@ import zstandard
 
 from prefjudge.engines import files
 from prefjudge.engines.files import judged, top
+from prefjudge.engines.health import health
 from prefjudge.errors import InputError
 from prefjudge.formats.qrels import read_qrels
 
@@ -95,6 +96,61 @@ def test_files_that_need_a_full_reading_get_one(tmp_path, damage):
     raw, _ = text(np.random.default_rng(3), depth=(150, 151), decimals=9)
     (tmp_path / "run").write_text("\n".join(damage(raw.splitlines())))
     equal_heads(top(tmp_path / "run", k=2, trust=True), top(tmp_path / "run", k=2))
+
+
+def damaged(rng, lines):
+    """Return a run with one thing changed, most often where a trusted reading does not look."""
+    row, other = sorted(rng.integers(1, len(lines), 2).tolist())
+    words = lines[row].split(" ")
+    kind = int(rng.integers(9))
+    if kind == 0:  # two lines change places
+        lines[row], lines[other] = lines[other], lines[row]
+    elif kind == 1:  # a line is taken out, and the ranks stay
+        del lines[row]
+    elif kind == 2:  # a score rises
+        lines[row] = " ".join([*words[:4], "99.5", *words[5:]])
+    elif kind == 3:  # a rank is another
+        lines[row] = " ".join([*words[:3], str(other), *words[4:]])
+    elif kind == 4:  # a query comes back at the end
+        lines.append(lines.pop(row))
+    elif kind == 5:
+        lines.insert(row, ["", "# q1 Q0 5 1 1 t", "#q1 Q0 5 1 1 t", "  "][other % 4])
+    elif kind == 6:  # other blanks
+        lines[row] = ["\t".join(words), "  ".join(words), " " + lines[row], lines[row] + " "][other % 4]
+    elif kind == 7:
+        lines[row] += "\r"
+    else:  # a CR alone
+        lines[row - 1 : row + 1] = [lines[row - 1] + "\r" + lines[row]]
+    return lines
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("order", ["score", "rank"])
+def test_what_check_lets_pass_is_the_same_when_trusted(tmp_path, seed, order):
+    rng = np.random.default_rng([seed, 17])
+    raw, pairs = text(rng, queries=8, depth=(1, 400), decimals=int(rng.integers(1, 6)))
+    path = tmp_path / "run"
+    path.write_bytes("\n".join(damaged(rng, raw.splitlines())).encode())
+    if not health(path, order=order).trustable:
+        return
+    chosen = [pairs[n] for n in rng.choice(len(pairs), 12, replace=False).tolist()]
+    (tmp_path / "qrels").write_text("".join(f"q{query} 0 {doc} 1\n" for query, doc in chosen))
+    qrels = read_qrels(tmp_path / "qrels")
+    equal_ranks(judged(path, qrels, order=order, trust=True)[0], judged(path, qrels, order=order)[0])
+    for k in (1, 5):
+        equal_heads(top(path, k=k, order=order, trust=True), top(path, k=k, order=order))
+
+
+def test_what_check_does_not_let_pass_may_differ(tmp_path):
+    """The one line that is out of order low in a query, which a trusted reading does not see."""
+    lines = [f"q Q0 d{n} {n} {1000 - n} t" for n in range(1, 401)]
+    lines[299] = "q Q0 d300 300 1000 t"
+    path = tmp_path / "run"
+    path.write_text("\n".join(lines))
+    (tmp_path / "qrels").write_text("q 0 d9 1\n")
+    qrels = read_qrels(tmp_path / "qrels")
+    full, trusted = (judged(path, qrels, trust=trust)[0].position.tolist() for trust in (False, True))
+    assert (full, trusted, health(path).trustable) == ([10], [9], False)
 
 
 def test_an_error_in_a_head_is_told_with_its_line(tmp_path):

@@ -13,6 +13,10 @@ from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.queries import read_queries
 
 COLUMNS = "a line of a TREC run is: query Q0 doc rank score tag; of an MS MARCO run: query doc rank"
+MOVED = (
+    "does a document id hold a blank, or is a column too many before the score? Beyond six columns there can"
+    " only be a tag with blanks, the same on every line"
+)
 QRELS_LINE = "a line of qrels is: query Q0 doc grade, or: query doc grade"
 GOOD = "q1 Q0 d1 1 9.5 t\nq1 Q0 d2 2 8.5 t\n"
 
@@ -75,6 +79,31 @@ def qrels_error(tmp_path, text, **options):
             GOOD + "q2 Q0 d1 1 2.5\n",
             "run is not a readable run (1 problem):\n"
             "run:3:1: 5 columns where 6 are expected, as in the first line: 'q2 Q0 d1 1 2.5'\n" + COLUMNS,
+        ),
+        (
+            GOOD + "q2 Q0 d 1 1 2.5 t\n",
+            "run is not a readable run (1 problem):\n"
+            "run:3:1: 7 columns where 6 are expected, as in the first line: 'q2 Q0 d 1 1 2.5 t'\n" + MOVED,
+        ),
+        (
+            "q1 Q0 d 1 1 9.5 t\nq1 Q0 d 2 2 8.5 t\n",
+            "run is not a readable run (1 problem):\n"
+            "run:2:13: columns 6 to 7 are not those of the first line: '8.5 t'\n" + MOVED,
+        ),
+        (
+            "0 q1 Q0 d1 1 9.5 t\n1 q1 Q0 d2 2 8.5 t\n",
+            "run is not a readable run (1 problem):\n"
+            "run:2:14: columns 6 to 7 are not those of the first line: '8.5 t'\n" + MOVED,
+        ),
+        (
+            "q1 Q0 d A 1 9.5\nq1 Q0 e B 2 8.5\n",
+            "run is not a readable run (1 problem):\n"
+            "run:2:13: the sixth column holds numbers that change, so it is not the tag: '8.5'\n" + MOVED,
+        ),
+        (
+            "q1 Q0 d 4 1 9.5\nq1 Q0 e 5 2 8.5\nq2 Q0 d 4 1 7.5\n",
+            "run is not a readable run (1 problem):\n"
+            "run:2:13: the sixth column holds numbers that change, so it is not the tag: '8.5'\n" + MOVED,
         ),
         ("", "run is empty: a run needs at least one line\ncheck the program that wrote it"),
         ("\n# nothing\n\n", "run is empty: a run needs at least one line\ncheck the program that wrote it"),

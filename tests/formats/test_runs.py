@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.formats.runs import RunReader, read_chunks, read_whole, stem
+from prefjudge.formats.run_lines import RunReader
+from prefjudge.formats.runs import read_chunks, read_whole, stem
 
 
 @settings(max_examples=100, deadline=None)

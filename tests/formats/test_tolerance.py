@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import zstandard
 
-from prefjudge.engines.files import top
+from prefjudge.engines.files import judged, top
 from prefjudge.errors import InputError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.qrels import read_qrels
@@ -44,6 +44,9 @@ EXPECTED = [("q1", "d1", 1), ("q1", "d2", 2), ("007", "NA", 1)]
         RUN.encode(),
         RUN.encode().rstrip(b"\n"),
         RUN.encode().replace(b"\n", b"\r\n"),
+        RUN.encode().replace(b"\n", b"\r"),
+        RUN.encode().replace(b"\n", b"\r", 1),
+        RUN.encode().replace(b"\n", b"\r\r\n"),
         RUN.encode().replace(b" ", b"\t"),
         RUN.encode().replace(b" ", b" \t  ").replace(b"\n", b"  \n\n"),
         b"# ir_metadata.start\n# platform: x\n\n" + RUN.encode(),
@@ -60,6 +63,9 @@ EXPECTED = [("q1", "d1", 1), ("q1", "d2", 2), ("007", "NA", 1)]
         "plain",
         "unended",
         "crlf",
+        "cr",
+        "one cr",
+        "crcrlf",
         "tabs",
         "ragged",
         "comments",
@@ -84,6 +90,36 @@ def test_a_mark_before_the_text_is_noticed(tmp_path):
     notices = []
     top(tmp_path / "run", k=1, notices=notices)
     assert [str(n) for n in notices] == [f"{tmp_path}/run:1: starts with a byte order mark, which is ignored"]
+
+
+@pytest.mark.parametrize("size", [7, 64 << 10])
+def test_a_cr_that_ends_a_line_alone_is_noticed_wherever_pieces_end(tmp_path, monkeypatch, size):
+    monkeypatch.setattr("prefjudge.formats.sources._PIECE", size)
+    text = "".join(f"q{n // 50} Q0 d{n} {n % 50 + 1} {9 - n % 50} t\n" for n in range(500))
+    (tmp_path / "lf").write_bytes(text.encode())
+    for name, end in (("crlf", "\r\n"), ("cr", "\r")):
+        (tmp_path / name).write_bytes(text.replace("\n", end).encode())
+    said = {}
+    for name in ("lf", "crlf", "cr"):
+        notices = []
+        assert rows(tmp_path / name, notices=notices) == rows(tmp_path / "lf")
+        said[name] = [notice.what for notice in notices]
+    assert said == {
+        "lf": [],
+        "crlf": [],
+        "cr": ["lines end in a CR alone, which is read as the end of a line"],
+    }
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_cr_far_below_the_top_hides_no_judged_document(tmp_path, trust):
+    lines = [f"q{n // 400} Q0 d{n} {n % 400 + 1} {999 - n % 400} t\n" for n in range(1200)]
+    lines[640] = lines[640].replace("\n", "\r")
+    (tmp_path / "run").write_bytes("".join(lines).encode())
+    (tmp_path / "qrels").write_text("q0 0 d5 1\nq1 0 d641 1\nq2 0 d805 1\n")
+    (ranks,) = judged(tmp_path / "run", read_qrels(tmp_path / "qrels"), trust=trust)
+    assert ranks.position.tolist() == [6, 242, 6]
+    assert ranks.retrieved.tolist() == [400, 400, 400]
 
 
 def test_standard_input(monkeypatch):
@@ -143,6 +179,8 @@ def test_scattered_lines_are_checked_too(tmp_path):
         "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1.0\n",
         "q1 d1 1\nq1\td2\t0\n\n# c\nq2 d1 +1\n",
         "q1 Q0 d1 1\r\nq1 Q0 d2 0\r\nq2 Q0 d1 1\r\n",
+        "q1 Q0 d1 1\rq1 Q0 d2 0\rq2 Q0 d1 1\r",
+        "q1 Q0 d1 1\rq1 Q0 d2 0\nq2 Q0 d1 1\n",
     ],
 )
 def test_qrels(tmp_path, text):
@@ -173,6 +211,29 @@ def test_queries(tmp_path):
     assert read_queries(tmp_path / "q.tsv") == {"1": "one  two", "02": "NA"}
     (tmp_path / "q.jsonl").write_text('{"_id": "1", "text": "one"}\n{"_id": 2, "text": "zwei ü"}\n')
     assert read_queries(tmp_path / "q.jsonl") == {"1": "one", "2": "zwei ü"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"1\tone\r2\ttwo\r", b'{"id": "1", "text": "one"}\r{"id": "2", "text": "two"}'],
+)
+def test_queries_and_texts_whose_lines_end_in_cr(tmp_path, data):
+    (tmp_path / "file").write_bytes(data)
+    notices = []
+    assert read_queries(tmp_path / "file", notices=notices) == {"1": "one", "2": "two"}
+    assert "CR alone" in str(notices[0])
+    assert read_texts(tmp_path / "file", ["2", "1"]) == {"2": "two", "1": "one"}
+
+
+def test_a_cr_in_a_text_is_text_but_no_line_is_lost_behind_one(tmp_path):
+    (tmp_path / "file").write_bytes(b"1\tone\rmore\n2\ttwo\n")
+    assert read_queries(tmp_path / "file") == {"1": "one\rmore", "2": "two"}
+    (tmp_path / "file").write_bytes(b"1\tone\r2\ttwo\n3\tthree\n")
+    for read in (read_queries, lambda path: read_texts(path, ["2"])):
+        with pytest.raises(
+            InputError, match="file:1:6: a CR alone stands before what looks like another line"
+        ):
+            read(tmp_path / "file")
 
 
 def test_query_texts_that_are_not_utf8(tmp_path):
