@@ -14,7 +14,7 @@ from prefjudge.core.vocabulary import vocabulary_of
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
-from prefjudge.formats.sources import blocks
+from prefjudge.formats.sources import Holds, blocks
 
 _ROWS = 1 << 14
 """Rows of a pool that are written at once."""
@@ -60,7 +60,7 @@ def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools
     problems = Problems(fspath(path), "pool")
     seen: dict[tuple[str, str], str] = {}
     try:
-        for block in blocks(path, notices=notices):
+        for block in blocks(path, Holds.COLUMNS, notices=notices):
             for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
                 if not (line := line.rstrip(b"\r")).strip() or line.startswith(b"#"):
                     continue
