@@ -18,7 +18,7 @@ from prefjudge.cli.options import (
     Seed,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.agreement import AgreementResult
@@ -68,9 +68,8 @@ def agreement(
 def show(result: "AgreementResult") -> None:
     """Print the agreement rates."""
     from prefjudge.render.agreement_tables import agreement_table
-    from prefjudge.render.tables import render_terminal
 
-    typer.echo(render_terminal(agreement_table(result.agreements)))
+    print_tables([agreement_table(result.agreements)])
     if result.out:
         say(f"wrote {result.out}")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 from prefjudge.cli.options import Json, OrderBy, Out, Plot, ReadOptions, reads_runs
-from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.audit import AuditResult
@@ -93,23 +93,22 @@ def show(result: "AuditResult") -> None:
         summary_table,
         teams_table,
     )
-    from prefjudge.render.tables import render_terminal
 
-    typer.echo(render_terminal(summary_table(result.audit)))
+    print_tables([summary_table(result.audit)])
+    typer.echo()
     for rule in dict.fromkeys(found.rule for found in result.audit.findings):
         sentences = [found.words for found in result.audit.findings if found.rule is rule]
         for words in sentences[:_SENTENCES]:
-            typer.echo(f"{rule}: {words}")
+            print_words(f"{rule}: {words}")
         if len(sentences) > _SENTENCES:
             typer.echo(f"{rule}: and {len(sentences) - _SENTENCES} more, see --json or --out")
     typer.echo()
-    typer.echo(render_terminal(institutions_table(result.audit)))
-    typer.echo(render_terminal(teams_table(result.audit)))
-    merges = merges_table(result.audit)
-    if merges.rows:
-        typer.echo(render_terminal(merges))
-    if result.audit.standings:
-        typer.echo(render_terminal(shifts_table(result.audit)))
+    print_tables([institutions_table(result.audit), teams_table(result.audit)])
+    further = [merges_table(result.audit), shifts_table(result.audit)]
+    for table in further:
+        if table.rows:
+            typer.echo()
+            print_tables([table])
     for path in result.out:
         say(f"wrote {path}")
 

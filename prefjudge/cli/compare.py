@@ -18,7 +18,7 @@ from prefjudge.cli.options import (
     Seed,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.compare import CompareResult, Comparison
@@ -82,18 +82,19 @@ def compare(
 def show(result: "CompareResult") -> None:
     """Print the tests and the outcomes, each with its sentences."""
     from prefjudge.render.comparison_tables import naive_table, outcomes_table, pairs_table
-    from prefjudge.render.tables import render_terminal
 
     for one in result.comparisons:
-        typer.echo(render_terminal(pairs_table([one.significance])))
+        print_tables([pairs_table([one.significance])])
+        typer.echo()
         for words in one.words[:_SENTENCES]:
-            typer.echo(words)
+            print_words(words)
         typer.echo()
         if one.outcomes:
-            typer.echo(render_terminal(naive_table(one.outcomes)))
-            typer.echo(render_terminal(outcomes_table([(one.significance, row) for row in one.outcomes])))
+            outcomes = outcomes_table([(one.significance, row) for row in one.outcomes])
+            print_tables([naive_table(one.outcomes), outcomes])
+            typer.echo()
             for words in one.outcome_words[:_SENTENCES]:
-                typer.echo(words)
+                print_words(words)
             typer.echo()
     for path in result.out:
         say(f"wrote {path}")

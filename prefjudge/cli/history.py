@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, StudyFolder
-from prefjudge.cli.output import notice, print_json, say
+from prefjudge.cli.output import notice, print_json, print_tables, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.history import HistoryResult
@@ -30,7 +30,6 @@ def history(
 def _show(result: "HistoryResult") -> None:
     from prefjudge.render.counts import many
     from prefjudge.render.history_tables import changes_table, moves_table, versions_table
-    from prefjudge.render.tables import render_terminal
 
     rows = [
         {
@@ -50,7 +49,7 @@ def _show(result: "HistoryResult") -> None:
         changes_table({one.version: (one.changes, one.duels) for one in result.versions}),
         moves_table(result.measure or "", {one.version: one.moved for one in result.versions}),
     ]
-    typer.echo("\n".join(render_terminal(table) for table in tables if table.rows), nl=False)
+    print_tables(table for table in tables if table.rows)
     if not result.versions:
         say("no answers are kept yet: `prefjudge run` keeps them, and so does `pool --challenge`")
     if result.under_way:

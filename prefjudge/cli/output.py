@@ -2,20 +2,25 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum, StrEnum
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from prefjudge.errors import InputError, NotFinished, PrefjudgeError
 
+if TYPE_CHECKING:
+    from prefjudge.render.cells import Table
+
 E = TypeVar("E", bound=StrEnum)
+
+_USUAL_WIDTH = 80
 
 
 def print_json(record: object, notices: Sequence[str] = ()) -> None:
@@ -52,6 +57,51 @@ def say(text: str = "", color: str | None = None, *, err: bool = True) -> None:
     """Print words, on stderr unless they are the result; in color on a terminal, unless NO_COLOR is set."""
     plain = color is None or os.environ.get("NO_COLOR")
     typer.echo(text if plain else typer.style(text, fg=color), err=err)
+
+
+def screen_width() -> int | None:
+    """Return how many columns stdout shows: COLUMNS, else the terminal's; None for a file or a pipe."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    if not sys.stdout.isatty():
+        return None
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _USUAL_WIDTH
+    except OSError:
+        return _USUAL_WIDTH
+
+
+def print_tables(tables: Iterable["Table"], form: str = "terminal") -> None:
+    """Print tables on stdout, a blank line between two; those for a terminal fit it."""
+    from prefjudge.render.tables import render_table
+
+    width = screen_width()
+    typer.echo("\n".join(render_table(table, form, width=width) for table in tables), nl=False)
+
+
+def print_words(text: str) -> None:
+    """Print a sentence of a result on stdout, broken at blanks where a terminal ends."""
+    from textwrap import fill
+
+    from prefjudge.render.shortening import LONGEST, shorten_words
+
+    width = screen_width()
+    if width is None:
+        typer.echo(shorten_words(text))
+        return
+    indent = " " * (len(text) - len(text.lstrip()))
+    words = shorten_words(text.lstrip(), max(1, min(LONGEST, width - len(indent))))
+    typer.echo(
+        fill(
+            words,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
 
 
 def notice(notices: tuple[str, ...], limit: int = 8) -> None:

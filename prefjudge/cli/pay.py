@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, Live, StudyFolder
-from prefjudge.cli.output import print_json, say
+from prefjudge.cli.output import print_json, print_tables, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.pay import PayResult
@@ -28,18 +28,18 @@ def pay(
 
 
 def _show(result: "PayResult") -> None:
-    from prefjudge.render.tables import Column, Table, render_terminal
+    from prefjudge.render.tables import Column, Table
 
     if result.dues:
         columns = (
-            Column(name="assignment"),
+            Column(name="assignment", priority=0),
             Column(name="worker"),
-            Column(name="due"),
+            Column(name="due", priority=2),
             Column(name="amount", kind="money"),
             Column(name="why"),
         )
         rows = tuple((due.assignment_id, due.worker_id, due.act, due.amount, due.why) for due in result.dues)
-        typer.echo(render_terminal(Table(title="Settlement", columns=columns, rows=rows)), nl=False)
+        print_tables([Table(title="Settlement", columns=columns, rows=rows)])
     for decision, count in result.decided.items():
         say(f"{count:>6,} {decision}")
     say(f"${result.owed} {'paid' if result.paid else 'owed'}")

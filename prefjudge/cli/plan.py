@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy
-from prefjudge.cli.output import money, notice, one_of, print_json, say
+from prefjudge.cli.output import money, notice, one_of, print_json, print_tables, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.plan import PlanResult
@@ -78,7 +78,6 @@ def show(result: "PlanResult") -> None:
     from prefjudge.core.strategy_names import DEFAULT
     from prefjudge.render.counts import many
     from prefjudge.render.plan_tables import plans_table
-    from prefjudge.render.tables import render_terminal
 
     notes = [
         f"{many(result.queries, 'query', 'queries')}. {result.error:.0%} of the votes on a random pair "
@@ -90,7 +89,7 @@ def show(result: "PlanResult") -> None:
             f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "
             "larger ones, too."
         )
-    typer.echo(render_terminal(plans_table(result.plans, result.chosen, notes)), nl=False)
+    print_tables([plans_table(result.plans, result.chosen, notes)])
     if result.chosen is not None:
         say(
             f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f} (at most "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy, OrderBy, Plot, ReadOptions, Runs, Target, reads_runs
-from prefjudge.cli.output import notice, one_of, print_json, say
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.pool import PoolResult
@@ -102,12 +102,10 @@ def show(result: "PoolResult") -> None:
 
 def _show_split(result: "PoolResult") -> None:
     """Print the categories, and what each number of pairs can show."""
-    from prefjudge.render.tables import render_terminal
     from prefjudge.render.top_tables import categories_table, power_table
 
     assert result.split is not None
-    typer.echo(render_terminal(categories_table(result.split, result.runs[0])))
-    typer.echo(render_terminal(power_table(result.power)))
+    print_tables([categories_table(result.split, result.runs[0]), power_table(result.power)])
 
 
 def show_sizes(result: "PoolResult") -> None:

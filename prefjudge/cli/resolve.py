@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy, Out
-from prefjudge.cli.output import notice, one_of, print_json, say
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.resolve import ResolveResult
@@ -89,12 +89,11 @@ def resolve(
 def show(result: "ResolveResult") -> None:
     """Print what each rule decided, how sure it is, and what would change it."""
     from prefjudge.render.resolution_tables import per_query_table, rules_table, sensitivity_table
-    from prefjudge.render.tables import render_terminal
 
     tables = [rules_table(result.rules)] if len(result.rules) > 1 else []
     tables += [per_query_table(result.per_query)] if result.per_query else []
     tables += [sensitivity_table(result.rule, result.sensitivity)] if result.sensitivity else []
-    typer.echo("\n".join(map(render_terminal, tables)), nl=False)
+    print_tables(tables)
     decided = ", ".join(f"{count} {status}" for status, count in result.statuses.items() if count)
     say(f"{result.rule}: {result.queries:,} queries from {result.judgments:,} judgments: {decided}")
     for query, docs in list(result.cycles.items())[:10]:

@@ -20,10 +20,10 @@ from prefjudge.cli.options import (
     Target,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
+from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
-    from prefjudge.engines.health import RunHealth
     from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.steps.score import ScoreResult
 
@@ -96,7 +96,7 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
     """Print the boards, their correlation and whatever else was asked for."""
     from prefjudge.render.leaderboard_tables import per_query_table
     from prefjudge.render.score_tables import score_tables
-    from prefjudge.render.tables import render_table
+    from prefjudge.steps.surprises import run_surprises
 
     tables = score_tables(
         result.boards,
@@ -110,17 +110,15 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
     )
     if per_query and not result.out:
         tables = [per_query_table([scores for board in result.boards for scores in board.matrices])]
-    typer.echo("\n".join(render_table(table, form) for table in tables), nl=False)
+    print_tables(tables, form)
     for run in result.health:
-        typer.echo("\n".join([f"\n{run.tag}: {run.queries:,} queries, {run.lines:,} lines", *_notes(run)]))
+        size = f"{many(run.queries, 'query', 'queries')}, {many(run.lines, 'line')}"
+        typer.echo()
+        print_words(f"{run.tag}: {size}")
+        for note in run_surprises(run):
+            print_words(f"  {note}")
     for path in result.out:
         say(f"wrote {path}")
-
-
-def _notes(run: "RunHealth") -> list[str]:
-    from prefjudge.steps.surprises import run_surprises
-
-    return [f"  {text}" for text in run_surprises(run)]
 
 
 def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]:

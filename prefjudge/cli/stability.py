@@ -19,7 +19,7 @@ from prefjudge.cli.options import (
     Seed,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.stability import Condition, StabilityResult
@@ -77,18 +77,18 @@ def stability(
 def show(result: "StabilityResult") -> None:
     """Print the ranks under each condition, all side by side, and the noise ceilings."""
     from prefjudge.render.stability_tables import conditions_table, describe_ceiling, rank_table
-    from prefjudge.render.tables import render_terminal
 
     for one in result.conditions:
-        typer.echo(render_terminal(rank_table(one.part, one.stability)))
+        print_tables([rank_table(one.part, one.stability)])
         if one.ceiling:
             source = f"votes drawn like those of {one.stability.qrels}"
-            typer.echo(f"{describe_ceiling(one.ceiling, source)}\n")
+            print_words(describe_ceiling(one.ceiling, source))
+        typer.echo()
     if len(result.conditions) > 1:
         named = [(one.part, one.stability) for one in result.conditions]
-        typer.echo(render_terminal(conditions_table(named)))
+        print_tables([conditions_table(named)])
     if result.ceiling:
-        typer.echo(describe_ceiling(result.ceiling, "the sets of judgments given"))
+        print_words(describe_ceiling(result.ceiling, "the sets of judgments given"))
     for path in result.out:
         say(f"wrote {path}")
 

@@ -19,7 +19,7 @@ from prefjudge.cli.options import (
     Seed,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.winratio import WinRatioResult
@@ -43,6 +43,10 @@ def winratio(
             metavar="RUN", help="A run (a tag or a file) whose top passages are compared with the qrels."
         ),
     ] = None,
+    runs_shown: Annotated[
+        list[str],
+        typer.Option(help="So many of the best runs in the matrix, or a run by name. May be repeated."),
+    ] = ["12"],
     examples: Annotated[int, typer.Option(min=0, help="Draw so many pairs of --against-qrel.")] = 0,
     seed: Seed = None,
     pool: Pool = None,
@@ -65,6 +69,7 @@ def winratio(
         queries=queries,
         count=count,
         against_qrel=against_qrel,
+        runs_shown=runs_shown,
         examples=examples,
         seed=seed,
         pool=pool,
@@ -82,19 +87,19 @@ def winratio(
 
 def show(result: "WinRatioResult", format: str = "terminal") -> None:
     """Print the matrix, and the run against the qrels where that was asked for."""
-    from prefjudge.render.tables import render_table
     from prefjudge.render.top_plots import example_lines
     from prefjudge.render.top_tables import categories_table, preferred_table
     from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
 
-    table = winratio_list if format == "csv" else winratio_matrix
-    typer.echo(render_table(table(result.winratio, provenance=result.provenance), format), nl=False)
-    against = result.against_qrel
-    beside = [categories_table(against.split, against.run), preferred_table(against)] if against else []
-    for one in beside:
-        typer.echo(render_table(one, format), nl=False)
+    if format == "csv":
+        tables = [winratio_list(result.winratio, provenance=result.provenance)]
+    else:
+        tables = [winratio_matrix(result.winratio, shown=result.shown, provenance=result.provenance)]
+    if against := result.against_qrel:
+        tables += [categories_table(against.split, against.run), preferred_table(against)]
+    print_tables(tables, format)
     for words, *_ in example_lines(result.examples):
-        typer.echo(words)
+        print_words(words)
     for path in result.files:
         say(f"wrote {path}")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Format, Json, MaybeStudy
-from prefjudge.cli.output import notice, one_of, print_json
+from prefjudge.cli.output import notice, one_of, print_json, print_tables
 
 if TYPE_CHECKING:
     from prefjudge.steps.workers import WorkersResult
@@ -43,13 +43,12 @@ def show(result: "WorkersResult", format: str = "terminal") -> None:
     """Print the workers, their agreement as a whole, and what stands out."""
     from dataclasses import asdict
 
-    from prefjudge.render.tables import render_table
     from prefjudge.render.worker_tables import signs_table, workers_table
 
-    table = workers_table([asdict(one) for one in result.workers], _notes(result))
-    typer.echo(render_table(table, format), nl=False)
+    tables = [workers_table([asdict(one) for one in result.workers], _notes(result))]
     if result.signs and format != "csv":
-        typer.echo(render_table(signs_table(result.signs), format), nl=False)
+        tables.append(signs_table(result.signs))
+    print_tables(tables, format)
 
 
 def _notes(result: "WorkersResult") -> list[str]:

@@ -1,6 +1,6 @@
 """Win ratios: runs compared directly by which top passage people prefer."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -120,6 +120,38 @@ class WinMatrix:
     runs: tuple[str, ...]
     ratio: Floats
     significant: NDArray[np.bool_]
+
+
+RUNS_SHOWN = 12
+"""So many columns of a matrix fit a page."""
+
+
+def best_runs(result: WinRatios, number: int) -> tuple[str, ...]:
+    """Return the runs that beat most others, in their order, and the perfect ranking where there is one.
+
+    Parameters
+    ----------
+    result : WinRatios
+    number : int
+        How many runs at most, without the perfect ranking.
+    """
+    rivals = [run for run in result.runs if run != PERFECT]
+    best = {*sorted(rivals, key=lambda run: -result.wins[run])[:number], PERFECT}
+    return tuple(run for run in result.runs if run in best)
+
+
+def named_runs(result: WinRatios, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the runs of these names, as they are ordered there.
+
+    Raises
+    ------
+    InputError
+        One of them is not among the runs.
+    """
+    for name in names:
+        if name not in result.runs:
+            raise InputError(f"there is no run {name!r} to show", f"The runs: {', '.join(result.runs)}.")
+    return tuple(dict.fromkeys(names))
 
 
 def named_count(text: str) -> Count:

@@ -16,14 +16,14 @@ def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str,
     return Table(
         title="Agreement of random halves of the queries",
         columns=(
-            Column(name="qrels"),
-            Column(name="measure"),
-            Column(name="test"),
-            Column(name="aggregate", head="better by"),
+            Column(name="qrels", priority=0),
+            Column(name="measure", priority=0),
+            Column(name="test", priority=0),
+            Column(name="aggregate", head="better by", priority=0),
             Column(name="agree", kind="percent", digits=1),
             Column(name="partly", kind="percent", digits=1),
             Column(name="disagree", kind="percent", digits=1),
-            Column(name="significant", kind="percent", digits=1),
+            Column(name="significant", kind="percent", digits=1, priority=2),
         ),
         rows=tuple(
             (

@@ -14,10 +14,10 @@ def findings_table(audit: Audit, *, provenance: Mapping[str, str] | None = None)
     return Table(
         title="Findings",
         columns=(
-            Column(name="rule"),
+            Column(name="rule", priority=0),
             Column(name="submissions", kind="integer"),
-            Column(name="team"),
-            Column(name="ids"),
+            Column(name="team", priority=2),
+            Column(name="ids", priority=2),
             Column(name="value", kind="number", digits=2),
             Column(name="words", head="what was found"),
         ),
@@ -59,7 +59,7 @@ def summary_table(audit: Audit) -> Table:
     counted = Counter(found.rule for found in audit.findings)
     return Table(
         title="Findings by rule",
-        columns=(Column(name="rule"), Column(name="findings", kind="integer")),
+        columns=(Column(name="rule", priority=0), Column(name="findings", kind="integer")),
         rows=tuple((str(rule), counted[rule]) for rule in Rule if audit.rules.ours or rule not in OURS),
         notes=(
             f"{audit.submissions:,} submissions of {len(audit.teams):,} teams, "
@@ -77,10 +77,10 @@ def teams_table(audit: Audit, *, top: int = 15) -> Table:
     return Table(
         title="Teams with most submissions",
         columns=(
-            Column(name="team"),
+            Column(name="team", priority=0),
             Column(name="submissions", kind="integer"),
-            Column(name="names", kind="integer"),
-            Column(name="evidence"),
+            Column(name="names", kind="integer", priority=2),
+            Column(name="evidence", priority=3),
         ),
         rows=tuple(
             (short_name(team.name), len(team.submissions), len(team.names), ", ".join(team.evidence) or None)
@@ -95,11 +95,11 @@ def institutions_table(audit: Audit, *, top: int = 15) -> Table:
     return Table(
         title="Institutions with most submissions",
         columns=(
-            Column(name="institution"),
+            Column(name="institution", priority=0),
             Column(name="submissions", kind="integer"),
-            Column(name="records", kind="integer"),
-            Column(name="last_record", head="latest record"),
-            Column(name="names"),
+            Column(name="records", kind="integer", priority=2),
+            Column(name="last_record", head="latest record", priority=3),
+            Column(name="names", priority=4),
         ),
         rows=tuple(
             (
@@ -125,10 +125,10 @@ def merges_table(audit: Audit) -> Table:
     return Table(
         title="Names taken together",
         columns=(
-            Column(name="of"),
-            Column(name="name"),
+            Column(name="of", priority=0),
+            Column(name="name", priority=0),
             Column(name="into", head="taken for"),
-            Column(name="reason", head="because"),
+            Column(name="reason", head="because", priority=2),
         ),
         rows=tuple(
             (kind, short_name(one.name), short_name(one.into), one.reason)
@@ -145,9 +145,9 @@ def shifts_table(audit: Audit, *, top: int = 10) -> Table:
     return Table(
         title="Largest shifts from dev to eval rank",
         columns=(
-            Column(name="submission"),
-            Column(name="dev", kind="number", digits=3),
-            Column(name="eval", kind="number", digits=3),
+            Column(name="submission", priority=0),
+            Column(name="dev", kind="number", digits=3, priority=2),
+            Column(name="eval", kind="number", digits=3, priority=2),
             Column(name="dev_rank", head="dev rank", kind="integer"),
             Column(name="eval_rank", head="eval rank", kind="integer"),
             Column(name="shift", head="rises", kind="integer"),

@@ -33,12 +33,18 @@ RING = "°"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: its key in data files, its heading on screen and how its values are written."""
+    """One column: its key in data files, its heading on screen and how its values are written.
+
+    Where a screen is too narrow, the columns with the greatest ``priority`` are left out first. Those of
+    priority 1 are always shown, if need be below the others, where those of priority 0 are repeated: a row is
+    known by them.
+    """
 
     name: str
     head: str = ""
     kind: Kind = "text"
     digits: int = 4
+    priority: int = 1
 
     @property
     def heading(self) -> str:

@@ -32,26 +32,32 @@ def pairs_table(results: Sequence[Significance], *, provenance: Mapping[str, str
                 )
             )
     return Table(
-        title="Differences between runs",
+        title=_title(results),
         columns=(
-            Column(name="qrels"),
-            Column(name="measure"),
-            Column(name="a"),
-            Column(name="b"),
+            Column(name="qrels", priority=6),
+            Column(name="measure", priority=6),
+            Column(name="a", priority=0),
+            Column(name="b", priority=0),
             Column(name="difference", head="b - a", kind="number"),
-            Column(name="low", head="from", kind="number"),
-            Column(name="high", head="to", kind="number"),
-            Column(name="effect", kind="number", digits=2),
-            Column(name="wins_a", head="a wins", kind="integer"),
-            Column(name="wins_b", head="b wins", kind="integer"),
-            Column(name="p", kind="p"),
+            Column(name="low", head="from", kind="number", priority=2),
+            Column(name="high", head="to", kind="number", priority=2),
+            Column(name="effect", kind="number", digits=2, priority=5),
+            Column(name="wins_a", head="a wins", kind="integer", priority=4),
+            Column(name="wins_b", head="b wins", kind="integer", priority=4),
+            Column(name="p", kind="p", priority=3),
             Column(name="p_adjusted", head="adjusted p", kind="p"),
-            Column(name="significant", kind="flag"),
+            Column(name="significant", kind="flag", priority=2),
         ),
         rows=tuple(rows),
         notes=_notes(results),
         provenance=provenance or {},
     )
+
+
+def _title(results: Sequence[Significance]) -> str:
+    """Say what is compared: the columns that say so may be left out where a screen is narrow."""
+    boards = dict.fromkeys(f"{one.measure} under {one.qrels}" for one in results)
+    return f"Differences between runs: {', '.join(boards)}" if boards else "Differences between runs"
 
 
 def _notes(results: Sequence[Significance]) -> tuple[str, ...]:
@@ -78,24 +84,24 @@ def outcomes_table(
     return Table(
         title="Outcomes: who answers more queries, and who ranks the answers better",
         columns=(
-            Column(name="qrels"),
-            Column(name="measure"),
-            Column(name="a"),
-            Column(name="b"),
+            Column(name="qrels", priority=7),
+            Column(name="measure", priority=7),
+            Column(name="a", priority=0),
+            Column(name="b", priority=0),
             Column(name="difference", head="Δ", kind="number"),
-            Column(name="neither", kind="percent", digits=0),
-            Column(name="only_a", head="only a", kind="percent", digits=0),
-            Column(name="only_b", head="only b", kind="percent", digits=0),
-            Column(name="p_binomial", head="p", kind="p"),
-            Column(name="both", kind="percent", digits=0),
-            Column(name="esl_a", head="ESL a", kind="number", digits=2),
-            Column(name="esl_b", head="ESL b", kind="number", digits=2),
-            Column(name="p_esl_signed_rank", head="WSR p", kind="p"),
-            Column(name="p_esl_t", head="t p", kind="p"),
-            Column(name="rr_a", head="RR a", kind="number"),
-            Column(name="rr_b", head="RR b", kind="number"),
-            Column(name="p_rr_signed_rank", head="WSR p", kind="p"),
-            Column(name="p_rr_t", head="t p", kind="p"),
+            Column(name="neither", kind="percent", digits=0, priority=4),
+            Column(name="only_a", head="only a", kind="percent", digits=0, priority=2),
+            Column(name="only_b", head="only b", kind="percent", digits=0, priority=2),
+            Column(name="p_binomial", head="p", kind="p", priority=2),
+            Column(name="both", kind="percent", digits=0, priority=4),
+            Column(name="esl_a", head="ESL a", kind="number", digits=2, priority=3),
+            Column(name="esl_b", head="ESL b", kind="number", digits=2, priority=3),
+            Column(name="p_esl_signed_rank", head="WSR p", kind="p", priority=6),
+            Column(name="p_esl_t", head="t p", kind="p", priority=3),
+            Column(name="rr_a", head="RR a", kind="number", priority=5),
+            Column(name="rr_b", head="RR b", kind="number", priority=5),
+            Column(name="p_rr_signed_rank", head="WSR p", kind="p", priority=6),
+            Column(name="p_rr_t", head="t p", kind="p", priority=6),
             Column(name="verdict"),
         ),
         rows=tuple((tested.qrels, tested.measure, *_outcome_cells(row)) for tested, row in rows),
@@ -140,11 +146,11 @@ def naive_table(rows: Sequence[Outcomes]) -> Table:
     return Table(
         title="Reciprocal ranks over all queries",
         columns=(
-            Column(name="a"),
-            Column(name="b"),
+            Column(name="a", priority=0),
+            Column(name="b", priority=0),
             Column(name="difference", head="Δ", kind="number"),
-            Column(name="p_rank_sum", head="WRS p", kind="p", digits=6),
-            Column(name="p_signed_rank", head="WSR p", kind="p", digits=6),
+            Column(name="p_rank_sum", head="WRS p", kind="p", digits=6, priority=2),
+            Column(name="p_signed_rank", head="WSR p", kind="p", digits=6, priority=2),
             Column(name="p_t", head="t p", kind="p", digits=6),
         ),
         rows=tuple(

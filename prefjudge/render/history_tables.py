@@ -11,10 +11,10 @@ from prefjudge.render.tables import Cell, Column, Table
 def versions_table(rows: Iterable[Mapping[str, Cell]]) -> Table:
     """Return a row per version, from mappings with the columns' names."""
     columns = (
-        Column(name="version", kind="integer"),
-        Column(name="made"),
-        Column(name="queries", kind="integer"),
-        Column(name="answers", kind="integer"),
+        Column(name="version", kind="integer", priority=0),
+        Column(name="made", priority=2),
+        Column(name="queries", kind="integer", priority=3),
+        Column(name="answers", kind="integer", priority=3),
         Column(name="challenge", kind="integer"),
         Column(name="newcomers", kind="integer"),
         Column(name="changed", kind="integer"),
@@ -52,11 +52,11 @@ def changes_table(versions: Mapping[int, tuple[Sequence[Change], Sequence[Duel]]
     return Table(
         title="Answers that changed",
         columns=(
-            Column(name="version", kind="integer"),
-            Column(name="query_id", head="query"),
+            Column(name="version", kind="integer", priority=0),
+            Column(name="query_id", head="query", priority=0),
             Column(name="before"),
             Column(name="after"),
-            Column(name="runs", head="brought by"),
+            Column(name="runs", head="brought by", priority=2),
             Column(name="votes_for", head="votes for", kind="number", digits=1),
             Column(name="votes_against", head="against", kind="number", digits=1),
         ),
@@ -70,8 +70,8 @@ def moves_table(measure: str, versions: Mapping[int, Sequence[RankShift]]) -> Ta
     return Table(
         title=f"Runs that moved, by {measure}",
         columns=(
-            Column(name="version", kind="integer"),
-            Column(name="run"),
+            Column(name="version", kind="integer", priority=0),
+            Column(name="run", priority=0),
             Column(name="from", head="from rank", kind="integer"),
             Column(name="to", head="to rank", kind="integer"),
         ),

@@ -1,7 +1,18 @@
 """Tables as LaTeX in booktabs style."""
 
-from prefjudge.render.cells import MISSING, Bold, Table, write_cell
+from collections.abc import Iterator
+from unicodedata import decomposition
+
+from prefjudge.render.cells import MISSING, Bold, Table
+from prefjudge.render.fit import cells_for_people
 from prefjudge.render.plain_text import printable
+from prefjudge.render.shortening import shorten_words
+
+LONG = 40
+"""A table of more rows does not fit a page."""
+
+_LETTERS = frozenset("ßæÆøØœŒłŁı")
+_OGONEK = "0328"
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -17,7 +28,9 @@ _ESCAPES = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"\texttt{\char34}",  # the first fonts have it as a typewriter's only
+    "[": "{[}",  # after the end of a row this and the star would be arguments of it
+    "*": "{*}",
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
     "-": "{-}",  # two hyphens in a run tag must not become a dash
@@ -29,48 +42,92 @@ _ESCAPES = {
     "≤": r"\(\leq\)",
     "×": r"\(\times\)",
     "−": r"\(-\)",
+    "…": r"\ldots{}",
+    "·": r"\(\cdot\)",
+    "Δ": r"\(\Delta\)",
 }
 
 
 def escape_latex(text: str) -> str:
-    """Return text that LaTeX prints as it stands, whatever a run tag contains."""
-    return "".join(_ESCAPES.get(character, character) for character in printable(text))
+    """Return text that LaTeX prints as it stands, whatever a run tag contains.
+
+    What pdfLaTeX has no letter for in its first fonts is written as its code, such as U+691C: it would end
+    the compilation otherwise.
+    """
+    return "".join(map(_typeset, shorten_words(printable(text))))
+
+
+def _typeset(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isascii() or character in _LETTERS:
+        return character
+    base, _, accent = decomposition(character).partition(" ")
+    if "À" <= character <= "ſ" and accent not in ("", _OGONEK) and not base.startswith("<"):
+        return character
+    return f"U+{ord(character):04X}"
 
 
 def render_latex(table: Table) -> str:
     r"""Return a ``table`` environment: caption, booktabs rules, notes; the provenance as comments.
 
-    It needs ``\usepackage{booktabs,textcomp}``.
+    More than `LONG` rows are a ``longtable``, which goes on over pages. They need
+    ``\usepackage{booktabs,longtable,textcomp}``.
     """
     comments = [f"% {_one_line(key)}: {_one_line(text)}" for key, text in table.provenance.items()]
     shape = "".join("r" if column.right_aligned else "l" for column in table.columns)
-    lines = [
-        *comments,
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escape_latex(table.title)}}}",
-        rf"\begin{{tabular}}{{{shape}}}",
-        r"\toprule",
-        " & ".join(escape_latex(column.heading) for column in table.columns) + r" \\",
-        r"\midrule",
-    ]
-    for row in table.rows:
+    caption = rf"\caption{{{escape_latex(table.title)}}}"
+    head = [r"\toprule", _row([escape_latex(column.heading) for column in table.columns]), r"\midrule"]
+    rows = [_row(cells) for cells in _cells(table)]
+    notes = rf"{{\footnotesize {escape_latex(' '.join(table.notes))}}}"
+    if len(rows) > LONG:
+        over = rf"\multicolumn{{{len(shape)}}}{{r}}{{\footnotesize to be continued}} \\"
+        lines = [
+            rf"\begin{{longtable}}{{{shape}}}",
+            rf"{caption} \\",
+            *head,
+            r"\endfirsthead",
+            *head,
+            r"\endhead",
+            r"\midrule",
+            over,
+            r"\endfoot",
+            r"\bottomrule",
+            r"\endlastfoot",
+            *rows,
+            r"\end{longtable}",
+            *([rf"\noindent{notes}"] if table.notes else []),
+        ]
+    else:
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            caption,
+            rf"\begin{{tabular}}{{{shape}}}",
+            *head,
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            *(["", r"\smallskip", rf"\parbox{{\linewidth}}{notes}"] if table.notes else []),
+            r"\end{table}",
+        ]
+    return "\n".join([*comments, *lines]) + "\n"
+
+
+def _row(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _cells(table: Table) -> Iterator[list[str]]:
+    """Return the escaped words of each row, bold where they stand out."""
+    for row, texts in zip(table.rows, cells_for_people(table), strict=True):
         cells = []
-        for cell, column in zip(row, table.columns, strict=True):
-            words = escape_latex(write_cell(cell, column))
+        for cell, column, text in zip(row, table.columns, texts, strict=True):
+            words = escape_latex(text)
             if words.startswith("{-}") and column.right_aligned:
                 words = r"\(-\)" + words[3:]
             cells.append(rf"\textbf{{{words}}}" if isinstance(cell, Bold) else words)
-        lines.append(" & ".join(cells) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    if table.notes:
-        lines += [
-            "",
-            r"\smallskip",
-            rf"\parbox{{\linewidth}}{{\footnotesize {escape_latex(' '.join(table.notes))}}}",
-        ]
-    lines.append(r"\end{table}")
-    return "\n".join(lines) + "\n"
+        yield cells
 
 
 def _one_line(text: str) -> str:

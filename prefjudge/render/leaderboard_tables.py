@@ -24,22 +24,22 @@ def leaderboard_table(
     Runs that are better than perfect are bold; those above it by chance, perhaps, have a ring.
     """
     columns = [
-        Column(name="rank", kind="integer"),
-        Column(name="run"),
+        Column(name="rank", kind="integer", priority=0),
+        Column(name="run", priority=0),
         Column(name="score", head=board.measure, kind="number"),
-        Column(name="low", kind="number"),
-        Column(name="high", kind="number"),
+        Column(name="low", kind="number", priority=3),
+        Column(name="high", kind="number", priority=3),
     ]
     if standings:
         columns += [
-            Column(name="tier", kind="integer"),
-            Column(name="rank_low", head="rank from", kind="integer"),
-            Column(name="rank_high", head="to", kind="integer"),
+            Column(name="tier", kind="integer", priority=2),
+            Column(name="rank_low", head="rank from", kind="integer", priority=4),
+            Column(name="rank_high", head="to", kind="integer", priority=4),
         ]
     if ties:
         columns += [
-            Column(name="ties_low", head="ties from", kind="number"),
-            Column(name="ties_high", head="to", kind="number"),
+            Column(name="ties_low", head="ties from", kind="number", priority=5),
+            Column(name="ties_high", head="to", kind="number", priority=5),
         ]
     firm = {one.run: (one.tier, one.highest, one.lowest) for one in standings}
     loose = {one.run: (one.lowest, one.highest) for one in ties}
@@ -156,13 +156,13 @@ def side_by_side_table(
     """
     runs = dict.fromkeys(row.run for board in boards for row in board.rows if not row.perfect)
     bars = dict.fromkeys(board.perfect.run for board in boards if board.perfect)
-    columns = [Column(name="run")]
+    columns = [Column(name="run", priority=0)]
     for number, board in enumerate(boards, 1):
         over = "" if same_queries else f", {many(board.queries, 'query', 'queries')}"
         columns += [
             Column(name=f"score_{number}", head=f"{board.measure} {board.qrels}{over}", kind="number"),
-            Column(name=f"half_width_{number}", head="±", kind="number"),
-            Column(name=f"rank_{number}", head="rank", kind="integer"),
+            Column(name=f"half_width_{number}", head="±", kind="number", priority=3),
+            Column(name=f"rank_{number}", head="rank", kind="integer", priority=2),
         ]
     found = [{row.run: row for row in board.rows} for board in boards]
     rows: list[tuple[Cell, ...]] = []
@@ -238,8 +238,8 @@ def per_query_table(matrices: Sequence[Scores], *, provenance: Mapping[str, str]
         columns=(
             Column(name="qrels"),
             Column(name="measure"),
-            Column(name="run"),
-            Column(name="query_id"),
+            Column(name="run", priority=0),
+            Column(name="query_id", priority=0),
             Column(name="score", kind="number"),
         ),
         rows=tuple(
@@ -281,14 +281,14 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
     return Table(
         title="Kendall's τ and τ_AP between the leaderboards",
         columns=(
-            Column(name="reference"),
-            Column(name="other"),
-            Column(name="runs", kind="integer"),
-            *([Column(name="over")] if apart else []),
-            Column(name="queries", kind="text" if apart else "integer"),
+            Column(name="reference", priority=0),
+            Column(name="other", priority=0),
+            Column(name="runs", kind="integer", priority=4),
+            *([Column(name="over", priority=0)] if apart else []),
+            Column(name="queries", kind="text" if apart else "integer", priority=2),
             Column(name="tau", head="τ", kind="number"),
-            Column(name="tau_ap", head="τ_AP", kind="number"),
-            Column(name="largest_shift", head="largest shift"),
+            Column(name="tau_ap", head="τ_AP", kind="number", priority=2),
+            Column(name="largest_shift", head="largest shift", priority=3),
         ),
         rows=tuple(rows),
     )

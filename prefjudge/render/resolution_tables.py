@@ -14,7 +14,10 @@ def rules_table(rules: Mapping[str, Mapping[str, int]]) -> Table:
     statuses = list(next(iter(rules.values()), {}))
     return Table(
         title="Queries by status",
-        columns=(Column(name="rule"), *(Column(name=status, kind="integer") for status in statuses)),
+        columns=(
+            Column(name="rule", priority=0),
+            *(Column(name=status, kind="integer") for status in statuses),
+        ),
         rows=tuple((rule, *counts.values()) for rule, counts in rules.items()),
     )
 
@@ -25,13 +28,13 @@ def sensitivity_table(rule: str, variations: Sequence[Variation]) -> Table:
     return Table(
         title=f"What changes the winners of {rule}",
         columns=(
-            Column(name="change"),
-            Column(name="name"),
-            Column(name="resolved", kind="integer"),
+            Column(name="change", priority=0),
+            Column(name="name", priority=0),
+            Column(name="resolved", kind="integer", priority=3),
             Column(name="changed", kind="integer"),
-            Column(name="changed_share", head="share", kind="percent", digits=1),
-            Column(name="lost", kind="integer"),
-            Column(name="gained", kind="integer"),
+            Column(name="changed_share", head="share", kind="percent", digits=1, priority=2),
+            Column(name="lost", kind="integer", priority=2),
+            Column(name="gained", kind="integer", priority=2),
             Column(name="tau", head="tau of runs", kind="number", digits=3),
         ),
         rows=tuple(
@@ -79,14 +82,14 @@ def per_query_table(rows: Sequence[ResolvedQuery]) -> Table:
     return Table(
         title="Resolutions",
         columns=(
-            Column(name="query_id", head="query"),
+            Column(name="query_id", head="query", priority=0),
             Column(name="status"),
             Column(name="winners"),
-            Column(name="margin", kind="number", digits=1),
+            Column(name="margin", kind="number", digits=1, priority=3),
             Column(name="p_best", head="P(best) each"),
-            Column(name="pool_size", head="pool", kind="integer"),
-            Column(name="votes", kind="integer"),
-            Column(name="missing", kind="integer"),
+            Column(name="pool_size", head="pool", kind="integer", priority=4),
+            Column(name="votes", kind="integer", priority=4),
+            Column(name="missing", kind="integer", priority=2),
         ),
         rows=tuple(
             (

@@ -9,7 +9,7 @@ from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.leave_one_out import LeftOut
 from prefjudge.evaluation.pair_agreement import PairAgreement
 from prefjudge.evaluation.query_samples import SampleAgreement
-from prefjudge.evaluation.winratio import WinRatios
+from prefjudge.evaluation.winratio import RUNS_SHOWN, WinRatios, best_runs
 from prefjudge.render.cells import Column, Table
 from prefjudge.render.leaderboard_tables import (
     correlation_table,
@@ -53,7 +53,7 @@ def score_tables(
     if tau:
         tables.append(correlation_table(tau))
     if winratio:
-        tables.append(winratio_matrix(winratio))
+        tables.append(winratio_matrix(winratio, shown=best_runs(winratio, RUNS_SHOWN)))
     if pair_agreement:
         tables.append(pair_agreement_table(pair_agreement))
     if left_out:
@@ -69,9 +69,9 @@ def pair_agreement_table(rows: Sequence[PairAgreement]) -> Table:
     return Table(
         title="Agreement with the preferences",
         columns=(
-            Column(name="run"),
-            Column(name="agree", kind="integer"),
-            Column(name="disagree", kind="integer"),
+            Column(name="run", priority=0),
+            Column(name="agree", kind="integer", priority=2),
+            Column(name="disagree", kind="integer", priority=2),
             Column(name="ratio", head="agreement", kind="percent", digits=2),
         ),
         rows=tuple((row.run, row.agree, row.disagree, row.ratio) for row in ordered),
@@ -84,9 +84,9 @@ def left_out_table(rows: Sequence[LeftOut]) -> Table:
     return Table(
         title="Leaving out the passages that only one run contributed",
         columns=(
-            Column(name="run"),
-            Column(name="passages", kind="integer"),
-            Column(name="changed", head="queries changed", kind="integer"),
+            Column(name="run", priority=0),
+            Column(name="passages", kind="integer", priority=3),
+            Column(name="changed", head="queries changed", kind="integer", priority=2),
             Column(name="score", kind="number"),
             Column(name="rank", kind="integer"),
             Column(name="score_without", head="without", kind="number"),
@@ -104,16 +104,16 @@ def samples_table(rows: Sequence[SampleAgreement]) -> Table:
     return Table(
         title="Samples of the queries against all",
         columns=(
-            Column(name="measure"),
-            Column(name="qrels"),
-            Column(name="queries", kind="integer"),
+            Column(name="measure", priority=0),
+            Column(name="qrels", priority=0),
+            Column(name="queries", kind="integer", priority=3),
             Column(name="size", head="in a sample", kind="integer"),
-            Column(name="samples", kind="integer"),
+            Column(name="samples", kind="integer", priority=4),
             Column(name="tau", head="mean τ", kind="number"),
-            Column(name="tau_low", head="τ from", kind="number"),
-            Column(name="tau_high", head="to", kind="number"),
-            Column(name="tau_ap", head="mean τ_AP", kind="number"),
-            Column(name="identical", head="same order", kind="percent", digits=1),
+            Column(name="tau_low", head="τ from", kind="number", priority=2),
+            Column(name="tau_high", head="to", kind="number", priority=2),
+            Column(name="tau_ap", head="mean τ_AP", kind="number", priority=3),
+            Column(name="identical", head="same order", kind="percent", digits=1, priority=2),
         ),
         rows=tuple(
             (

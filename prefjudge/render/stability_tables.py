@@ -32,14 +32,14 @@ def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
     return Table(
         title=f"Ranks under bootstrapping: {label(part, result)}",
         columns=(
-            Column(name="rank", kind="integer"),
-            Column(name="run"),
-            Column(name="mean", head=result.measure, kind="number"),
+            Column(name="rank", kind="integer", priority=0),
+            Column(name="run", priority=0),
+            Column(name="mean", head=result.measure, kind="number", priority=2),
             Column(name="expected", head="expected rank", kind="number", digits=1),
             Column(name="low", head="from", kind="integer"),
             Column(name="high", head="to", kind="integer"),
             *(
-                Column(name=f"share_{rank}", head=f"at {rank}", kind="percent", digits=1)
+                Column(name=f"share_{rank}", head=f"at {rank}", kind="percent", digits=1, priority=2 + rank)
                 for rank in range(1, shown + 1)
             ),
         ),
@@ -61,12 +61,12 @@ def label(part: str, result: RankStability) -> str:
 def conditions_table(named: Sequence[Named]) -> Table:
     """Return the expected rank and interval of each run under several conditions (Figure 4)."""
     runs = list(dict.fromkeys(run for _, result in named for run in result.runs))
-    columns = [Column(name="run")]
+    columns = [Column(name="run", priority=0)]
     for number in range(1, len(named) + 1):
         columns += [
             Column(name=f"expected_{number}", head=f"({number})", kind="number", digits=1),
-            Column(name=f"low_{number}", head="from", kind="integer"),
-            Column(name=f"high_{number}", head="to", kind="integer"),
+            Column(name=f"low_{number}", head="from", kind="integer", priority=2),
+            Column(name=f"high_{number}", head="to", kind="integer", priority=2),
         ]
     rows = []
     for run in runs:

@@ -3,11 +3,16 @@
 import csv
 import io
 import math
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 
 from prefjudge.errors import InputError
 from prefjudge.render.cells import MISSING, Bold, Cell, Column, Kind, Table, Unsure, Value, bare, write_cell
+from prefjudge.render.fit import cells_for_people
 from prefjudge.render.plain_text import json_text, printable
+from prefjudge.render.shortening import shorten_words
+from prefjudge.render.terminal import render_terminal
 
 __all__ = [
     "MISSING",
@@ -28,60 +33,6 @@ __all__ = [
     "to_records",
     "write_cell",
 ]
-
-
-def render_terminal(table: Table, *, width: int | None = None, color: bool = False) -> str:
-    """Return the table as text for a terminal; at its natural width unless ``width`` is given.
-
-    A cell that stands out is bold in colour, and has a star without; the ring of an unsure one stays.
-    """
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console, Group
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    body = RichTable(
-        title=Text(printable(table.title)),
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    for column in table.columns:
-        body.add_column(
-            Text(printable(column.heading)),
-            justify="right" if column.right_aligned else "left",
-            overflow="fold",
-        )
-    # without colour a star stands for bold; the other cells of a column with marks keep the place free
-    marks = (Unsure,) if color else (Unsure, Bold)
-    padded = {number for row in table.rows for number, cell in enumerate(row) if isinstance(cell, marks)}
-    for row in table.rows:
-        cells = []
-        for number, (cell, column) in enumerate(zip(row, table.columns, strict=True)):
-            is_full = number not in padded or isinstance(cell, Unsure)
-            mark = "" if is_full else "*" if isinstance(cell, Bold) and not color else " "
-            style = "bold" if isinstance(cell, Bold) else ""
-            cells.append(Text(printable(write_cell(cell, column)) + mark, style=style))
-        body.add_row(*cells)
-    words = [Text(printable(note)) for note in table.notes]
-    if table.provenance:
-        words.append(
-            Text(
-                printable(" · ".join(f"{key} {value}" for key, value in table.provenance.items())),
-                style="dim",
-            )
-        )
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=width or 10_000,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        legacy_windows=False,
-    )
-    console.print(Group(body, *words))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def to_records(table: Table) -> list[dict[str, object]]:
@@ -128,11 +79,10 @@ def to_markdown(table: Table) -> str:
     lines.append(
         "|" + "|".join(" ---: " if column.right_aligned else " --- " for column in table.columns) + "|"
     )
-    for row in table.rows:
+    for row, words in zip(table.rows, cells_for_people(table), strict=True):
         cells = []
-        for cell, column in zip(row, table.columns, strict=True):
-            words = _escape_markdown(write_cell(cell, column))
-            cells.append(f"**{words}**" if isinstance(cell, Bold) else words)
+        for cell, text in zip(row, map(_escape_markdown, words), strict=True):
+            cells.append(f"**{text}**" if isinstance(cell, Bold) else text)
         lines.append("| " + " | ".join(cells) + " |")
     for note in table.notes:
         lines += ["", _escape_markdown(note)]
@@ -147,7 +97,7 @@ def to_markdown(table: Table) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    text = printable(text)
+    text = shorten_words(printable(text))
     for character in "\\`*_[]|<>#~":
         text = text.replace(character, "\\" + character)
     return text
@@ -160,13 +110,13 @@ def to_latex(table: Table) -> str:
     return render_latex(table)
 
 
-def render_table(table: Table, form: str) -> str:
+def render_table(table: Table, form: str, *, width: int | None = None) -> str:
     """Return the table in the form named: ``terminal``, ``csv``, ``json``, ``md`` or ``tex``.
 
-    A file's suffix with its dot is a name too.
+    A file's suffix with its dot is a name too. Only a terminal has a ``width``.
     """
-    writers = {
-        "terminal": render_terminal,
+    writers: dict[str, Callable[[Table], str]] = {
+        "terminal": partial(render_terminal, width=width),
         "csv": to_csv,
         "json": to_json,
         "md": to_markdown,

@@ -22,7 +22,7 @@ def categories_table(split: TopSplit, run: str, *, provenance: Mapping[str, str]
     return Table(
         title=f"Agreement between the qrels and the top results of {run}",
         columns=(
-            Column(name="category"),
+            Column(name="category", priority=0),
             Column(name="queries", kind="integer"),
             Column(name="share", head="% queries", kind="percent", digits=2),
         ),
@@ -54,7 +54,7 @@ def preferred_table(result: TopAgainstQrel, *, provenance: Mapping[str, str] | N
     return Table(
         title=f"The qrel against the top results of {result.run}",
         columns=(
-            Column(name="preferred"),
+            Column(name="preferred", priority=0),
             Column(name="a", head="category A", kind="integer"),
             Column(name="b", head="category B", kind="integer"),
         ),
@@ -99,9 +99,9 @@ def power_table(rows: Sequence[Power]) -> Table:
     return Table(
         title="What judged pairs of category B can show",
         columns=(
-            Column(name="pairs", kind="integer"),
+            Column(name="pairs", kind="integer", priority=0),
             Column(name="sample", head="queries to judge", kind="integer"),
-            Column(name="wins", head="significant from", kind="integer"),
+            Column(name="wins", head="significant from", kind="integer", priority=2),
             Column(name="ratio", head="of the pairs", kind="percent", digits=1),
             Column(name="detectable", head="found 4 times in 5", kind="percent", digits=1),
         ),

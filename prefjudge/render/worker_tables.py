@@ -6,23 +6,23 @@ from prefjudge.core.signs import Sign
 from prefjudge.render.tables import Cell, Column, Table
 
 _COLUMNS = (
-    Column(name="worker"),
+    Column(name="worker", priority=0),
     Column(name="judgments", kind="integer"),
-    Column(name="compared", kind="integer"),
+    Column(name="compared", kind="integer", priority=7),
     Column(name="agreement", head="agrees", kind="percent", digits=0),
-    Column(name="accuracy", kind="percent", digits=0),
-    Column(name="reliability", head="looks", kind="percent", digits=0),
-    Column(name="left_when_guessing", head="guesses left", kind="percent", digits=0),
-    Column(name="left_rate", head="left", kind="percent", digits=0),
-    Column(name="left_p", head="p", kind="p"),
-    Column(name="longest_run", head="in a row", kind="integer"),
-    Column(name="gold_right", head="gold right", kind="integer"),
-    Column(name="gold_missed", head="missed", kind="integer"),
-    Column(name="repeated", head="seen again", kind="integer"),
-    Column(name="consistent", head="judged the same", kind="integer"),
-    Column(name="seconds", kind="number", digits=1),
-    Column(name="hurried", kind="integer"),
-    Column(name="hourly", head="an hour", kind="money"),
+    Column(name="accuracy", kind="percent", digits=0, priority=5),
+    Column(name="reliability", head="looks", kind="percent", digits=0, priority=2),
+    Column(name="left_when_guessing", head="guesses left", kind="percent", digits=0, priority=6),
+    Column(name="left_rate", head="left", kind="percent", digits=0, priority=4),
+    Column(name="left_p", head="p", kind="p", priority=4),
+    Column(name="longest_run", head="in a row", kind="integer", priority=6),
+    Column(name="gold_right", head="gold right", kind="integer", priority=2),
+    Column(name="gold_missed", head="missed", kind="integer", priority=2),
+    Column(name="repeated", head="seen again", kind="integer", priority=8),
+    Column(name="consistent", head="judged the same", kind="integer", priority=7),
+    Column(name="seconds", kind="number", digits=1, priority=4),
+    Column(name="hurried", kind="integer", priority=3),
+    Column(name="hourly", head="an hour", kind="money", priority=3),
     Column(name="barred"),
 )
 
@@ -42,7 +42,11 @@ def signs_table(signs: Iterable[Sign]) -> Table:
     """Return what stands out, a row for each sign."""
     return Table(
         title="What stands out",
-        columns=(Column(name="worker"), Column(name="about"), Column(name="sign", head="what was seen")),
+        columns=(
+            Column(name="worker", priority=0),
+            Column(name="about"),
+            Column(name="sign", head="what was seen"),
+        ),
         rows=tuple((sign.worker, sign.kind.value, sign.text) for sign in signs),
         notes=("It tells whose work to look at. None of it is ground for refusing pay.",),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.evaluation.winratio import RUNS_SHOWN
 from prefjudge.steps.inputs import as_path
 from prefjudge.steps.read_options import ReadOptions
 
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 class WinRatioResult:
     """The win ratios of all pairs of runs, and the experiment on one run against the qrels where asked.
 
-    ``files`` are all files written; ``out`` is the first.
+    ``shown`` are the runs of the matrix that people read; ``files`` are all files written, ``out`` the first.
     """
 
     winratio: "WinRatios"
+    shown: tuple[str, ...]
     against_qrel: "TopAgainstQrel | None"
     examples: "tuple[Example, ...]"
     provenance: dict[str, str]
@@ -57,6 +59,7 @@ def winratio(
     queries: str | Path | None = None,
     count: str = "majority",
     against_qrel: str | Path | None = None,
+    runs_shown: int | str | Sequence[str] = RUNS_SHOWN,
     examples: int = 0,
     seed: int | None = None,
     pool: str | Path | None = None,
@@ -87,6 +90,9 @@ def winratio(
         One outcome a query, the majority of all votes on the two passages; or every vote.
     against_qrel : str or Path, optional
         A run, by its tag or its file, whose top passages are compared with the qrels, by category.
+    runs_shown : int, or sequence of str
+        The runs of the matrix as people read it: so many of those that beat most others, or these by name.
+        CSV, JSON and Parquet have all of them.
     examples : int
         Draw so many of the pairs of ``against_qrel``, from both outcomes; a study has their texts.
     seed : int, optional
@@ -159,8 +165,10 @@ def winratio(
             draw = partial(draw_examples, found.judgments, heads, labels, run, queries=asked)
             rng = generator(found.study, "examples", seed)
             drawn = _with_texts(draw(count=examples, rng=rng), found.study)
+        ratios = win_ratios(found.judgments, heads, labels, queries=asked, count=counted)
         result = WinRatioResult(
-            winratio=win_ratios(found.judgments, heads, labels, queries=asked, count=counted),
+            winratio=ratios,
+            shown=_shown(ratios, runs_shown),
             against_qrel=against,
             examples=drawn,
             provenance=made_with(reader, order) | {"judgments": str(len(found.judgments))},
@@ -207,6 +215,18 @@ def official_qrels(found: "Sources") -> "Qrels | None":
     return pooled_qrels(official, found.pools, official.name if named else QRELS_NAME)
 
 
+def _shown(ratios: "WinRatios", chosen: int | str | Sequence[str]) -> tuple[str, ...]:
+    """Return the runs to show: a number, also as text, means the best ones."""
+    from prefjudge.evaluation.winratio import best_runs, named_runs
+
+    names = [str(chosen)] if isinstance(chosen, int | str) else list(chosen)
+    if len(names) == 1 and names[0].lstrip("-").isdecimal() and names[0] not in ratios.runs:
+        if int(names[0]) < 1:
+            raise InputError(f"--runs-shown {names[0]}: no run would be shown", "Give 1 or more.")
+        return best_runs(ratios, int(names[0]))
+    return named_runs(ratios, names)
+
+
 _TABLES = ("categories", "preferred", "examples")
 
 
@@ -224,9 +244,11 @@ def _write(result: WinRatioResult, out: Path | None) -> tuple[str, ...]:
 
     if out is None:
         return ()
-    numbered = False if out.suffix in (".csv", ".json", ".parquet") else None  # data keep the runs' names
     made, against = result.provenance, result.against_qrel
-    tables = [winratio_matrix(result.winratio, numbered=numbered, provenance=made)]
+    if out.suffix in (".csv", ".json", ".parquet"):  # data have all runs by their names
+        tables = [winratio_matrix(result.winratio, numbered=False, provenance=made)]
+    else:
+        tables = [winratio_matrix(result.winratio, shown=result.shown, provenance=made)]
     if against:
         tables.append(categories_table(against.split, against.run, provenance=made))
         tables.append(preferred_table(against, provenance=made))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Heads
 from prefjudge.errors import InputError
-from prefjudge.evaluation.winratio import WinRatio, WinRatios, binomial_p, win_ratios
+from prefjudge.evaluation.winratio import WinRatio, WinRatios, best_runs, binomial_p, named_runs, win_ratios
 from prefjudge.render.tables import Bold, to_csv
 from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
 
@@ -141,8 +141,21 @@ def test_the_matrix_shows_how_the_column_beats_the_row() -> None:
 def test_many_runs_are_numbered_so_that_the_matrix_fits() -> None:
     runs = {f"a_run_with_a_long_name_{number}": {"1": "x" if number % 2 else "y"} for number in range(12)}
     table = winratio_matrix(win_ratios(make_judgments([("1", "x", "y", 1)]), make_heads(runs)))
-    assert [column.heading for column in table.columns] == ["beaten", *map(str, range(1, 13))]
-    assert [column.name for column in table.columns][1:] == list(runs)
+    assert [column.heading for column in table.columns] == ["#", "beaten", *map(str, range(1, 13))]
+    assert [column.name for column in table.columns][2:] == list(runs)
     data = winratio_matrix(win_ratios(make_judgments([]), make_heads(runs)), numbered=False)
     assert [row[0] for row in data.rows][:-1] == [column.heading for column in data.columns][1:] == list(runs)
-    assert [row[0] for row in table.rows][:2] == ["1 a_run_with_a_long_name_0", "2 a_run_with_a_long_name_1"]
+    assert [row[:2] for row in table.rows][:2] == [("1", next(iter(runs))), ("2", list(runs)[1])]
+
+
+def test_the_best_runs_are_shown_with_the_perfect_ranking_and_counted_over_all() -> None:
+    votes: list[Vote] = [("1", better, worse, 1) for better, worse in (("x", "y"), ("x", "z"), ("y", "z"))]
+    runs = {"C": {"1": "z"}, "B": {"1": "y"}, "A": {"1": "x"}}
+    ratios = win_ratios(make_judgments(votes), make_heads(runs))
+    assert best_runs(ratios, 2) == ("B", "A")
+    assert named_runs(ratios, ["A", "C", "A"]) == ("A", "C")
+    table = winratio_matrix(ratios, shown=best_runs(ratios, 2))
+    assert table.rows == (("B", None, 1.0), ("A", 0.0, None), ("wins", "1", "2"))
+    assert table.notes[-1] == "2 of 3 runs: winratio --runs-shown chooses."
+    with pytest.raises(InputError, match="there is no run 'D' to show"):
+        named_runs(ratios, ["D"])

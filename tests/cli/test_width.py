@@ -1,0 +1,104 @@
+"""Every verb's tables fit the screen, on runs with long tags."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import prefjudge
+import prefjudge.cli
+from prefjudge.cli.app import app
+from tests.steps.conftest import COLLECTION, pool_demo
+
+TRUTH = COLLECTION / "truth.tsv"
+LABELS = ("--qrels", f"labels={COLLECTION / 'qrels.txt'}")
+LABELS_FILE = ("--qrels", str(COLLECTION / "qrels.txt"))
+BOTH = (*LABELS, "--qrels", "preference=PLACE/driven/preference.qrels", "--measure", "RR@10")
+VERBS = {
+    "score": ("--runs", "PLACE/runs", *BOTH, "--sample", "5", "--health"),
+    "compare": ("--runs", "PLACE/runs", "--baseline", "PLACE/runs/03.txt", *LABELS, "--measure", "RR@10"),
+    "stability": ("--runs", "PLACE/runs", *BOTH, "--trials", "20"),
+    "agreement": ("--runs", "PLACE/runs", *BOTH, "--splits", "5"),
+    "winratio": ("PLACE/driven", "--runs", "PLACE/runs", "--against-qrel", "first-try", "--runs-shown", "30"),
+    "pool": ("--runs", "PLACE/runs/03.txt", *LABELS_FILE, "--design", "top-against-qrel"),
+    "resolve": (
+        "PLACE/driven",
+        "--out",
+        "PLACE/winners.qrels",
+        *["--rule", "most-wins", "--rule", "smith", "--per-query", "--sensitivity"],
+    ),
+    "plan": ("--sizes", "2:120,4:200,6:180", "--error", "0.33", "--budget", "1500", "--trials", "20"),
+    "workers": ("PLACE/driven",),
+    "history": ("PLACE/driven",),
+    "pay": ("PLACE/judged", "--dry-run"),
+    "audit": ("PLACE/leaderboard.csv",),
+}
+BOARD = "id,date,,description,team,paper,code,type,MRR@100 (Dev),MRR@100 (Eval),tweet\n"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """24 runs with long tags, a leaderboard, and two studies: one with work to pay, one that was run."""
+    folder = tmp_path_factory.mktemp("wide")
+    (folder / "runs").mkdir()
+    originals = sorted((COLLECTION / "runs").glob("*.txt"))
+    tags = [f"the_retrieval_group_of_some_university_{number:02}_dense_rerank_large" for number in range(24)]
+    for number, tag in enumerate(tags):
+        lines = [line.split() for line in originals[number % len(originals)].read_text().splitlines()]
+        kept = [[*line[:5], tag] for place, line in enumerate(lines) if (place + number) % (2 + number % 7)]
+        (folder / "runs" / f"{number:02}.txt").write_text("".join(" ".join(line) + "\n" for line in kept))
+    rows = (
+        f"{tag},2021/01/{n + 1:02},,Ranker {n},Group {tag},,,full ranking,0.{n + 10},0.{50 - n},"
+        for n, tag in enumerate(tags)
+    )
+    (folder / "leaderboard.csv").write_text(BOARD + "\n".join(rows) + "\n")
+    for study in (folder / "judged", folder / "driven"):
+        prefjudge.init(study, config="demo")
+        pool_demo(study)
+        prefjudge.gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    prefjudge.publish(folder / "judged", yes=True)
+    prefjudge.work(folder / "judged", workers=6, truth=TRUTH)
+    with pytest.MonkeyPatch.context() as paid_later:
+        paid_later.setenv("PREFJUDGE_PAY__WHEN", "pay")
+        prefjudge.collect(folder / "judged")
+    prefjudge.run(folder / "driven", strategy="round-robin:1", yes=True, workers=6, truth=TRUTH)
+    return folder
+
+
+def shown(verb: str, place: Path, columns: int | None) -> str:
+    arguments = [text.replace("PLACE", str(place)) for text in VERBS[verb]]
+    environment = {"COLUMNS": str(columns) if columns else None}
+    result = CliRunner().invoke(app, [verb, *arguments], env=environment, catch_exceptions=False)
+    assert "──" in result.stdout, verb
+    return re.sub(r"\d\d:\d\d", "", result.stdout)
+
+
+def test_every_verb_that_prints_tables_is_tried() -> None:
+    """They have one way to print them, so that none is forgotten here, nor goes its own way."""
+    sources = {path.stem: path.read_text() for path in Path(prefjudge.cli.__path__[0]).glob("*.py")}
+    del sources["output"]
+    assert {verb for verb, text in sources.items() if "print_tables(" in text} == set(VERBS)
+    assert not [
+        verb for verb, text in sources.items() if "render_terminal" in text or "render_table(" in text
+    ]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_tables_fit_the_screen_and_break_no_word(verb: str, place: Path) -> None:
+    whole = set(shown(verb, place, None).split())
+    assert not any(word.startswith("Fitted") for word in whole)
+    for columns in (60, 80, 120):
+        text = shown(verb, place, columns)
+        assert [line for line in text.splitlines() if len(line) > columns] == []
+        fitted = re.sub(r"Fitted to .*?\sshows\s+all\.", "", text, flags=re.DOTALL)
+        broken = {word for word in fitted.split() if "…" not in word and set(word) != {"─"}} - whole
+        assert not broken, columns
+
+
+def test_what_is_piped_has_its_whole_width_unless_columns_says_otherwise(place: Path) -> None:
+    tag = "the_retrieval_group_of_some_university_07_dense_rerank_large"
+    piped = shown("agreement", place, None)
+    assert "Fitted" not in piped
+    assert tag in shown("winratio", place, None)
+    assert tag not in shown("winratio", place, 60)

@@ -1,0 +1,76 @@
+"""LaTeX that a real TeX compiles, whatever run tags contain."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from prefjudge.render.latex import LONG, escape_latex, render_latex
+from prefjudge.render.tables import Bold, Column, Table
+
+TAGS = (
+    r"all_of%them&$#{}~^\ ",
+    'a--b `c\' "d" <e|f>',
+    "café Łódź Ÿ ř ß ą ð «x» μ",
+    "検索🙂\ud83dé\x00",
+    "-0.5 – … · ± τ ≥ ≤ × − Δ",
+    "[1]*",
+    "x" * 300,
+)
+
+
+def table(rows: int) -> Table:
+    tags = [f"{TAGS[number % len(TAGS)]} {number}" for number in range(rows)]
+    columns = (Column(name="run"), Column(name=TAGS[0], kind="number"), Column(name="p", kind="p"))
+    return Table(
+        title=" ".join(TAGS[:-1]),
+        columns=columns,
+        rows=tuple((tag, Bold(-0.5), None) for tag in tags),
+        notes=TAGS[:-1],
+        provenance={"order\nof it": "score\n\\end"},
+    )
+
+
+def test_a_long_board_goes_over_pages_and_a_short_one_does_not() -> None:
+    assert r"\begin{table}" in render_latex(table(LONG))
+    long = render_latex(table(LONG + 1))
+    assert r"\begin{longtable}{lrr}" in long
+    assert r"\begin{table}" not in long
+    assert long.count(r"\endhead") == 1
+
+
+def test_letters_that_a_first_font_lacks_are_written_as_codes() -> None:
+    assert escape_latex("é検ą") == "éU+691CU+0105"
+    assert escape_latex("…") == r"\ldots{}"
+
+
+def test_a_real_tex_compiles_it(tmp_path: Path) -> None:
+    tex = shutil.which("pdflatex")
+    if tex is None:
+        pytest.skip("there is no pdflatex here")
+    for package in ("booktabs", "longtable", "textcomp"):
+        found = subprocess.run(["kpsewhich", f"{package}.sty"], capture_output=True, check=False)
+        if found.returncode:
+            pytest.skip(f"this TeX has no {package}")
+    text = "\n".join(
+        [
+            r"\documentclass{article}",
+            r"\usepackage{booktabs,longtable,textcomp}",
+            r"\begin{document}",
+            render_latex(table(5)),
+            render_latex(table(2 * LONG)),
+            r"\end{document}",
+        ]
+    )
+    (tmp_path / "board.tex").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [tex, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "board.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-3_000:]
+    assert (tmp_path / "board.pdf").stat().st_size > 1_000
+    assert b"LaTeX Error" not in done.stdout
+    assert b"Missing character" not in (tmp_path / "board.log").read_bytes()
