@@ -71,7 +71,7 @@ const step = to => {
   $("place").textContent = fill(words.place, { n: to + 1, all: slots.length });
   $("bar").value = done();
   $("query").textContent = slot.query;
-  slot.sides.forEach((side, i) => { $("text" + i).textContent = side.textContent.trim(); });
+  slot.sides.forEach((side, i) => { $("text" + i).textContent = side.textContent; });
   $("back").hidden = !to;
   mark();
   show("judge", slot);

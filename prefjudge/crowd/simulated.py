@@ -47,6 +47,7 @@ class Temper(StrEnum):
     """Judges honestly and submits everything twice."""
 
 
+_CONTROL = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
 _LOOKS = (Temper.HONEST, Temper.HASTY, Temper.QUITTER, Temper.TWICE)
 
 
@@ -241,10 +242,9 @@ def read_page(html: str) -> SeenPage:
 
 
 def seen(text: str) -> str:
-    """Return a text as a reader takes it in: without control characters, blanks folded."""
-    return " ".join(
-        re.sub(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]", " ", text).split()
-    )
+    """Return a text as the page shows it: every blank, and no control characters."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROL.sub("", lines).strip()
 
 
 class _PageReader(HTMLParser):

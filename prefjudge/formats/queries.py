@@ -36,7 +36,4 @@ def read_queries(path: str | Path, *, notices: list[Notice] | None = None) -> di
         raise InputError(
             f"{path} is empty: a queries file needs at least one line", "each line is: id, a tab, the text"
         )
-    return {
-        decode(name): readable(text.strip(), f"{path}:{line}", notices)
-        for name, (line, text) in texts.items()
-    }
+    return {decode(name): readable(text, f"{path}:{line}", notices) for name, (line, text) in texts.items()}

@@ -17,6 +17,7 @@ _TEXT_KEYS = ("text", "passage", "contents", "body", "segment", "query", "questi
 _TITLE_KEYS = ("title",)
 _AFTER_CR = re.compile(rb"\r[^\s]+\t")
 """A CR, and what may be an id."""
+_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def parse_tabs(line: bytes, number: int, problems: Problems) -> Record | None:
     if len(columns) > 1:
         columns = [part for part in (columns[1:] if len(columns) >= 3 else columns) if part.strip()]
         text = b"\n".join(columns)
-    return Record(number, name, text)
+    return Record(number, name, text.strip())
 
 
 def hidden_line(line: bytes) -> int | None:
@@ -111,7 +112,12 @@ def parse_json(line: bytes, number: int, problems: Problems) -> Record | None:
         return None
     title = _member(record, _TITLE_KEYS)
     whole = f"{title}\n{text}" if title and title.strip() else text
-    return Record(number, name.encode("utf-8", "surrogatepass"), whole.encode("utf-8", "replace"))
+    return Record(number, name.encode("utf-8", "surrogatepass"), _trimmed(whole).encode("utf-8", "replace"))
+
+
+def _trimmed(text: str) -> str:
+    """Drop the blank lines around a text, and keep the indentation of its first line: it may be code."""
+    return _BLANK_LINES.sub("", text).rstrip()
 
 
 def _member(record: Any, keys: tuple[str, ...]) -> str | None:

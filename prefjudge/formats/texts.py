@@ -64,7 +64,7 @@ def _search(
     for name, line in lines.items():
         if line is not None and (record := parse_tabs(line, 1, problems)):
             where = f"{path}, document {decode(name)}"
-            found[name] = readable(record.text.strip(), where, notices)
+            found[name] = readable(record.text, where, notices)
     problems.check()
     return True
 
@@ -83,7 +83,7 @@ def _read_by_offset(
             line = file.readline()
         record = parse_json(line, 1, Problems(fspath(path), "collection")) if line else None
         if record is not None and record.name == name:
-            found[name] = readable(record.text.strip(), fspath(path), notices)
+            found[name] = readable(record.text, fspath(path), notices)
 
 
 def _scan(
@@ -100,7 +100,7 @@ def _scan(
             for record in (
                 _json_records(block, wanted, problems) if json else _tab_records(block, wanted, problems)
             ):
-                text = readable(record.text.strip(), f"{path}:{record.line}", notices)
+                text = readable(record.text, f"{path}:{record.line}", notices)
                 if found.setdefault(record.name, text) != text:
                     before = f"on line {lines[record.name]}" if record.name in lines else "in another file"
                     problems.add(

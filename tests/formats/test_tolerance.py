@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import os
 import sys
 import threading
@@ -289,3 +290,12 @@ def test_real_judgments(data_dir):
     judgments = read_judgments(data_dir / "cast19" / "judgments.txt.gz")
     assert (len(judgments), len(judgments.queries)) == (14573, 171)
     assert np.all(np.abs(judgments.choice) == 1)
+
+
+def test_a_text_keeps_its_blanks(tmp_path):
+    code = "    if x:\n\treturn   1\n\n    # end"
+    rows = [{"id": "d1", "text": f"\n  \r\n{code}\n \n"}, {"id": "d2", "title": "T", "text": code}]
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert read_texts(tmp_path / "c.jsonl", ["d1", "d2"]) == {"d1": code, "d2": f"T\n{code}"}
+    (tmp_path / "c.tsv").write_text("d1\t  a  b \r\nd2\tc\n", encoding="utf-8")
+    assert read_texts(tmp_path / "c.tsv", ["d1"]) == {"d1": "a  b"}

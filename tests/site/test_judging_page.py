@@ -317,3 +317,62 @@ def test_axe_finds_nothing_on_any_screen(platform, open_page, width):
     page.click("label:has-text('much')")
     page.click("#next")
     inspect(page)
+
+
+CODE = "def best(votes):\n    for vote in votes:\n\tif vote:\n        return   vote\n\n    return None"
+TEXTS = {
+    "code": CODE,
+    "indented": "    indented from the first line on\nnot indented",
+    "table": "run\tRR@10\tnDCG@10\n" + "\n".join(f"{run}\t.18\t.41" for run in ("w", "ii", "bm", "a")),
+    "many tabs": "a" + "\t" * 60 + "b" + " " * 300 + "c",
+    "long line": "x = [" + ", ".join(f"value_{i}" for i in range(80)) + "]; " + "y" * 900,
+    "right to left": "שלום עולם, מה שלומך?\n    if x == 1:  # שלום\n" + "ארוכה" * 120,
+}
+# Where the first character of each line that is not blank is drawn, from the side on which its text begins.
+INDENTS = """text => {
+  const node = text.firstChild, box = text.getBoundingClientRect(), found = [];
+  const range = document.createRange();
+  const rtl = getComputedStyle(text).direction === "rtl";
+  for (const line of node.data.matchAll(/^([^\\S\\n]*)\\S/gm)) {
+    const at = line.index + line[1].length;
+    range.setStart(node, at); range.setEnd(node, at + 1);
+    const drawn = range.getBoundingClientRect();
+    found.push([line[1], Math.round(rtl ? box.right - drawn.right : drawn.left - box.left)]);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [1200, 320])
+@pytest.mark.parametrize("name", TEXTS)
+def test_passages_are_shown_as_they_came(platform, open_page, name, width):
+    slot = Slot(
+        name="slot00000000", query="query", passages=(TEXTS[name], "plain"), tokens=("a" * 12, "b" * 12)
+    )
+    spec = page_of(1, slots=(slot,), shares=())
+    page = open_page(viewport={"width": width, "height": 700}, is_mobile=width < 400)
+    page.goto(platform.url(spec))
+    page.click("#begin")
+    side = next(one for one in ("#text0", "#text1") if page.text_content(one) != "plain")
+    assert page.text_content(side) == TEXTS[name]
+    drawn = page.eval_on_selector(side, INDENTS)
+    margin = min(x for _, x in drawn)
+    for indent, x in drawn:
+        least = 2 * len(indent.expandtabs(8)) - 1  # a blank is more than two pixels wide
+        assert (x - margin > least) if indent else (x - margin <= 1), (indent, drawn)
+    if name == "table":  # cells stand under each other
+        cells = page.eval_on_selector(side, CELLS)
+        assert len({x for x in cells if x > margin}) == 2, cells
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for one in ("#text0", "#text1", ".pair", "main"):
+        assert page.eval_on_selector(one, "box => box.scrollWidth - box.clientWidth") <= 0, one
+    inspect(page)
+
+
+CELLS = """text => {
+  const node = text.firstChild, range = document.createRange(), left = text.getBoundingClientRect().left;
+  return [...node.data.matchAll(/[^\\t\\n]+/g)].slice(3).map(cell => {
+    range.setStart(node, cell.index); range.setEnd(node, cell.index + 1);
+    return Math.round(range.getBoundingClientRect().left - left);
+  });
+}"""
