@@ -197,7 +197,7 @@ def _read(url: str, answer: Any) -> Reply:
             prompt_tokens=int(usage.get("prompt_tokens") or 0),
             reply_tokens=int(usage.get("completion_tokens") or 0),
         )
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise CrowdError(
             f"{url} answered, but not with a chat completion", "Does it speak OpenAI's chat API?"
         ) from error

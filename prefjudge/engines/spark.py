@@ -24,7 +24,7 @@ from prefjudge.formats.layouts import RunForm, layout_of
 from prefjudge.formats.parquet import COLUMNS, is_parquet
 from prefjudge.formats.problems import LIMIT, Notice, shown
 
-_NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
+_NUMBER = r"^[+-]?(([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]++)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"
 _PART = 100_000
 """How many rows from home make a part: a small table is one file, and a large one is shared out."""

@@ -1,8 +1,6 @@
 """Tables of gold pairs, for people to review: tab-separated, with a header line."""
 
-import csv
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 
 from prefjudge.core.gold import GoldPair
@@ -26,23 +24,33 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
         raise InputError(
             f"there is no {path}", "Let prefjudge write one for review: prefjudge gold STUDY --suggest 12"
         )
-    rows = csv.DictReader(StringIO(read_text(path)), delimiter="\t", quoting=csv.QUOTE_NONE)
-    missing = [name for name in _REQUIRED if name not in (rows.fieldnames or ())]
+    heading, *lines = read_text(path).split("\n")
+    columns = heading.split("\t")
+    missing = [name for name in _REQUIRED if name not in columns]
     if missing:
         raise InputError(
             f"{path}:1: the header lacks {', '.join(missing)}",
             f"The columns are, separated by tabs: {', '.join(_COLUMNS)}.",
         )
     found, problems = [], []
-    for number, row in enumerate(rows, start=2):
-        empty = [name for name in _REQUIRED if not (row[name] or "").strip()]
+    for number, line in enumerate(lines, start=2):
+        if not line:
+            continue
+        cells = line.split("\t")
+        if len(cells) > len(columns):
+            problems.append(f"{path}:{number}: {len(cells)} cells for {len(columns)} columns")
+            continue
+        row = dict(zip(columns, cells, strict=False))
+        empty = [name for name in _REQUIRED if not row.get(name, "").strip()]
         if empty:
             problems.append(f"{path}:{number}: {', '.join(empty)}: empty")
         else:
-            found.append(GoldPair(**{name: row.get(name) or "" for name in _COLUMNS}))
+            found.append(GoldPair(**{name: row.get(name, "") for name in _COLUMNS}))
     if problems:
         raise InputError(
-            "these gold pairs are incomplete", "Fill in the cells or delete the lines.", problems[:20]
+            "these gold pairs are incomplete",
+            "Fill in the cells or delete the lines. A tab parts columns, so no text may hold one.",
+            problems[:20],
         )
     return tuple(found)
 

@@ -27,7 +27,9 @@ def read_leaderboard(path: str | Path) -> tuple[Submission, ...]:
     InputError
         The file cannot be read or is no UTF-8 CSV, a column is missing, or dates and scores cannot be read.
     """
-    lines = csv.reader(StringIO(read_text(path), newline=""))
+    text = read_text(path)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a description is as long as it is
+    lines = csv.reader(StringIO(text, newline=""))
     header = next(lines, [])
     column = _columns(path, header)
     found: list[Submission] = []
@@ -108,7 +110,7 @@ def _date(text: str) -> date | None:
 
 
 def _number(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text) else None
+    return float(text) if re.fullmatch(r"[+-]?(\d++\.?\d*+|\.\d++)", text) else None
 
 
 def read_measure(path: str | Path) -> str:
@@ -134,7 +136,7 @@ def read_aliases(path: str | Path) -> dict[str, str]:
         The file cannot be read, or a line has no two parts.
     """
     found, problems = {}, []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         name, _, target = (part.strip() for part in line.partition("\t"))
         if name and target and not line.startswith("#"):
             found[name] = target

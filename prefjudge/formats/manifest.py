@@ -76,7 +76,7 @@ def read_manifest(name: str) -> tuple[ListedFile, ...]:
             )
             for row in rows
         )
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{path} is not a manifest: {error}", "It needs [[file]] tables with name, bytes, md5, records."
         ) from None

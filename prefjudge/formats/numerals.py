@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from prefjudge.core.tokens import FRONT, Places, Text, Tokens, Words, loadable
 
-_FLOAT = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+_FLOAT = re.compile(rb"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?", re.IGNORECASE)
+"""It looks at each digit once: a number may be as long as the file."""
 _INTEGER = re.compile(rb"[+-]?\d+")
 _POWERS = np.array([10**n for n in range(19)], dtype=np.int64)
 _FLOAT_POWERS = np.array([float(10**n) for n in range(23)])  # exact up to 10**22

@@ -91,11 +91,10 @@ def parse_json(line: bytes, number: int, problems: Problems) -> Record | None:
     """Read a JSON object: an id, a text, perhaps a title, under the names that collections use."""
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         column = getattr(error, "colno", 1)
-        problems.add(
-            number, column, "not valid JSON", line, "each line is one JSON object with an id and a text"
-        )
+        what = "nested too deeply" if isinstance(error, RecursionError) else "not valid JSON"
+        problems.add(number, column, what, line, "each line is one JSON object with an id and a text")
         return None
     name = _member(record, _ID_KEYS)
     text = _member(record, _TEXT_KEYS)

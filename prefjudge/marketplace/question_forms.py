@@ -254,19 +254,32 @@ def sanitised(markup: str, where: str) -> str:
     return _inside(root)
 
 
-def _inside(element: Any) -> str:
-    pieces = [html.escape(element.text or "", quote=False)]
-    for child in element:
+def _inside(root: Any) -> str:
+    """Return what an element holds; its depth is a stranger's to choose, so nothing here calls itself."""
+    pieces = [html.escape(root.text or "", quote=False)]
+    waiting: list[tuple[Any, str] | str] = _children(root)
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            pieces.append(one)
+            continue
+        child, tail = one
         tag = local(child.tag).lower() if isinstance(child.tag, str) else ""
-        inner = _inside(child)
+        waiting.append(tail)
         if tag in ("br", "hr", "img"):
             pieces.append(f"<{tag}{_attributes(child)}>")
-        elif tag in _KEPT_TAGS:
-            pieces.append(f"<{tag}{_attributes(child)}>{inner}</{tag}>")
         elif tag not in ("script", "style"):
-            pieces.append(inner)
-        pieces.append(html.escape(child.tail or "", quote=False))
+            if tag in _KEPT_TAGS:
+                pieces.append(f"<{tag}{_attributes(child)}>")
+                waiting.append(f"</{tag}>")
+            pieces.append(html.escape(child.text or "", quote=False))
+            waiting += _children(child)
     return "".join(pieces)
+
+
+def _children(element: Any) -> list[tuple[Any, str] | str]:
+    """Return the elements inside, the last first, each with the text after it."""
+    return [(child, html.escape(child.tail or "", quote=False)) for child in reversed(element)]
 
 
 def _attributes(element: Any) -> str:

@@ -10,12 +10,16 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from prefjudge.marketplace.description import Description, Shape, mturk
 from prefjudge.marketplace.turk_errors import RequestError, invalid
 
 Params = dict[str, Any]
+
+_DEEPEST = 100
+"""Levels of JSON: no request needs as many, and every reader and writer can take them."""
 
 
 def read_json(body: bytes) -> Any:
@@ -28,12 +32,26 @@ def read_json(body: bytes) -> Any:
     """
     try:
         value = json.loads(body or b"{}", parse_constant=_finite, parse_float=_finite)
+        if _is_deeper(value, _DEEPEST):
+            raise RecursionError
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise ValueError("it has half a character (a lone surrogate)") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return value
+
+
+def _is_deeper(value: Any, limit: int) -> bool:
+    """Tell whether JSON is nested deeper: what is read here is written and read again below other callers."""
+    level = [value]
+    for _ in range(limit):
+        inner = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        )
+        if not (level := list(chain.from_iterable(inner))):
+            return False
+    return any(isinstance(one, dict | list) for one in level)
 
 
 def _finite(text: str) -> float:

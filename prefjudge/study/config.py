@@ -208,7 +208,7 @@ def parse_config(text: str, path: Path) -> StudyConfig:
     """Read the text of a config that is, or will be, at ``path``; as :func:`load_config`."""
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}", "Mend the line that the message names.") from error
     told = _overlay(values, os.environ)
     try:

@@ -161,7 +161,7 @@ class Study:
         path = self.folder / CONFIG_FILE
         try:
             return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ConfigError(
                 f"{path} is not TOML: {error}", "Mend the line that the message names."
             ) from error

@@ -2,15 +2,19 @@
 
 import bz2
 import gzip
+import time
 
 import pytest
 import zstandard
 
 from prefjudge.engines.files import judged, top
 from prefjudge.errors import InputError
+from prefjudge.formats.gold import read_gold
 from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.manifest import read_manifest
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.queries import read_queries
+from prefjudge.formats.texts import read_texts
 
 COLUMNS = "a line of a TREC run is: query Q0 doc rank score tag; of an MS MARCO run: query doc rank"
 MOVED = (
@@ -307,3 +311,37 @@ def test_infinite_scores_are_scores(tmp_path):
     (tmp_path / "run").write_text("q Q0 a 1 -inf t\nq Q0 b 2 inf t\nq Q0 c 3 0 t\n")
     heads = top(tmp_path / "run", k=3)
     assert [heads.docs[doc] for doc in heads.doc] == ["b", "c", "a"]
+
+
+def test_json_that_is_nested_deeper_than_python_goes(tmp_path):
+    path = tmp_path / "queries.jsonl"
+    path.write_text('{"_id": "1", "text": "one"}\n{"_id": "2", "text": ' + "[" * 100_000 + "\n")
+    assert "queries.jsonl:2:1: nested too deeply" in said(path, read_queries)
+    assert "queries.jsonl:2:1: nested too deeply" in said(path, lambda p: read_texts(p, ["2"]))
+
+
+@pytest.mark.parametrize("end", ["x", "e", ".", "e+"])
+def test_a_number_as_long_as_a_file_is_read_in_one_pass(tmp_path, end):
+    start = time.process_time()
+    text = "q1 Q0 d1 1 " + "1" * 300_000 + end + " t\n"
+    if end == ".":
+        (tmp_path / "run").write_text(text)
+        assert len(top(tmp_path / "run", k=1).doc) == 1
+    else:
+        assert "the score is not a number" in run_error(tmp_path, text)
+    assert time.process_time() - start < 10  # looking at each digit again and again takes minutes
+
+
+def test_a_manifest_nested_deeper_than_python_goes(tmp_path):
+    (tmp_path / "list.toml").write_text("file = " + "[" * 100_000)
+    with pytest.raises(InputError, match="is not a manifest"):
+        read_manifest(str(tmp_path / "list.toml"))
+
+
+def test_gold_with_a_cell_too_many_or_longer_than_csv_takes(tmp_path):
+    (tmp_path / "gold.tsv").write_text("query_id\tquery\tgood\tbad\n1\tq\tgood\t" + "b" * 200_000 + "\n\n")
+    (pair,) = read_gold(tmp_path / "gold.tsv")
+    assert (pair.query_id, pair.good, len(pair.bad)) == ("1", "good", 200_000)
+    (tmp_path / "gold.tsv").write_text("query_id\tquery\tgood\tbad\n1\tq\tgood\tba\td\n2\tq\n")
+    assert "gold.tsv:2: 5 cells for 4 columns" in said(tmp_path / "gold.tsv", read_gold)
+    assert "gold.tsv:3: good, bad: empty" in said(tmp_path / "gold.tsv", read_gold)

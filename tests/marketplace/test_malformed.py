@@ -33,6 +33,7 @@ def call(server, body, operation="CreateHIT"):
         (json.dumps(HIT | {"Title": "a\0b"}), "InvalidParameterValue"),
         (json.dumps(HIT | {"RequesterAnnotation": "\0"}), "InvalidParameterValue"),
         ("[" * 100_000, "MalformedInput"),
+        ('{"MaxAssignments": ' + "[" * 900 + "]" * 900 + "}", "MalformedInput"),
         ('{"MaxAssignments": NaN}', "MalformedInput"),
         ('{"MaxAssignments": 1e999}', "MalformedInput"),
         ('{"MaxAssignments": ' + "9" * 10_000 + "}", "MalformedInput"),
@@ -52,7 +53,7 @@ def test_json_of_the_site(market, body):
     assert (answer.status, answer.json()["code"]) == (400, "bad_form")
 
 
-@pytest.mark.parametrize("draft", ["NaN", "1e999", '"\\ud800"', "[" * 50_000])
+@pytest.mark.parametrize("draft", ["NaN", "1e999", '"\\ud800"', "[" * 50_000, "[" * 900 + "]" * 900])
 def test_drafts_that_could_not_be_shown_again(requester, worker, draft):
     ident = worker.accept(offer(requester))["assignment_id"]
     address = f"{worker.endpoint}/assignments/{ident}"

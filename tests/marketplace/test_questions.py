@@ -90,6 +90,13 @@ def test_a_form_keeps_its_order_and_loses_its_scripts():
     assert why["default"] == "3"
 
 
+def test_elements_may_be_nested_as_deep_as_the_size_lets_them():
+    for depth in (1, 4_000, 9_000):
+        markup = "<b>x<script>y</script></b>z" if depth == 1 else "<b>" * depth + "x" + "</b>" * depth
+        assert sanitised(markup, "x") == markup.replace("<script>y</script>", "")
+    assert sanitised("a<p>b<u>c</u>d<br/>e</p>f<em>g</em>", "x").startswith("a<p>b<u>c</u>d<br>e</p>f")
+
+
 @given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "P", "S", "Zs"])))
 def test_sanitised_text_stays_text(text):
     from xml.sax.saxutils import escape
