@@ -39,6 +39,10 @@ def stability(
     ] = None,
     queries: OnlyQueries = None,
     order: OrderBy = None,
+    draw: Annotated[
+        list[str],
+        typer.Option(metavar="RUN", help="Draw these runs (tags or files) side by side; may be repeated."),
+    ] = [],
     trials: Annotated[int, typer.Option(help="How many query sets to draw.")] = 1000,
     confidence: Annotated[float, typer.Option(help="The level of the rank intervals.")] = 0.95,
     seed: Seed = None,
@@ -60,6 +64,7 @@ def stability(
         held_out=held_out,
         queries=queries,
         order=one_of(Order, order, "--order"),
+        draw=draw,
         trials=trials,
         confidence=confidence,
         seed=seed,

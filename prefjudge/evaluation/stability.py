@@ -184,18 +184,10 @@ def noise_ceiling(pairs: Sequence[tuple[Column, Column]], *, confidence: float =
 def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Scores]:
     """Split the scores into public and held-out queries (Craswell et al., section 3.2).
 
-    Raises
-    ------
-    InputError
-        Where fewer than two judged queries are held out, or left.
+    Labels may judge one of the parts only, as TREC's do: then the other has no query.
     """
     kept = set(held_out)
     private = np.array([query in kept for query in scores.queries], dtype=np.bool_)
-    if min(private.sum(), (~private).sum()) < 2:
-        raise InputError(
-            f"{int(private.sum())} of {private.size} judged queries are held out",
-            "Both sides need at least two: check that the ids are those of the qrels.",
-        )
     return scores.where(~private), scores.where(private)
 
 

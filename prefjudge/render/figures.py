@@ -9,6 +9,7 @@ from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 INK, MUTED, GRID = "#1f2430", "#6b7280", "#e5e7eb"
@@ -111,6 +112,13 @@ def _grow(figure: "Figure") -> bool:
         return False
     figure.set_size_inches(width + 2 * wide, height + 2 * high)
     return True
+
+
+def shades(name: str, *colors: str) -> "Colormap":
+    """Return the colours that pass through the given ones."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(name, list(colors))
 
 
 def render_figure(figure: "Figure", form: str) -> bytes:

@@ -5,17 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.render.counts import many
-from prefjudge.render.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing
+from prefjudge.render.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing, shades
 from prefjudge.render.plain_text import printable
 from prefjudge.render.point_labels import label_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
     from prefjudge.evaluation.leaderboard import Leaderboard, LeaderboardRow
-    from prefjudge.evaluation.stability import RankStability
     from prefjudge.evaluation.tiers import Standing
     from prefjudge.evaluation.winratio import WinRatios
 
@@ -135,75 +133,6 @@ def _perfect_lines(axes: "Axes", x: "Leaderboard", y: "Leaderboard") -> None:
         )  # fmt: skip
 
 
-def plot_ranks(result: "RankStability") -> "Figure":
-    """Draw how often each run took each rank under bootstrapping (Craswell et al., Figure 3)."""
-    runs = len(result.runs)
-    side = 0.26 * runs
-    with drawing(2.6 + max(2.4, side), 1.5 + max(1.6, side)) as (figure, axes):
-        colors = _shades("ranks", "#ffffff", "#9dc1e6", BLUE, "#12314f")
-        image = axes.imshow(100 * result.share, cmap=colors, vmin=0, vmax=100, aspect="equal")
-        if runs <= 30:
-            _write_shares(axes, result)
-        below = [place + 0.4 for place in range(runs)]
-        axes.plot(result.expected - 1, below, "^", color=RED, markersize=3.2, clip_on=False)
-        axes.set_yticks(range(runs), [*map(printable, result.runs)])
-        step = 1 if runs <= 30 else 5
-        axes.set_xticks(range(0, runs, step), [str(rank + 1) for rank in range(0, runs, step)])
-        axes.tick_params(length=0)
-        axes.xaxis.tick_top()
-        axes.xaxis.set_label_position("top")
-        axes.set_xlabel("rank under bootstrapping")
-        axes.spines[:].set_visible(False)
-        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
-        bar.set_label(f"% of {result.trials:,} trials")
-        bar.outline.set_visible(False)
-        named = printable(f"{result.measure}, {result.qrels} qrels")
-        figure.suptitle(
-            f"{named}, {result.queries:,} queries; red: expected rank",
-            fontsize=10.5, fontweight="bold", x=0.01, ha="left",
-        )  # fmt: skip
-    return figure
-
-
-def _shades(name: str, *colors: str) -> "Colormap":
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list(name, list(colors))
-
-
-def _write_shares(axes: "Axes", result: "RankStability") -> None:
-    for run, shares in enumerate(result.share):
-        for rank, share in enumerate(shares):
-            if share >= 0.005:
-                axes.text(
-                    rank, run, f"{100 * share:.0f}", ha="center", va="center", fontsize=6,
-                    color="white" if share > 0.45 else INK,
-                )  # fmt: skip
-
-
-def plot_conditions(named: Sequence[tuple[str, "RankStability"]], runs: Sequence[str]) -> "Figure":
-    """Draw the rank intervals of a few runs under several conditions (Craswell et al., Figure 4)."""
-    count = len(named)
-    colors = [BLUE, ORANGE, RED, "#4d7c3a", "#7a4a9e", MUTED]
-    with drawing(7, 1.3 + (0.2 * len(runs) + 0.25) * count) as (figure, axes):
-        for place, (_, result) in enumerate(named):
-            for number, run in enumerate(runs):
-                at = result.runs.index(run)
-                y = place + (number - (len(runs) - 1) / 2) * min(0.22, 0.8 / len(runs))
-                color = colors[number % len(colors)]
-                axes.plot([result.low[at], result.high[at]], [y, y], color=color, linewidth=3, alpha=0.35)
-                name = printable(run) if place == 0 else None
-                axes.plot([result.expected[at]], [y], "o", color=color, markersize=5, label=name)
-        axes.set_yticks(range(count), [printable(words) for words, _ in named])
-        axes.set_ylim(count - 0.5, -0.5)
-        axes.set_xlim(0.5, max(len(result.runs) for _, result in named) + 0.5)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="x")
-        axes.set_xlabel("rank under bootstrapping: expected, and interval")
-        figure.legend(loc="outside upper left", ncols=min(4, len(runs)))
-    return figure
-
-
 def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pools") -> "Figure":
     """Draw how many queries have a pool of each size (shallow pooling, Figures 3 and 4)."""
     total = sum(sizes.values())
@@ -238,7 +167,7 @@ def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
     found, runs = result.matrix(alpha), result.runs
     side = 0.46 * len(runs)
     with drawing(3.4 + max(2.6, side), 1.9 + max(1.6, side)) as (figure, axes):
-        colors = _shades("wins", ORANGE, "#ffffff", BLUE)
+        colors = shades("wins", ORANGE, "#ffffff", BLUE)
         image = axes.imshow(100 * found.ratio, cmap=colors, vmin=0, vmax=100, aspect="equal")
         for row, ratios in enumerate(found.ratio.tolist()):
             place, width = row / len(runs), 1 / len(runs)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
+from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_path, several
 from prefjudge.steps.read_options import ReadOptions
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.stability import NoiseCeiling, RankStability
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
+    from prefjudge.steps.readers import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +37,12 @@ class Condition:
 class StabilityResult:
     """One condition for each label set, measure and part of the queries.
 
-    ``ceiling`` compares the leaderboards of independent sets of judgments, where several were given.
+    ``shown`` are the runs to draw side by side. ``ceiling`` compares the leaderboards of independent sets of
+    judgments, where several were given.
     """
 
     conditions: tuple[Condition, ...]
+    shown: tuple[str, ...]
     ceiling: "NoiseCeiling | None"
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
@@ -56,6 +60,7 @@ def stability(
     held_out: str | Path | None = None,
     queries: str | Path | None = None,
     order: Order | None = None,
+    draw: str | Path | Sequence[str | Path] = (),
     trials: int = 1000,
     confidence: float = 0.95,
     seed: int | None = None,
@@ -89,6 +94,8 @@ def stability(
         Look at the queries of this file only.
     order : Order, optional
         What ranks a document higher.
+    draw : sequence of str
+        The runs to draw side by side, by tag or file; the first, middle and last by default.
     trials : int
         How many query sets to draw.
     confidence : float
@@ -96,8 +103,8 @@ def stability(
     seed : int, optional
         Of what is drawn.
     plot : Path, optional
-        Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each, and the
-        first, middle and last run side by side.
+        Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each, and a
+        panel for each with the runs to draw.
     out : Path, optional
         Write the share of trials of every run at every rank: CSV, JSON, Markdown, LaTeX or Parquet by the
         suffix.
@@ -135,10 +142,10 @@ def stability(
     with digesting(files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         conditions = []
         apart = _query_ids(held_out) if held_out else None
-        for scores in score_matrices(found, measure, reader):
-            for part, rows in _parts(scores, apart):
-                stream = generator(found.study, "stability", seed)
-                conditions.append(_ranked(part, rows, trials, confidence, stream))
+        matrices = score_matrices(found, measure, reader)
+        for part, scores in _parts(matrices, apart, notices):
+            stream = generator(found.study, "stability", seed)
+            conditions.append(_ranked(part, scores, trials, confidence, stream))
         sets = vote_sets(found, votes_files, by_labels, reader, notices) if by_labels else []
         for votes in sets:
             stream = generator(found.study, "votes", seed)
@@ -147,6 +154,7 @@ def stability(
         notices += _few(conditions)
         result = StabilityResult(
             conditions=tuple(conditions),
+            shown=_shown(several(draw), (matrices or sets)[0].runs, conditions[0].stability, reader),
             ceiling=compare_sets(sets, confidence),
             provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
@@ -182,13 +190,43 @@ def _query_ids(path: Path) -> set[str]:
     return {line.partition("\t")[0].strip() for line in read_text(path).splitlines() if line.strip()}
 
 
-def _parts(scores: "Scores", held_out: "Collection[str] | None") -> list[tuple[str, "Scores"]]:
+def _parts(
+    matrices: "Sequence[Scores]", held_out: "Collection[str] | None", notices: list["Notice"]
+) -> list[tuple[str, "Scores"]]:
+    """Split the queries of each score matrix; a part that its labels do not judge is left out, and told."""
     from prefjudge.evaluation.stability import split_queries
+    from prefjudge.formats.problems import Notice
 
     if held_out is None:
-        return [("all", scores)]
-    public, private = split_queries(scores, held_out)
-    return [("public", public), ("held out", private)]
+        return [("all", scores) for scores in matrices]
+    sides = [side for scores in matrices for side in zip(PARTS, split_queries(scores, held_out), strict=True)]
+    kept = [(part, scores) for part, scores in sides if len(scores.queries) >= _LEAST]
+    if PARTS[1] not in (part for part, _ in kept):
+        raise InputError(
+            f"fewer than two judged queries are among the {len(held_out):,} held out",
+            "Check that the ids are those of the qrels.",
+        )
+    for part, scores in sides:
+        if len(scores.queries) < _LEAST:
+            what = f"{len(scores.queries)} {part} queries are judged: no ranks under {scores.measure} there"
+            notices.append(Notice(where=f"{scores.qrels} qrels", what=what))
+    return kept
+
+
+PARTS = ("public", "held out")
+_LEAST = 2
+"""Of one query no other sample can be drawn."""
+
+
+def _shown(
+    asked: Sequence[str | Path], tags: Sequence[str], ranks: "RankStability", reader: "Reader"
+) -> tuple[str, ...]:
+    """Return the tags of the runs asked for, or the first, middle and last by rank."""
+    from prefjudge.steps.run_names import tag_of
+
+    chosen = [tag_of(one, reader.runs.sources, tags, "--draw") for one in asked]
+    middle = len(ranks.runs) // 2
+    return tuple(dict.fromkeys(chosen or (ranks.runs[0], ranks.runs[middle], ranks.runs[-1])))
 
 
 def _ranked(
@@ -211,8 +249,8 @@ def _plots(plot: Path | None, conditions: int) -> list[Path]:
 
 def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> None:
     from prefjudge.formats.figures import write_figure
-    from prefjudge.render.plots import plot_conditions, plot_ranks
-    from prefjudge.render.stability_tables import label, shares_table
+    from prefjudge.render.stability_plots import plot_conditions, plot_ranks
+    from prefjudge.render.stability_tables import shares_table
     from prefjudge.steps.tables import write_table
 
     named = [(condition.part, condition.stability) for condition in result.conditions]
@@ -221,7 +259,4 @@ def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> 
     for path, (_, ranks) in zip(plots, named, strict=False):
         write_figure(path, plot_ranks(ranks))
     if len(plots) > 1:
-        runs = named[0][1].runs
-        shown = dict.fromkeys((runs[0], runs[len(runs) // 2], runs[-1]))
-        labelled = [(label(part, ranks), ranks) for part, ranks in named]
-        write_figure(plots[-1], plot_conditions(labelled, list(shown)))
+        write_figure(plots[-1], plot_conditions(named, result.shown))

@@ -45,6 +45,11 @@ class VoteSet:
         self._ranks = reader.judged(self._documents)
         self._measures = measures
 
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The tags of the runs."""
+        return tuple(placed.run for placed in self._ranks)
+
     def redraw(
         self, trials: int, confidence: float, rng: "np.random.Generator"
     ) -> "list[tuple[RankStability, NoiseCeiling]]":

@@ -17,6 +17,7 @@ from prefjudge.evaluation.tiers import standings
 from prefjudge.evaluation.winratio import WinRatio, WinRatios
 from prefjudge.render import plots
 from prefjudge.render.progress_plot import plot_progress
+from prefjudge.render.stability_plots import plot_conditions, plot_ranks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,11 +56,11 @@ def two_boards(names: tuple[str, ...], labels: str) -> "Figure":
 
 
 def ranks(names: tuple[str, ...], labels: str) -> "Figure":
-    return plots.plot_ranks(ranked(names, labels))
+    return plot_ranks(ranked(names, labels))
 
 
 def conditions(names: tuple[str, ...], labels: str) -> "Figure":
-    return plots.plot_conditions([(labels, ranked(names, labels)), ("other", ranked(names, labels))], names)
+    return plot_conditions([(labels, ranked(names, labels)), ("other", ranked(names, labels))], names)
 
 
 def wins(names: tuple[str, ...], labels: str) -> "Figure":

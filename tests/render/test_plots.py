@@ -22,6 +22,7 @@ from prefjudge.render import plots
 from prefjudge.render.figures import render_figure
 from prefjudge.render.frames import winratio_frame
 from prefjudge.render.progress_plot import plot_progress
+from prefjudge.render.stability_plots import plot_conditions, plot_ranks
 from prefjudge.render.tables import render_table, write_cell
 from prefjudge.render.winratio_tables import winratio_matrix
 
@@ -63,7 +64,7 @@ def two_boards() -> object:
 
 
 def ranks() -> object:
-    return plots.plot_ranks(bootstrap_ranks(scores("official", 1), trials=50, rng=np.random.default_rng(0)))
+    return plot_ranks(bootstrap_ranks(scores("official", 1), trials=50, rng=np.random.default_rng(0)))
 
 
 def conditions() -> object:
@@ -71,7 +72,7 @@ def conditions() -> object:
         (name, bootstrap_ranks(scores(name, seed), trials=50, rng=np.random.default_rng(0)))
         for seed, name in enumerate(("public", "held out"))
     ]
-    return plots.plot_conditions(named, RUNS[:3])
+    return plot_conditions(named, RUNS[:3])
 
 
 def pool_sizes() -> object:
@@ -141,13 +142,33 @@ def test_what_is_drawn_can_be_read() -> None:
     assert "24" not in words(two_boards())
     assert "orange: better than perfect; orange ring: above, not significant" in " ".join(words(board_plot()))
     assert "4 runs, 30 queries, two label sets, Kendall's τ 0.40" in words(two_boards())
-    assert {"public", "held out", "alpha"} <= set(words(conditions()))
+    assert {
+        "RR@10, public qrels, public queries (30)",
+        "RR@10, held out qrels, held out queries (30)",
+        "alpha",
+    } <= {text.replace("\n", " ") for text in words(conditions())}
     assert "mean 2.75" in words(pool_sizes())
     assert {"90.0", "10.0", "50.0", "–", "alpha  (1)"} <= set(words(wins()))
     assert {"3 submissions, 2 records, 1 with “bert”", "MRR@100", "“bert” in the description"} <= set(
         words(progress())
     )
     assert any("RR@10, official qrels, 30 queries" in text for text in words(ranks()))
+
+
+def test_a_panel_for_each_condition_shows_the_ranks_of_the_chosen_runs() -> None:
+    """Two measures under three conditions (Craswell et al., Figure 4), and one more of another measure."""
+    one = bootstrap_ranks(scores("sparse", 1), trials=50, rng=np.random.default_rng(0))
+    other = replace(one, measure="nDCG@10")
+    parts = ("public", "held out", "all")
+    figure = plot_conditions([*((part, one) for part in parts), ("all", other)], ("gamma", "alpha"))
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert len(shown) == 4
+    heights = [bar.get_height() for bar in shown[0].containers[1]]
+    assert heights == pytest.approx(100 * one.share[one.runs.index("alpha")])
+    assert [line.get_xdata()[0] for line in shown[3].lines] == [
+        pytest.approx(one.expected[one.runs.index(run)]) for run in ("gamma", "alpha")
+    ]
+    assert sum(axes.get_xlabel() == "rank under bootstrapping" for axes in shown) == 3
 
 
 def test_significant_win_ratios_are_bold() -> None:

@@ -199,10 +199,40 @@ def test_stability_over_all_and_held_out_queries(files: Path) -> None:
     said = invoke(*words, "--held-out", files / "few.txt").stderr
     assert "held out queries (2): too few queries to show how far ranks vary" in said
     assert said.count("too few queries") == 1
+    (files / "few.txt").write_text("q1\nelsewhere\n")
+    with pytest.raises(InputError, match="fewer than two judged queries are among the 2 held out"):
+        invoke(*words, "--held-out", files / "few.txt")
     with pytest.raises(InputError, match="absent: there is no such file"):
         stability(runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")], held_out=files / "absent")
     assert data(*words) == data(*words)
     assert data(*words, "--seed", 1) != data(*words)
+
+
+def test_labels_of_the_held_out_queries_only_have_no_public_ranks(files: Path, tmp_path: Path) -> None:
+    """Craswell et al., Figure 4: sparse labels on both parts, and TREC's on the private one."""
+    held_out = files / "held-out.txt"
+    kept = set(held_out.read_text().split())
+    lines = (files / "qrels.txt").read_text().splitlines()
+    (files / "trec.txt").write_text("".join(f"{line}\n" for line in lines if line.split()[0] in kept))
+    result = stability(
+        runs=[files / "runs" / "*"],
+        qrels=[f"sparse={files / 'qrels.txt'}", f"trec={files / 'trec.txt'}"],
+        measure=["RR@10", "nDCG@10"],
+        held_out=held_out,
+        draw=["low", next(iter((files / "runs").glob("high*")))],
+        trials=9,
+        plot=tmp_path / "ranks.svg",
+    )
+    found = [(one.stability.measure, one.stability.qrels, one.part) for one in result.conditions]
+    assert sorted(found) == [
+        (measure, *rest)
+        for measure in ("RR@10", "nDCG@10")
+        for rest in (("sparse", "held out"), ("sparse", "public"), ("trec", "held out"))
+    ]
+    assert result.shown == ("low", "high")
+    assert sum("trec qrels: 0 public queries are judged" in notice for notice in result.notices) == 2
+    with pytest.raises(InputError, match="--draw: there is no run 'absent'"):
+        stability(runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")], draw="absent", trials=9)
 
 
 def test_stability_with_votes_has_noise_ceilings(files: Path, tmp_path: Path) -> None:
@@ -221,6 +251,7 @@ def test_stability_with_votes_has_noise_ceilings(files: Path, tmp_path: Path) ->
     ]
     assert all(Path(name).stat().st_size > 50 for name in result.out)
     assert [one.part for one in result.conditions] == ["votes", "votes"]
+    assert result.shown == ("high", "middle", "low")
     assert [one.stability.qrels for one in result.conditions] == ["votes-1", "votes-2"]
     for one in result.conditions:
         assert one.stability.votes
