@@ -31,8 +31,12 @@ def compare(
     study: Annotated[Path | None, typer.Option(help="Compare a study's runs under its label sets.")] = None,
     runs: Runs = [],
     baseline: Annotated[
-        str | None, typer.Option(help="Compare with this run (a file or a name); without it, all pairs.")
-    ] = None,
+        list[str],
+        typer.Option(
+            metavar="RUN",
+            help="Compare with this run (a tag or a file); may be repeated. Without it, all pairs.",
+        ),
+    ] = [],
     qrels: Labels = [],
     measure: Measures = [],
     judgments: Judgments = None,
@@ -89,9 +93,12 @@ def show(result: "CompareResult") -> None:
         for words in one.words[:_SENTENCES]:
             print_words(words)
         typer.echo()
+        if one.no_outcomes:
+            print_words(one.no_outcomes)
+            typer.echo()
         if one.outcomes:
-            outcomes = outcomes_table([(one.significance, row) for row in one.outcomes])
-            print_tables([naive_table(one.outcomes), outcomes])
+            rows = [(one.significance, row) for row in one.outcomes]
+            print_tables([naive_table(rows), outcomes_table(rows)])
             typer.echo()
             for words in one.outcome_words[:_SENTENCES]:
                 print_words(words)
@@ -140,4 +147,5 @@ def _comparison(one: "Comparison") -> dict[str, Any]:
             {**to_plain(row), "words": words}
             for row, words in zip(one.outcomes, one.outcome_words, strict=True)
         ],
+        "no_outcomes": one.no_outcomes or None,
     }

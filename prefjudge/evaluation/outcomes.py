@@ -61,8 +61,9 @@ class Outcomes:
         Tests over those queries (Table 2).
     alpha : float
         The level of the verdict, already divided by the number of comparisons.
-    verdict : Harm
-        From the binomial test and the t test of ESL, which is on a ratio scale, at ``alpha``.
+    verdict, verdict_signed_rank : Harm
+        From the binomial test and a test of ESL, which is on a ratio scale, at ``alpha``: the t test, and the
+        Wilcoxon signed-rank test. The paper allows both, and they may part (its section 5).
     """
 
     a: str
@@ -87,6 +88,7 @@ class Outcomes:
     p_rr_t: float
     alpha: float
     verdict: Harm
+    verdict_signed_rank: Harm
 
 
 def outcomes_against(
@@ -111,7 +113,29 @@ def outcomes_against(
         Where a run is unknown, a score is no reciprocal rank, or there is one query.
     """
     names = [run for run in scores.runs if run != baseline] if contenders is None else list(contenders)
-    for run in (baseline, *names):
+    return outcomes_of_pairs(scores, [(baseline, name) for name in names], alpha=alpha)
+
+
+def outcomes_of_pairs(
+    scores: Scores, pairs: Sequence[tuple[str, str]], *, alpha: float = 0.05
+) -> tuple[Outcomes, ...]:
+    """Break down the outcomes of any pairs of runs, as :func:`outcomes_against` does.
+
+    Parameters
+    ----------
+    scores : Scores
+        Reciprocal ranks.
+    pairs : sequence of (str, str)
+        Run a and run b of each row.
+    alpha : float
+        The level of the verdicts, divided among the pairs (Bonferroni).
+
+    Raises
+    ------
+    InputError
+        Where a run is unknown, a score is no reciprocal rank, or there is one query.
+    """
+    for run in dict.fromkeys(run for pair in pairs for run in pair):
         if run not in scores.runs:
             raise InputError(f"no run is called {run!r}", f"The runs are: {', '.join(scores.runs)}.")
     if len(scores.queries) < 2:
@@ -119,8 +143,7 @@ def outcomes_against(
     positions = to_positions(scores)
     column = {run: number for number, run in enumerate(scores.runs)}
     return tuple(
-        _break_down(baseline, run, positions[:, [column[baseline], column[run]]], alpha / max(1, len(names)))
-        for run in names
+        _break_down(a, b, positions[:, [column[a], column[b]]], alpha / max(1, len(pairs))) for a, b in pairs
     )
 
 
@@ -153,7 +176,7 @@ def _break_down(a: str, b: str, positions: Matrix, alpha: float) -> Outcomes:
     p_binomial = float(paired.sign_test(np.array([float(only_b)]), np.array([float(only_a)]))[0])
     esl_a, esl_b = _means(esl)
     rr_a, rr_b = _means(rr)
-    p_esl = _p(SignificanceTest.T, by_esl)
+    p_esl, p_esl_signed = _p(SignificanceTest.T, by_esl), _p(SignificanceTest.WILCOXON, by_esl)
     return Outcomes(
         a=a,
         b=b,
@@ -171,12 +194,13 @@ def _break_down(a: str, b: str, positions: Matrix, alpha: float) -> Outcomes:
         esl_b=esl_b,
         rr_a=rr_a,
         rr_b=rr_b,
-        p_esl_signed_rank=_p(SignificanceTest.WILCOXON, by_esl),
+        p_esl_signed_rank=p_esl_signed,
         p_esl_t=p_esl,
         p_rr_signed_rank=_p(SignificanceTest.WILCOXON, by_rr),
         p_rr_t=_p(SignificanceTest.T, by_rr),
         alpha=alpha,
         verdict=_verdict(only_b - only_a, p_binomial, esl_a - esl_b, p_esl, alpha),
+        verdict_signed_rank=_verdict(only_b - only_a, p_binomial, esl_a - esl_b, p_esl_signed, alpha),
     )
 
 

@@ -63,7 +63,14 @@ def describe_outcomes(row: Outcomes) -> str:
         ranking = "the answer is as far down in either"
     else:
         ranking = f"the answer is {abs(gap):.2f} positions {'lower' if gap > 0 else 'higher'} in {row.b}"
-    return f"{claim}: {answers}; where both answer ({row.both:,}), {ranking} (p {write_p(row.p_esl_t)})."
+    said = f"{claim}: {answers}; where both answer ({row.both:,}), {ranking} (p {write_p(row.p_esl_t)})."
+    if row.verdict is row.verdict_signed_rank:
+        return said
+    p = write_p(row.p_esl_signed_rank)
+    return (
+        f"{said} The tests part: by the t test of expected search length the verdict is "
+        f"{row.verdict.value!r}, by the signed-rank test (p {p}) {row.verdict_signed_rank.value!r}."
+    )
 
 
 def write_p(p: float) -> str:

@@ -1,6 +1,7 @@
 """Significance of the differences between runs: one test, one correction, every pair at once."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
@@ -107,16 +108,22 @@ def all_pairs(runs: int) -> tuple[Codes, Codes]:
     return a.astype(np.int32), b.astype(np.int32)
 
 
-def baseline_pairs(runs: int, baseline: int) -> tuple[Codes, Codes]:
-    """Return the baseline, as ``a``, with each other column."""
-    others = np.array([run for run in range(runs) if run != baseline], dtype=np.int32)
-    return np.full(others.size, baseline, dtype=np.int32), others
+def baseline_pairs(runs: int, baselines: Sequence[int]) -> tuple[Codes, Codes]:
+    """Return each baseline, as ``a``, with every other column; two baselines meet once."""
+    met = [
+        (baseline, run)
+        for place, baseline in enumerate(baselines)
+        for run in range(runs)
+        if run != baseline and run not in baselines[:place]
+    ]
+    pairs = np.array(met, dtype=np.int32).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
 
 
 def compare_runs(
     scores: Scores,
     *,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     test: SignificanceTest | str | None = None,
     correction: Correction | str = Correction.HOLM,
     alpha: float = 0.05,
@@ -130,8 +137,8 @@ def compare_runs(
     ----------
     scores : Scores
         One measure of many runs.
-    baseline : str, optional
-        The run to compare the others with; without it, all pairs.
+    baseline : str or sequence of str, optional
+        The run or runs to compare the others with; without it, all pairs.
     test : SignificanceTest, optional
         Without it, the number of queries decides (`default_test`).
     correction : Correction
@@ -153,10 +160,11 @@ def compare_runs(
         too few resamples for the correction.
     """
     correction = _named(Correction, correction, "correction")
-    _check(scores, baseline, alpha)
+    baselines = tuple(dict.fromkeys([baseline] if isinstance(baseline, str) else baseline or ()))
+    _check(scores, baselines, alpha)
     n = len(scores.queries)
     chosen, reason = _choose(test, correction, n)
-    a, b = _pairs(scores.runs, baseline)
+    a, b = _pairs(scores.runs, baselines)
     count = _resamples(resamples, chosen, n, a.size, alpha, correction)
     grid = to_grid(scores.values)
     sums = pair_sums(grid, b, a, block=block)
@@ -199,10 +207,10 @@ def compare_runs(
     )
 
 
-def _pairs(runs: tuple[str, ...], baseline: str | None) -> tuple[Codes, Codes]:
-    if baseline is None:
+def _pairs(runs: tuple[str, ...], baselines: Sequence[str]) -> tuple[Codes, Codes]:
+    if not baselines:
         return all_pairs(len(runs))
-    return baseline_pairs(len(runs), runs.index(baseline))
+    return baseline_pairs(len(runs), [runs.index(baseline) for baseline in baselines])
 
 
 def _choose(
@@ -221,7 +229,7 @@ def _choose(
     return default_test(queries)
 
 
-def _check(scores: Scores, baseline: str | None, alpha: float) -> None:
+def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
     if not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha:g}", "It is a level between 0 and 1, such as 0.05.")
     if len(scores.queries) < 2:
@@ -230,8 +238,9 @@ def _check(scores: Scores, baseline: str | None, alpha: float) -> None:
         )
     if len(scores.runs) < 2:
         raise InputError(f"{len(scores.runs)} run to compare", "Give at least two runs.")
-    if baseline is not None and baseline not in scores.runs:
-        raise InputError(f"no run is called {baseline!r}", f"The runs are: {', '.join(scores.runs)}.")
+    for baseline in baselines:
+        if baseline not in scores.runs:
+            raise InputError(f"no run is called {baseline!r}", f"The runs are: {', '.join(scores.runs)}.")
 
 
 def _named(kind: type[K], value: K | str, what: str) -> K:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from prefjudge.evaluation.outcomes import Harm, Outcomes
 from prefjudge.evaluation.significance import Significance
+from prefjudge.render.counts import many
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
 
@@ -102,24 +103,37 @@ def outcomes_table(
             Column(name="rr_b", head="RR b", kind="number", priority=5),
             Column(name="p_rr_signed_rank", head="WSR p", kind="p", priority=6),
             Column(name="p_rr_t", head="t p", kind="p", priority=6),
-            Column(name="verdict"),
+            Column(name="verdict", head="verdict (t)"),
+            Column(name="verdict_signed_rank", head="verdict (WSR)", priority=4),
         ),
         rows=tuple((tested.qrels, tested.measure, *_outcome_cells(row)) for tested, row in rows),
         notes=(
             "Neither, only one, or both answer within the cut-off; ESL (the position of the answer) and RR "
             "are means over the queries that both answer.",
-            "p-values are raw; the verdict divides its level by the number of comparisons. Bold: significant "
-            "then.",
+            "p-values are raw; the verdicts divide their level by the number of comparisons. Bold: "
+            "significant then. A verdict takes the binomial test of the answers and a test of ESL: t, or "
+            "signed-rank.",
+            *_parted([row for _, row in rows]),
         ),
         provenance=provenance or {},
     )
+
+
+def _parted(rows: Sequence[Outcomes]) -> tuple[str, ...]:
+    parted = [f"{row.a} and {row.b}" for row in rows if row.verdict is not row.verdict_signed_rank]
+    if not parted:
+        return ()
+    shown = ", ".join(parted[:5]) + (" …" if len(parted) > 5 else "")
+    return (f"The two verdicts part for {many(len(parted), 'pair')}: {shown}.",)
 
 
 def _outcome_cells(row: Outcomes) -> tuple[Cell, ...]:
     def mark(p: float) -> Cell:
         return Bold(p) if p <= row.alpha else p
 
-    told_apart = row.verdict is not Harm.NOT_TOLD_APART
+    def verdict(found: Harm) -> Cell:
+        return found.value if found is Harm.NOT_TOLD_APART else Bold(found.value)
+
     return (
         row.a,
         row.b,
@@ -131,21 +145,26 @@ def _outcome_cells(row: Outcomes) -> tuple[Cell, ...]:
         row.both / row.queries,
         row.esl_a,
         row.esl_b,
-        row.p_esl_signed_rank,
+        mark(row.p_esl_signed_rank),
         mark(row.p_esl_t),
         row.rr_a,
         row.rr_b,
         row.p_rr_signed_rank,
         row.p_rr_t,
-        Bold(row.verdict.value) if told_apart else row.verdict.value,
+        verdict(row.verdict),
+        verdict(row.verdict_signed_rank),
     )
 
 
-def naive_table(rows: Sequence[Outcomes]) -> Table:
+def naive_table(
+    rows: Sequence[tuple[Significance, Outcomes]], *, provenance: Mapping[str, str] | None = None
+) -> Table:
     """Return the tests of reciprocal ranks over all queries, raw p-values (Table 1 of the paper)."""
     return Table(
         title="Reciprocal ranks over all queries",
         columns=(
+            Column(name="qrels", priority=7),
+            Column(name="measure", priority=7),
             Column(name="a", priority=0),
             Column(name="b", priority=0),
             Column(name="difference", head="Δ", kind="number"),
@@ -154,7 +173,18 @@ def naive_table(rows: Sequence[Outcomes]) -> Table:
             Column(name="p_t", head="t p", kind="p", digits=6),
         ),
         rows=tuple(
-            (row.a, row.b, row.difference, row.p_rank_sum, row.p_signed_rank, row.p_t) for row in rows
+            (
+                tested.qrels,
+                tested.measure,
+                row.a,
+                row.b,
+                row.difference,
+                row.p_rank_sum,
+                row.p_signed_rank,
+                row.p_t,
+            )
+            for tested, row in rows
         ),
         notes=("Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw.",),
+        provenance=provenance or {},
     )

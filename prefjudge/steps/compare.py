@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.significance import Significance
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
+    from prefjudge.steps.sources import Sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The verdicts under one measure and label set; outcomes only for reciprocal ranks and a baseline."""
+    """The verdicts under one measure and label set; outcomes of reciprocal ranks, or why there are none."""
 
     significance: "Significance"
     words: tuple[str, ...]
     outcomes: "tuple[Outcomes, ...]"
     outcome_words: tuple[str, ...]
+    no_outcomes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ def compare(
     *,
     study: str | Path | None = None,
     runs: str | Path | Sequence[str | Path] = (),
-    baseline: str | None = None,
+    baseline: str | Path | Sequence[str | Path] = (),
     qrels: str | Path | Sequence[str | Path] = (),
     measure: str | Sequence[str] = (),
     judgments: str | Path | None = None,
@@ -75,12 +77,12 @@ def compare(
         A study: its runs under its label sets.
     runs : sequence of paths or patterns
         The run files to compare, or folders of them; all pairs of them where there is no baseline.
-    baseline : str, optional
-        The run to compare the others with: a file, or the name of one of the runs.
+    baseline : str or Path, or several, optional
+        The runs to compare the others with, each by its tag or its file.
     qrels : sequence of str
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
-        RR@10 by default. Reciprocal ranks are broken down by outcome too.
+        RR@10 by default. Reciprocal ranks are broken down by outcome too, for the same pairs.
     judgments : Path, optional
         Side-by-side judgments, for measures such as ``ppref@10``.
     queries : Path, optional
@@ -98,7 +100,8 @@ def compare(
     seed : int, optional
         Of what they draw.
     out : Path, optional
-        Write the tests: CSV, JSON, Markdown, LaTeX or Parquet by the suffix; the outcomes go beside it.
+        Write the tests: CSV, JSON, Markdown, LaTeX or Parquet by the suffix. The tests of reciprocal ranks
+        over all queries and the outcomes go beside it: ``NAME.reciprocal-ranks.csv``, ``NAME.outcomes.csv``.
     trust, on_duplicate, workers, cache, engine
         How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
 
@@ -111,6 +114,7 @@ def compare(
     from prefjudge.steps.matrices import score_matrices
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
+    from prefjudge.steps.run_names import tag_of
     from prefjudge.steps.seeds import generator, seed_words
     from prefjudge.steps.sources import gather, need_files
 
@@ -119,72 +123,104 @@ def compare(
     out = as_path(out)
     if (a is None) != (b is None):
         raise InputError("compare takes two runs", "For many: compare --baseline RUN --runs 'DIR/*'")
-    lead = a or (Path(baseline) if baseline and Path(baseline).is_file() else None)
-    files = list(dict.fromkeys(str(path) for path in (lead, b, *several(runs)) if path is not None))
+    leads = [("--baseline", name) for name in several(baseline)]
+    leads = [("A", a), *leads] if a else leads
+    files = [*(str(path) for path in (a, b) if path is not None), *map(str, several(runs))]
     example = "prefjudge compare A.txt B.txt --qrels FILE"
-    need_files("compare", example, given=study is not None or bool(files and (qrels or judgments)))
+    given = study is not None or bool((files or leads) and (qrels or judgments))
+    need_files("compare", example, given=given)
     notices: list[Notice] = []
-    found = gather(study, runs=files, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
-    outcomes = _outcomes_file(out) if out else None
-    check_outputs(out, outcomes, inputs=(path for _, path in found.files), study=study)
+    found = gather(
+        study,
+        runs=list(dict.fromkeys(files)),
+        qrels=qrels,
+        judgments=judgments,
+        queries=queries,
+        run_names=[name for _, name in leads],
+        notices=notices,
+    )
+    check_outputs(*_targets(out), inputs=(path for _, path in found.files), study=study)
     order = found.order(order)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         matrices = score_matrices(found, measure, reader)
-        places = [reader.only_run_of(path) for path in (lead, b) if path is not None]
-        place = places[0] if lead is not None else None
+        sources = reader.runs.sources
         chosen = partial(compare_runs, test=test, correction=correction, alpha=alpha, resamples=resamples)
         comparisons = []
         for scores in matrices:
-            name = baseline if place is None else scores.runs[place]
-            tested = chosen(scores, baseline=name, rng=generator(found.study, "compare", seed))
-            comparisons.append(_with_outcomes(scores, name, tested))
+            names = [tag_of(name, sources, scores.runs, option) for option, name in leads]
+            if b is not None:
+                tag_of(b, sources, scores.runs, "B")
+            tested = chosen(scores, baseline=names, rng=generator(found.study, "compare", seed))
+            comparisons.append(_with_outcomes(scores, tested))
+        notices += _with_several_answers(found, comparisons)
+        broken_down = any(comparison.outcomes for comparison in comparisons)
         result = CompareResult(
             comparisons=tuple(comparisons),
             provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
-            out=_targets(out, comparisons),
+            out=tuple(map(str, _targets(out) if broken_down else _targets(out)[:1])),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     _write(result)
     return result
 
 
-def _with_outcomes(scores: "Scores", baseline: str | None, tested: "Significance") -> Comparison:
-    from prefjudge.evaluation.outcomes import outcomes_against
+def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
+    from prefjudge.evaluation.outcomes import outcomes_of_pairs
     from prefjudge.evaluation.sentences import describe_outcomes, describe_pair
 
     reciprocal = scores.measure.startswith("RR")
-    rows = outcomes_against(scores, baseline, alpha=tested.alpha) if reciprocal and baseline else ()
+    names = [(tested.runs[a], tested.runs[b]) for a, b in zip(tested.a, tested.b, strict=True)]
+    rows = outcomes_of_pairs(scores, names, alpha=tested.alpha) if reciprocal else ()
+    without = f"Outcomes are of reciprocal ranks, and {scores.measure} is none: add --measure RR@100."
     return Comparison(
         significance=tested,
         words=tuple(describe_pair(tested, pair) for pair in range(len(tested))),
         outcomes=rows,
         outcome_words=tuple(describe_outcomes(row) for row in rows),
+        no_outcomes="" if reciprocal else without,
     )
 
 
-def _targets(out: Path | None, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return the files to write: the tests, and the outcomes beside them."""
-    if out is None:
-        return ()
-    broken_down = any(comparison.outcomes for comparison in comparisons)
-    return tuple(map(str, [out, *([_outcomes_file(out)] if broken_down else [])]))
+def _with_several_answers(found: "Sources", comparisons: Sequence[Comparison]) -> "list[Notice]":
+    """Warn of label sets whose queries have several relevant documents, which outcomes are not made for."""
+    import numpy as np
+
+    from prefjudge.formats.problems import Notice
+    from prefjudge.render.counts import many
+
+    notices = []
+    broken_down = {one.significance.qrels for one in comparisons if one.outcomes}
+    for labels in found.qrels:
+        count = int((np.bincount(labels.query[labels.grade >= 1]) > 1).sum())
+        if count and labels.name in broken_down:
+            of = many(len(labels.queries), "query", "queries")
+            what = (
+                f"{count:,} of {of} have several relevant documents: the outcomes take the first that a run "
+                "finds, and their method is for one a query (Lin et al. 2021, section 6)"
+            )
+            notices.append(Notice(where=labels.name, what=what))
+    return notices
 
 
-def _outcomes_file(out: Path) -> str | Path:
+def _targets(out: Path | None) -> tuple[str | Path, ...]:
+    """Return the files to write: the tests, and the two tables of the paper beside them."""
     from prefjudge.steps.outputs import beside
 
-    return beside(out, f"outcomes{out.suffix}")
+    if out is None:
+        return ()
+    return (out, *(beside(out, f"{name}{out.suffix}") for name in ("reciprocal-ranks", "outcomes")))
 
 
 def _write(result: CompareResult) -> None:
-    from prefjudge.render.comparison_tables import outcomes_table, pairs_table
+    from prefjudge.render.comparison_tables import naive_table, outcomes_table, pairs_table
     from prefjudge.steps.tables import write_table
 
     tested = [comparison.significance for comparison in result.comparisons]
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
-    tables = [pairs_table(tested, provenance=result.provenance)] if result.out else []
-    tables += [outcomes_table(rows, provenance=result.provenance)] if len(result.out) > 1 else []
-    for path, table in zip(result.out, tables, strict=True):
+    made = result.provenance
+    tables = [pairs_table(tested, provenance=made)]
+    tables += [naive_table(rows, provenance=made), outcomes_table(rows, provenance=made)]
+    for path, table in zip(result.out, tables, strict=False):
         write_table(path, table)

@@ -49,22 +49,6 @@ class Reader:
         """Return what each run file was taken for, as far as it was read: its columns, lines and queries."""
         return {path: str(form) for path, form in self.runs.forms.items()}
 
-    def only_run_of(self, path: str | Path) -> int:
-        """Return the place of the run that a file holds.
-
-        Raises
-        ------
-        InputError
-            It holds none, or several, as Parquet may.
-        """
-        places = [place for place, source in enumerate(self.runs.sources) if source == str(path)]
-        if len(places) != 1:
-            raise InputError(
-                f"{path} holds {len(places) or 'no'} runs, and one is compared",
-                "For several: compare --baseline NAME --runs FILE",
-            )
-        return places[0]
-
     def top(self, depth: int, queries: Collection[str] | None = None) -> "Heads":
         """Return the first documents of each query of each run."""
         return self.runs.top(depth, queries)

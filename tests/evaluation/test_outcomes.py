@@ -11,6 +11,8 @@ from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.evaluation.outcomes import Harm, outcomes_against, to_positions
 from prefjudge.evaluation.sentences import describe_outcomes
+from prefjudge.evaluation.significance import compare_runs
+from prefjudge.render.comparison_tables import outcomes_table
 
 
 def scores_at(positions: np.ndarray, runs: tuple[str, ...] | None = None) -> Scores:
@@ -82,6 +84,24 @@ def test_what_is_not_significant_is_not_called_absent() -> None:
     assert "answers significantly more than A and does not rank significantly worse:" in describe_outcomes(
         row
     )
+
+
+def test_both_verdicts_are_given_and_where_they_part() -> None:
+    # a few long leaps carry the mean, and many small steps back the ranks
+    parted = column((60, 1, 2), (25, 90, 1), (15, 1, 1))
+    (row,) = outcomes_against(scores_at(parted), "A")
+    assert row.p_esl_t <= row.alpha < row.p_esl_signed_rank
+    assert (row.verdict, row.verdict_signed_rank) == (Harm.BETTER_RANKING, Harm.NOT_TOLD_APART)
+    words = describe_outcomes(row)
+    assert "The tests part: by the t test of expected search length the verdict is 'ranks better'" in words
+    assert "by the signed-rank test" in words
+    (same,) = outcomes_against(scores_at(column((60, 2, 1), (40, 1, 1))), "A")
+    assert same.verdict is same.verdict_signed_rank is Harm.BETTER_RANKING
+    assert "part" not in describe_outcomes(same)
+    tested = compare_runs(scores_at(parted), test="t", rng=np.random.default_rng(0))
+    table = outcomes_table([(tested, row)])
+    assert table.notes[-1] == "The two verdicts part for 1 pair: A and B."
+    assert outcomes_table([(tested, same)]).notes[-1] != table.notes[-1]
 
 
 def test_the_level_is_divided_among_the_comparisons() -> None:

@@ -148,14 +148,47 @@ def test_compare_all_pairs_repeats_and_writes(files: Path, tmp_path: Path) -> No
     other = compare(**options, correction="tukey", seed=7)  # type: ignore[arg-type]
     for first, second in zip(one.comparisons, other.comparisons, strict=True):
         assert np.array_equal(first.significance.p, second.significance.p)
-        assert first.outcomes == ()
+    reciprocal, gains = one.comparisons
+    assert len(reciprocal.outcomes) == 3
+    assert reciprocal.no_outcomes == ""
+    assert gains.outcomes == ()
+    assert "nDCG@10 is none: add --measure RR@100" in gains.no_outcomes
     lines = (tmp_path / "tests.csv").read_text().splitlines()
     assert lines[0].startswith("qrels,measure,a,b,difference")
     assert len(lines) == 1 + 2 * 3
-    assert one.out == (str(tmp_path / "tests.csv"),)
+    names = ["tests.csv", "tests.reciprocal-ranks.csv", "tests.outcomes.csv"]
+    assert [Path(path).name for path in one.out] == names
+    for name in names[1:]:
+        assert len((tmp_path / name).read_text().splitlines()) == 1 + 3
+    alone = compare(**{**options, "measure": "nDCG@10"}, out=tmp_path / "n.csv")  # type: ignore[arg-type]
+    assert alone.out == (str(tmp_path / "n.csv"),)
     with_baseline = compare(**options, baseline="low", out=tmp_path / "b.md")  # type: ignore[arg-type]
-    assert with_baseline.out == (str(tmp_path / "b.md"), str(tmp_path / "b.outcomes.md"))
+    assert with_baseline.out[1:] == (str(tmp_path / "b.reciprocal-ranks.md"), str(tmp_path / "b.outcomes.md"))
     assert "Outcomes" in (tmp_path / "b.outcomes.md").read_text()
+
+
+def test_compare_several_baselines_each_by_its_tag_or_its_file(files: Path) -> None:
+    words = ("compare", "--runs", files / "runs" / "*", "--qrels", files / "qrels.txt", "--measure", "RR@100")
+    result = data(*words, "--baseline", "middle", "--baseline", files / "runs" / "low.txt.gz")
+    (comparison,) = result["comparisons"]  # type: ignore[misc]
+    asked = [("middle", "high"), ("middle", "low"), ("low", "high")]
+    assert [(pair["a"], pair["b"]) for pair in comparison["pairs"]] == asked
+    assert [(row["a"], row["b"]) for row in comparison["outcomes"]] == asked
+    assert {row["alpha"] for row in comparison["outcomes"]} == {0.05 / 3}
+    with pytest.raises(InputError, match="--baseline: there is no run 'best'"):
+        compare(runs=[files / "runs"], qrels=[files / "qrels.txt"], baseline="best")
+
+
+def test_outcomes_warn_of_queries_with_several_answers(files: Path, tmp_path: Path) -> None:
+    lines = (files / "qrels.txt").read_text().splitlines(keepends=True)
+    more = tmp_path / "more.txt"
+    query = lines[0].split()[0]
+    more.write_text("".join([*lines, f"{query} 0 another 1\n", f"{query} 0 third 0\n"]))
+    words = ("compare", "--runs", files / "runs" / "*", "--qrels")
+    assert not data(*words, files / "qrels.txt")["notices"]
+    (notice,) = data(*words, f"more={more}")["notices"]  # type: ignore[misc]
+    assert notice.startswith("more: 1 of 40 queries have several relevant documents")
+    assert not data(*words, f"more={more}", "--measure", "nDCG@10")["notices"]
 
 
 def test_compare_prints_tables_and_sentences(files: Path) -> None:
