@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass, replace
 from math import isfinite, nan
-from typing import Literal
 
 import numpy as np
 
 from prefjudge.core.qrels import Scores
 from prefjudge.core.runs import Order
-from prefjudge.evaluation.intervals import Statistic, mean_interval, median_interval
+from prefjudge.evaluation.intervals import Interval, Statistic, score_intervals
 from prefjudge.evaluation.measures import bounds, direction
 from prefjudge.evaluation.perfect import against_perfect
-
-Interval = Literal["t", "order statistics"]
 
 _ALPHA = 0.05
 """The level at which a run is better than perfect."""
@@ -30,7 +27,11 @@ class LeaderboardRow:
         The run tag, or what the perfect ranking is called.
     score, low, high : float
         The mean (or median) over the judged queries and its confidence interval, as far as the measure's
-        scale reaches; NaN bounds where nothing varies, as with one query.
+        scale reaches; NaN bounds where nothing can be said.
+    interval : str
+        How the bounds were made: see `prefjudge.evaluation.intervals.score_intervals`.
+    hit : int
+        On how many queries the run does not have the worst score of the scale.
     queries : int
         How many queries the score is over. The perfect ranking has those that both label sets judge.
     perfect : bool
@@ -50,6 +51,8 @@ class LeaderboardRow:
     score: float
     low: float
     high: float
+    interval: Interval
+    hit: int
     queries: int
     perfect: bool = False
     above_perfect: bool | None = None
@@ -67,8 +70,6 @@ class Leaderboard:
         What was computed from which labels.
     statistic : str
         ``mean`` or ``median``.
-    interval : str
-        How the bounds were made: ``t`` for the mean, ``order statistics`` for the median.
     confidence : float
         The intervals' level.
     queries : int
@@ -83,7 +84,6 @@ class Leaderboard:
     measure: str
     qrels: str
     statistic: Statistic
-    interval: Interval
     confidence: float
     queries: int
     order: Order
@@ -93,6 +93,11 @@ class Leaderboard:
     def ranked(self) -> tuple[LeaderboardRow, ...]:
         """The rows of runs, without the perfect ranking."""
         return tuple(row for row in self.rows if not row.perfect)
+
+    @property
+    def interval(self) -> str:
+        """How the bounds were made: ``t``, ``Gaffke``, ``t and Gaffke``, or ``order statistics``."""
+        return " and ".join(sorted({row.interval for row in self.rows}, reverse=True))
 
     @property
     def perfect(self) -> LeaderboardRow | None:
@@ -114,8 +119,7 @@ def leaderboard(
     scores : Scores
         The query x run matrix.
     statistic : {'mean', 'median'}
-        What a run is ordered by. The mean's interval is Student's t; the median's is the distribution-free
-        one from order statistics.
+        What a run is ordered by.
     confidence : float
         The level of the intervals.
     perfect : Scores, optional
@@ -149,7 +153,6 @@ def leaderboard(
         measure=scores.measure,
         qrels=scores.qrels,
         statistic=statistic,
-        interval="t" if statistic == "mean" else "order statistics",
         confidence=confidence,
         queries=len(scores.queries),
         order=scores.order,
@@ -159,16 +162,19 @@ def leaderboard(
 
 def _rows(scores: Scores, statistic: Statistic, confidence: float) -> list[LeaderboardRow]:
     """Return each run's score with its interval, in the order of the columns and without a rank."""
-    interval = mean_interval if statistic == "mean" else median_interval
-    centre, *ends = interval(scores.values, confidence)
-    low, high = (np.clip(end, *bounds(scores.measure)) for end in ends)
+    ends = bounds(scores.measure)
+    found = score_intervals(scores.values, statistic=statistic, confidence=confidence, ends=ends)
+    worst = ends[0] if direction(scores.measure) > 0 else ends[1]
+    hit = (scores.values != (worst if isfinite(worst) else 0.0)).sum(axis=0)
     return [
         LeaderboardRow(
             rank=None,
             run=run,
-            score=float(centre[column]),
-            low=_end(low[column]),
-            high=_end(high[column]),
+            score=float(found.centre[column]),
+            low=_end(found.low[column]),
+            high=_end(found.high[column]),
+            interval=found.methods[column],
+            hit=int(hit[column]),
             queries=len(scores.queries),
         )
         for column, run in enumerate(scores.runs)

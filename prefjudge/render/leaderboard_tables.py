@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from prefjudge.core.qrels import Scores
 from prefjudge.evaluation.correlation import Over, RankCorrelation, Tau
+from prefjudge.evaluation.intervals import T_NEEDS
 from prefjudge.evaluation.leaderboard import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.tie_sensitivity import TieSensitivity
 from prefjudge.evaluation.tiers import Standing
@@ -63,17 +64,18 @@ def leaderboard_table(
 def leaderboard_records(
     board: Leaderboard, standings: Sequence[Standing] = (), ties: Sequence[TieSensitivity] = ()
 ) -> list[dict[str, object]]:
-    """Return the rows of one leaderboard for JSON, with how each run stands to the perfect ranking."""
-    table = leaderboard_table(board, standings, ties)
-    perfect = [
-        dict(zip((column.name for column in _PERFECT), _against_perfect(row), strict=True))
-        for row in board.rows
+    """Return the rows of one leaderboard for JSON, with all that is known of each."""
+    records = to_records(leaderboard_table(board, standings, ties))
+    names = [column.name for column in _DETAILS]
+    return [
+        {**record, **dict(zip(names, _details(row), strict=True))}
+        for record, row in zip(records, board.rows, strict=True)
     ]
-    records = to_records(table)
-    return [{**record, **one} for record, one in zip(records, perfect, strict=True)]
 
 
-_PERFECT = (
+_DETAILS = (
+    Column(name="interval"),
+    Column(name="hit", kind="integer"),
     Column(name="queries", kind="integer"),
     Column(name="above_perfect", kind="flag"),
     Column(name="above_perfect_by", kind="number"),
@@ -81,10 +83,10 @@ _PERFECT = (
 )
 
 
-def _against_perfect(row: LeaderboardRow) -> tuple[int, bool | None, float | None, float | None]:
-    if row.above_perfect is None:
-        return row.queries, None, None, None
-    return row.queries, row.above_perfect, row.above_perfect_by, row.p_above_perfect
+def _details(row: LeaderboardRow) -> tuple[Cell, ...]:
+    known = row.above_perfect is not None
+    against = (row.above_perfect, row.above_perfect_by, row.p_above_perfect) if known else (None,) * 3
+    return row.interval, row.hit, row.queries, *against
 
 
 def _mark(row: LeaderboardRow, value: str | float) -> Cell:
@@ -95,10 +97,9 @@ def _mark(row: LeaderboardRow, value: str | float) -> Cell:
 
 def _notes(board: Leaderboard, tiers: bool, ties: bool) -> tuple[str, ...]:
     centre = "Mean" if board.statistic == "mean" else "Median"
-    method = "Student's t, as far as the scale reaches" if board.interval == "t" else "order statistics"
     notes = [
-        f"{centre} over the judged queries with its {board.confidence:.0%} interval ({method}); "
-        f"documents ordered by {board.order}.",
+        f"{centre} over the judged queries with its {board.confidence:.0%} interval "
+        f"({_interval_words([board])}); documents ordered by {board.order}.",
         *_perfect_notes([board]),
     ]
     if tiers:
@@ -111,6 +112,18 @@ def _notes(board: Leaderboard, tiers: bool, ties: bool) -> tuple[str, ...]:
             "Ties: the least and the greatest score that an order of equally scored documents gives."
         )
     return tuple(notes)
+
+
+def _interval_words(boards: Sequence[Leaderboard]) -> str:
+    """Say how the intervals were made, and where another way takes the usual one's place."""
+    used = {row.interval for board in boards for row in board.rows}
+    if "order statistics" in used:
+        return "order statistics"
+    gaffke = f"Gaffke's, where fewer than {T_NEEDS} queries differ from the run's most frequent score"
+    student = "Student's t, as far as the scale reaches"
+    if "Gaffke" not in used:
+        return student
+    return f"{student}; {gaffke}" if "t" in used else gaffke
 
 
 def _perfect_notes(boards: Sequence[Leaderboard]) -> list[str]:
@@ -181,7 +194,10 @@ def side_by_side_table(
         title=f"Leaderboards{queries}",
         columns=tuple(columns),
         rows=tuple(rows),
-        notes=tuple(_perfect_notes(boards)),
+        notes=(
+            f"±: the longer half of the {boards[0].confidence:.0%} interval ({_interval_words(boards)}).",
+            *_perfect_notes(boards),
+        ),
         provenance=provenance or {},
     )
 
@@ -209,7 +225,7 @@ def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str]
             Column(name="high", kind="number"),
             Column(name="perfect", kind="flag"),
             Column(name="order"),
-            *_PERFECT,
+            *_DETAILS,
         ),
         rows=tuple(
             (
@@ -222,7 +238,7 @@ def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str]
                 row.high,
                 row.perfect,
                 str(board.order),
-                *_against_perfect(row),
+                *_details(row),
             )
             for board in boards
             for row in board.rows

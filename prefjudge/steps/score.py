@@ -148,6 +148,7 @@ def score(
     from prefjudge.steps.score_boards import (
         all_win_ratios,
         correlations,
+        few_hits,
         query_samples,
         runs_left_out,
         score_boards,
@@ -196,9 +197,11 @@ def score(
             boards = boards_in_sql(found, by_labels, chosen, reader, saved)
         else:
             boards, agreement = score_boards(found, by_labels, by_pairs, chosen, reader)
+        tau = tuple(correlations(boards, found, notices))
+        notices.extend(few_hits(boards))
         result = ScoreResult(
             boards=tuple(boards),
-            tau=tuple(correlations(boards, found, notices)),
+            tau=tau,
             winratio=all_win_ratios(found, reader),
             pair_agreement=agreement,
             left_out=runs_left_out(found, by_labels[0], reader) if leave_one_out and by_labels else (),

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from prefjudge.steps.readers import Reader
     from prefjudge.steps.sources import Sources
 
+_HITS = 15
+"""Fewer queries than that on which a run has more than the worst score are too few to speak of its mean."""
+
 
 def score_boards(
     found: "Sources",
@@ -81,6 +84,19 @@ def correlations(
             how = "on these" if pair.over == "common queries" else "as they stand, and on these"
             notices.append(Notice(where=" and ".join(names), what=f"{only}: they are compared {how}"))
         yield pair
+
+
+def few_hits(boards: Sequence["Board"]) -> Iterator["Notice"]:
+    """Warn of runs that find something on so few queries that their scores say little."""
+    from prefjudge.formats.problems import Notice
+    from prefjudge.render.counts import many
+
+    for board in (one.leaderboard for one in boards):
+        few = sorted((row.hit, row.run) for row in board.ranked if row.hit < _HITS)
+        if few:
+            shown = ", ".join(f"{run} {hit}" for hit, run in few[:3]) + (", …" if len(few) > 3 else "")
+            runs = f"{many(len(few), 'run')} with fewer than {_HITS} queries hit ({shown})"
+            yield Notice(where=f"{board.measure} {board.qrels}", what=f"{runs}: such scores say little")
 
 
 def all_win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":

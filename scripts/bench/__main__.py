@@ -19,7 +19,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 from harness import ROOT, Lab, hold
 from ratios import Result, summary
 
-SECTIONS = ("pooling", "reading", "scoring", "texts", "inference", "resolving", "store", "starting")
+SECTIONS = (
+    "pooling",
+    "reading",
+    "scoring",
+    "texts",
+    "inference",
+    "coverage",
+    "resolving",
+    "store",
+    "starting",
+)
 
 
 def main() -> int:
@@ -48,6 +58,8 @@ def main() -> int:
     for name in options.sections or SECTIONS:
         section = importlib.import_module(name)
         print(section.TITLE, flush=True)
+        for line in section.figures(lab) if hasattr(section, "figures") else ():
+            print(f"  {line}", flush=True)
         for contest in section.contests(lab):
             result = Result.of(hold(contest, rounds, warm=not options.short))
             results.setdefault(name, []).append(result)

@@ -1,7 +1,7 @@
 """The stopwatch of the benchmarks: works, contests, and the laboratory they run in.
 
 A section is a file beside this one with a ``TITLE`` and a function ``contests(lab)`` that yields `Contest`s,
-which makes its inputs below ``lab.folder``, once.
+which makes its inputs below ``lab.folder``, once. A function ``figures(lab)`` yields lines of other figures.
 """
 
 from __future__ import annotations

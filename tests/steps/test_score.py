@@ -60,10 +60,10 @@ def test_label_sets_are_compared_on_the_queries_of_both(preference: Path, tmp_pa
     assert (pair.over, pair.queries) == ("boards as printed", 9)
     assert (pair.printed.queries, pair.common.queries) == ((15, 9), (9, 9))
     assert pair.common == alone.tau[0].printed != pair.printed
-    assert mixed.notices == (
-        "old and new: 15 and 9 queries, 9 of them in both: they are compared as they stand, and on these",
+    assert mixed.notices[0] == (
+        "old and new: 15 and 9 queries, 9 of them in both: they are compared as they stand, and on these"
     )
-    assert alone.notices == ()
+    assert all("fewer than 15 queries hit" in notice for notice in (*mixed.notices[1:], *alone.notices))
     assert "6 runs, 15 and 9 queries, two label sets" in (tmp_path / "boards.against.svg").read_text()
     common = score(runs=RUNS, qrels=labels, common=True)
     assert common.leaderboards == alone.leaderboards
@@ -75,7 +75,11 @@ def test_label_sets_are_compared_on_the_queries_of_both(preference: Path, tmp_pa
     assert "6 runs, 5 queries, two label sets" in (tmp_path / "crossed.against.svg").read_text()
     apart = score(runs=RUNS, qrels=[f"new={fewer}", f"rest={others}"])
     assert apart.tau == ()
-    assert apart.notices == ("new and rest: 9 and 6 queries, 0 of them in both: they are not compared",)
+    assert apart.notices[0] == "new and rest: 9 and 6 queries, 0 of them in both: they are not compared"
+    assert apart.notices[2] == (
+        "RR@10 rest: 6 runs with fewer than 15 queries hit (first-try 4, lexical 5, label-tuned 6, …): "
+        "such scores say little"
+    )
     assert apart.leaderboards[1].perfect is None
     with pytest.raises(InputError, match="no query is judged by all of new, rest"):
         score(runs=RUNS, qrels=[f"new={fewer}", f"rest={others}"], common=True)
@@ -212,7 +216,7 @@ def test_plots_are_named_after_the_first(preference: Path, judgments: Path, tmp_
 def test_results_become_frames(judgments: Path) -> None:
     pytest.importorskip("pandas")
     frame = score(runs=RUNS, qrels=[str(QRELS)]).to_frame()
-    assert frame.shape == (6, 13)
+    assert frame.shape == (6, 15)
     assert frame["score"].is_monotonic_decreasing
     assert winratio(runs=RUNS, judgments=judgments).to_frame().shape == (6, 6)
 
