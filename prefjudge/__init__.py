@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.plan import plan as plan
     from prefjudge.steps.pool import pool as pool
     from prefjudge.steps.publish import publish as publish
+    from prefjudge.steps.recover import recover as recover
     from prefjudge.steps.reject import reject as reject
     from prefjudge.steps.release import release as release
     from prefjudge.steps.report import report as report
@@ -57,6 +58,7 @@ _VERBS = (
     "plan",
     "pool",
     "publish",
+    "recover",
     "reject",
     "release",
     "report",

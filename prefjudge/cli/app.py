@@ -23,6 +23,7 @@ from prefjudge.cli import (
     plan,
     pool,
     publish,
+    recover,
     reject,
     release,
     report,
@@ -51,6 +52,7 @@ _INTERRUPTED = 130
 """The exit code after Ctrl-C, which typer turns into it without a word."""
 
 _ROAD = "The road, in order"
+_SAFE = "Keeping it safe"
 _SURE = "How sure"
 _CROWD = "The crowd"
 
@@ -81,6 +83,7 @@ for verb, panel in (
     (reject.reject, _CROWD),
     (work.work, _CROWD),
     (workers.workers, _CROWD),
+    (recover.recover, _SAFE),
 ):
     app.command(rich_help_panel=panel)(verb)
 

@@ -1,14 +1,21 @@
 """A crowd behind the Mechanical Turk API, through boto3: the embedded marketplace, or any that speaks it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from prefjudge.crowd.protocol import FetchedAssignment, FetchedHit, HitRequest, RefusedError
+from prefjudge.crowd.protocol import (
+    FetchedAssignment,
+    FetchedHit,
+    HitRequest,
+    ListedHit,
+    PaidBonus,
+    RefusedError,
+)
 from prefjudge.errors import CrowdError
 
 REGION = "us-east-1"
@@ -101,6 +108,26 @@ class MTurkCrowd:
             if hit.get("RequesterAnnotation") in wanted
         }
 
+    def listed(self) -> Iterator[ListedHit]:
+        """Give this requester's HITs, the newest first, but for those that were deleted."""
+        for hit in self._each("list_hits", "HITs"):
+            yield _listed(hit)
+
+    def look(self, hit_id: str) -> ListedHit:
+        """Return a HIT, one that was deleted too."""
+        return _listed(self._call("get_hit", HITId=hit_id)["HIT"])
+
+    def bonuses(self, hit_id: str) -> Sequence[PaidBonus]:
+        """Return the bonuses that were paid for a HIT's assignments."""
+        return tuple(
+            PaidBonus(
+                assignment_id=paid["AssignmentId"],
+                amount=Decimal(paid["BonusAmount"]),
+                reason=paid["Reason"],
+            )
+            for paid in self._each("list_bonus_payments", "BonusPayments", HITId=hit_id)
+        )
+
     def extend(self, hit_id: str, assignments: int, *, token: str) -> None:
         """Ask for more assignments of a HIT, from workers who have not had it."""
         try:
@@ -127,6 +154,7 @@ class MTurkCrowd:
                 submitted=_epoch(found.get("SubmitTime")),
                 answer=found.get("Answer", ""),
                 simulated=None if simulated is None else simulated[found["WorkerId"]],
+                feedback=found.get("RequesterFeedback", ""),
             )
             for found in listed
         )
@@ -245,12 +273,15 @@ class MTurkCrowd:
 
     def _pages(self, operation: str, key: str, **parameters: Any) -> list[dict[str, Any]]:
         """Read every page of a list."""
-        found: list[dict[str, Any]] = []
+        return list(self._each(operation, key, **parameters))
+
+    def _each(self, operation: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
+        """Read a list page by page, as far as somebody asks."""
         page = self._call(operation, MaxResults=100, **parameters)
         while True:
-            found.extend(page.get(key, []))
+            yield from page.get(key, [])
             if not page.get("NextToken"):
-                return found
+                return
             page = self._call(operation, MaxResults=100, NextToken=page["NextToken"], **parameters)
 
     def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
@@ -323,6 +354,17 @@ def _session() -> Any:
         loader = session.get_component("data_loader")
         loader.search_paths.append(str(files("prefjudge") / "marketplace" / "service"))
     return boto3.Session(botocore_session=session, region_name=REGION)
+
+
+def _listed(hit: dict[str, Any]) -> ListedHit:
+    return ListedHit(
+        hit_id=hit["HITId"],
+        annotation=hit.get("RequesterAnnotation") or "",
+        question=hit.get("Question", ""),
+        created=hit["CreationTime"].timestamp(),
+        reward=Decimal(hit["Reward"]),
+        deleted=hit["HITStatus"] == "Disposed",
+    )
 
 
 def _epoch(moment: datetime | None) -> float | None:

@@ -1,6 +1,6 @@
 """What a study needs of a crowd: publish, fetch, review, exclude, close and the balance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
@@ -50,6 +50,7 @@ class FetchedAssignment:
 
     ``simulated`` says whether the worker's account was made for simulation; None where the marketplace does
     not know of such accounts.
+    ``feedback`` is what the worker was told with the decision.
     """
 
     assignment_id: str
@@ -59,6 +60,28 @@ class FetchedAssignment:
     submitted: float | None
     answer: str
     simulated: bool | None
+    feedback: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedHit:
+    """A HIT as it was published: its ``annotation``, its ``question`` as XML, and how it is offered."""
+
+    hit_id: str
+    annotation: str
+    question: str
+    created: float
+    reward: Decimal
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaidBonus:
+    """A bonus that was paid for an assignment."""
+
+    assignment_id: str
+    amount: Decimal
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +126,18 @@ class Crowd(Protocol):
 
     def find(self, annotations: Sequence[str]) -> dict[str, str]:
         """Return the ids of this requester's HITs that carry one of the annotations."""
+        ...
+
+    def listed(self) -> Iterator[ListedHit]:
+        """Give this requester's HITs, the newest first, but for those that were deleted."""
+        ...
+
+    def look(self, hit_id: str) -> ListedHit:
+        """Return a HIT, one that was deleted too."""
+        ...
+
+    def bonuses(self, hit_id: str) -> Sequence[PaidBonus]:
+        """Return the bonuses that were paid for a HIT's assignments."""
         ...
 
     def extend(self, hit_id: str, assignments: int, *, token: str) -> None:

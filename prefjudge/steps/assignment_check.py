@@ -13,12 +13,19 @@ from prefjudge.study.hits import StudyHit
 if TYPE_CHECKING:
     from prefjudge.crowd.protocol import FetchedAssignment
     from prefjudge.study.config import DesignConfig
+    from prefjudge.study.study import Study
 
 MISSED_GOLD = "missed a gold pair"
 STOPPED = "stopped before every gold pair was answered"
 
 Pairs = Mapping[int, tuple[str, str, str]]
 """query_id, doc_a and doc_b of each pair, by its number."""
+
+
+def assumed_judge(study: "Study", target: str) -> Judge:
+    """Return who judges at a target whose marketplace does not know of simulated workers, by the config."""
+    configured = study.config.targets.get(target)  # type: ignore[call-overload]
+    return Judge(configured.judge) if configured else Judge.PERSON
 
 
 def check_assignment(

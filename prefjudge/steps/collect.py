@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.core.costs import CENT
 from prefjudge.core.screening import BarringRule
 from prefjudge.errors import BudgetError, CrowdError, StudyError
 from prefjudge.render.counts import many
-from prefjudge.steps.assignment_check import check_assignment
-from prefjudge.steps.prices import price
+from prefjudge.steps import intents
+from prefjudge.steps.assignment_check import assumed_judge, check_assignment
 from prefjudge.steps.settlement import find_dues, pay_dues, release_unused
-from prefjudge.steps.spending import intended
+from prefjudge.steps.spending import intended, refuse_unwhole
 from prefjudge.study.assignments import (
     KEPT,
-    Judge,
     load_decisions,
     load_gold_records,
     save_assignment,
@@ -26,7 +24,7 @@ from prefjudge.study.assignments import (
 )
 from prefjudge.study.gold import load_withdrawn
 from prefjudge.study.hits import HitStatus, StudyHit, load_hits, save_extension, save_status
-from prefjudge.study.ledger import Intent, settle
+from prefjudge.study.ledger import settle
 from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.study import Study
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 
-_EXTEND = "CreateAdditionalAssignmentsForHIT"
 _MOST_EXTENDED = 9
 """HITs made with fewer than ten assignments cannot be extended to ten or more."""
 
@@ -92,6 +89,7 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
 
     opened = Study(study)
     target = LIVE if live else SANDBOX
+    refuse_unwhole(opened)
     with opened.transaction(write=False) as db:
         refuse_other_target(db, target)
         if not count_hits(db, target):
@@ -173,8 +171,7 @@ class _Collection:
     def _take(self, hit: StudyHit, fresh: Sequence["FetchedAssignment"]) -> None:
         """Append new assignments to the log."""
         design = self._study.config.design
-        target = self._study.config.targets.get(self._target)  # type: ignore[call-overload]
-        judge = Judge(target.judge) if target else Judge.PERSON
+        judge = assumed_judge(self._study, self._target)
         checked = [
             check_assignment(hit, found, self._pairs, design, self._withdrawn, judge=judge) for found in fresh
         ]
@@ -209,7 +206,7 @@ class _Collection:
                 "AND outcome IS NOT NULL)",
                 kept=KEPT,
                 key=hit.hit_key,
-                operation=_EXTEND,
+                operation=intents.EXTEND,
             )[0]
         more = wanted - promised
         if more <= 0 or fetched.expired or hit.assignments + more > _MOST_EXTENDED:
@@ -225,20 +222,12 @@ class _Collection:
         return True
 
     def _extend_once(self, hit: StudyHit, number: int, *, call: bool) -> None:
-        token = self._study.opaque("extend", hit.hit_key, number, length=48)
-        intent = Intent(
-            token=token,
-            operation=_EXTEND,
-            target=hit.target,
-            subject=hit.hit_key,
-            cents=int(price(self._study, hit.reward_cents * CENT, hit.assignments) / CENT),
-            intended=time.time(),
-        )
+        intent = intents.extension(self._study, hit, number)
         with intended(self._study, intent, budget=self._study.config.budget):
             if call:
-                self._crowd.extend(hit.hit_id or "", 1, token=token)
+                self._crowd.extend(hit.hit_id or "", 1, token=intent.token)
         with self._study.transaction() as db:
-            settle(db, token, "extended", time.time())
+            settle(db, intent.token, "extended", time.time())
             save_extension(db, hit.hit_key)
         self._reissued += 1
 

@@ -10,7 +10,7 @@ from prefjudge.core.gold import rotate_gold
 from prefjudge.core.hits import pack_pairs, plan_hit
 from prefjudge.errors import StudyError
 from prefjudge.study.gold import load_active_gold
-from prefjudge.study.hits import StudyHit, StudySlot, last_batch
+from prefjudge.study.hits import HitKey, StudyHit, StudySlot, last_batch
 from prefjudge.study.progress import count_rows, waiting_pairs
 from prefjudge.study.study import Study
 
@@ -96,15 +96,16 @@ def _study_hit(
     votes: int,
 ) -> StudyHit:
     config = study.config
-    key = study.opaque("hit", batch, number, length=24)
-    rng = study.hidden_rng("hit", key)  # of its own, so that all pages together tell no more than one
+    opaque = study.opaque("hit", batch, number, length=24)
+    key = str(HitKey(mark=study.mark, batch=batch, number=number, assignments=votes, opaque=opaque))
+    rng = study.hidden_rng("hit", opaque)  # of its own, so that all pages together tell no more than one
     plan = plan_hit(range(len(pairs)), range(len(gold)), layouts=config.design.layouts or _LAYOUTS, rng=rng)
     slots = tuple(
         StudySlot(
-            name=study.opaque(key, place),
+            name=study.opaque(opaque, place),
             pair_id=pairs[k].pair_id if k < len(pairs) else None,
             gold_id=gold[k - len(pairs)] if k >= len(pairs) else None,
-            tokens=(study.opaque(key, place, "first"), study.opaque(key, place, "second")),
+            tokens=(study.opaque(opaque, place, "first"), study.opaque(opaque, place, "second")),
         )
         for place, k in enumerate(plan.slots)
     )

@@ -7,9 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.core.costs import CENT
 from prefjudge.errors import StudyError
-from prefjudge.steps.prices import estimate_cost, price
+from prefjudge.steps import intents
+from prefjudge.steps.prices import estimate_cost
 from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, save_hits, save_published
 from prefjudge.study.ledger import TOKEN_LIFE, Intent, committed_cents, intend, settle, void
 from prefjudge.study.progress import count_hits, count_judgments
@@ -86,11 +86,12 @@ def publish(
         The marketplace refused, failed or cannot be reached.
     """
     from prefjudge.steps.serve import open_crowd
-    from prefjudge.steps.spending import wait_turn
+    from prefjudge.steps.spending import refuse_unknown_hits, wait_turn
 
     target = choose_target(sandbox=sandbox, live=live)
     opened = Study(study)
     with open_crowd(opened, target) as crowd:
+        refuse_unknown_hits(opened, crowd)
         agreed = None
         if dry_run or not yes:  # asked before its turn, so that no other verb waits for an answer
             agreed = _offer(opened, target, crowd.endpoint, _due(opened, target), dry_run=dry_run)
@@ -140,7 +141,7 @@ def publish_hits(
     pages, needs = Pages(study), requirements(study, crowd)
     for number, hit in enumerate(hits, start=1):
         request = pages.request(hit, needs)
-        intent = _intend(study, hit, request.token)
+        intent = _intend(study, hit)
         request = replace(request, requirements=(*needs, *exclude_earlier(study, crowd, hit)))
         hit_id = _publish_one(study, crowd, request, intent)
         with study.transaction() as db:
@@ -168,16 +169,9 @@ def _publish_one(study: Study, crowd: "Crowd", request: "HitRequest", intent: In
         raise
 
 
-def _intend(study: Study, hit: StudyHit, token: str) -> Intent:
+def _intend(study: Study, hit: StudyHit) -> Intent:
     """Record a HIT together with the intent to publish it."""
-    intent = Intent(
-        token=token,
-        operation="CreateHIT",
-        target=hit.target,
-        subject=hit.hit_key,
-        cents=int(hit.assignments * price(study, hit.reward_cents * CENT, hit.assignments) / CENT),
-        intended=time.time(),
-    )
+    intent = intents.creation(study, hit)
     with study.transaction() as db:
         known = intend(db, intent, budget=study.config.budget)
         if known is intent:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from prefjudge.core.costs import CENT, prorated
 from prefjudge.errors import CrowdError
 from prefjudge.render.counts import many
-from prefjudge.steps.prices import fees, price
+from prefjudge.steps import intents
+from prefjudge.steps.prices import price
 from prefjudge.steps.spending import intended
 from prefjudge.study.assignments import save_decision, save_rejection
 from prefjudge.study.hits import load_unused
 from prefjudge.study.ledger import Intent, settle
+from prefjudge.study.past import note_deleted
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 UNUSABLE = "unusable answer"
 """How the verdict on an assignment starts whose fields the page cannot have sent."""
+
+
+STOPPED_EARLY = "You stopped early, as you may, and "
+"""How the reason of a bonus starts that takes the place of a reward."""
 
 
 class Act(StrEnum):
@@ -133,14 +139,8 @@ def release_unused(study: Study, crowd: "Crowd", target: str) -> None:
         unused = load_unused(db, target)
     for hit in unused:
         used = hit.came * int(price(study, hit.reward_cents * CENT, hit.assignments) / CENT)
-        release = Intent(
-            token=study.opaque("delete", hit.hit_key, length=48),
-            operation="DeleteHIT",
-            target=target,
-            subject=hit.hit_key,
-            cents=used - hit.cents,
-            intended=time.time(),
-        )
+        release = intents.deletion(study, target, hit.hit_key, used - hit.cents)
+        note_deleted(study.folder, hit.hit_id)
         with intended(study, release, budget=None):
             crowd.delete(hit.hit_id)
         with study.transaction() as db:
@@ -153,41 +153,33 @@ def _prorate(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
     The API can approve an assignment whole or reject it. A rejection after an early exit is not a verdict on
     the work, and the embedded marketplace does not count it against the worker.
     """
-    bonus = Intent(
-        token=study.opaque("bonus", due.assignment_id, length=48),
-        operation="SendBonus",
-        target=target,
-        subject=due.assignment_id,
-        cents=int((due.amount + fees(study).of_bonus(due.amount)) / CENT),
-        intended=time.time(),
-    )
+    bonus = intents.bonus(study, target, due.assignment_id, due.amount)
     if crowd.decision(due.assignment_id) == "approved":  # by the marketplace's own delay, and paid whole
         _decided(study, due.assignment_id, "approved")
         return
     release = _release(study, target, due)
-    text = f"You stopped early, as you may, and {due.why} comparisons: paid ${due.amount} by a bonus."
+    text = f"{STOPPED_EARLY}{due.why} comparisons: paid ${due.amount} by a bonus."
     # The bonus takes the place of a larger reward, which the budget has allowed.
-    with intended(study, bonus, budget=None) as known:
-        # The marketplace forgets the token of an interrupted call after a day, but not what it paid.
-        if known is bonus or not crowd.has_bonus(due.assignment_id, text):
+    with intended(study, bonus, budget=None):
+        # The marketplace forgets the token of an interrupted call after a day, but not what it paid; and a
+        # store that was restored from a backup may not know of the call.
+        if not crowd.has_bonus(due.assignment_id, text):
             crowd.bonus(due.worker_id, due.assignment_id, due.amount, text, token=bonus.token)
     with intended(study, release, budget=None):
         crowd.review(due.assignment_id, approve=False, feedback=text)
     with study.transaction() as db:
         settle(db, bonus.token, "paid", time.time())
         settle(db, release.token, "released", time.time())
-        save_decision(db, due.assignment_id, f"prorated: ${due.amount} by bonus")
+        save_decision(db, due.assignment_id, prorated_decision(due.amount))
 
 
 def _release(study: Study, target: str, due: Due) -> Intent:
-    return Intent(
-        token=study.opaque("release", due.assignment_id, length=48),
-        operation="RejectAssignment",
-        target=target,
-        subject=due.assignment_id,
-        cents=-int(price(study, due.reward, due.hit_assignments) / CENT),
-        intended=time.time(),
-    )
+    return intents.release(study, target, due.assignment_id, due.reward, due.hit_assignments)
+
+
+def prorated_decision(amount: Decimal) -> str:
+    """Return how an assignment is recorded that was paid by a bonus in place of its reward."""
+    return f"prorated: ${amount} by bonus"
 
 
 def _decided(study: Study, assignment_id: str, decision: str) -> None:

@@ -6,7 +6,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import StudyError
+from prefjudge.study.hits import has_hit, read_hit_key
 from prefjudge.study.ledger import Intent, intend, void
+from prefjudge.study.settings import RECOVERING
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -23,11 +25,12 @@ def take_turn(study: Study, target: str) -> Iterator["Crowd"]:
     Raises
     ------
     StudyError
-        Another verb does not end.
+        Another verb does not end, or the study's store is not whole.
     """
     from prefjudge.steps.serve import open_crowd
 
     with wait_turn(study), open_crowd(study, target) as crowd:
+        refuse_unknown_hits(study, crowd)
         yield crowd
 
 
@@ -47,6 +50,48 @@ def wait_turn(study: Study) -> Iterator[None]:
                 "Repeat the verb when that one has ended.",
             )
         yield
+
+
+def refuse_unknown_hits(study: Study, crowd: "Crowd") -> None:
+    """Refuse to spend with a store that is older than the study's work at the marketplace.
+
+    The newest HIT of the study there is the one to look at: what is published is recorded first.
+
+    Raises
+    ------
+    StudyError
+        The marketplace has HITs of the study that the store does not know.
+    """
+    refuse_unwhole(study)
+    for listed in crowd.listed():
+        key = read_hit_key(listed.annotation)
+        if key is None or key.mark != study.mark:
+            continue
+        with study.transaction(write=False) as db:
+            known = has_hit(db, listed.annotation)
+        if not known:
+            raise StudyError(
+                "the marketplace has HITs of this study that its store does not know, such as "
+                f"{listed.hit_id}",
+                "Restore the study's newest backup, or let the marketplace tell: "
+                f"prefjudge recover {study.folder}",
+            )
+        return
+
+
+def refuse_unwhole(study: Study) -> None:
+    """Refuse to go on with a store that is being rebuilt.
+
+    Raises
+    ------
+    StudyError
+        It does not know all HITs of the study yet.
+    """
+    if study.setting(RECOVERING):
+        raise StudyError(
+            "the study's store is being rebuilt, and is not whole yet",
+            f"This says what is missing: prefjudge recover {study.folder}",
+        )
 
 
 @contextmanager

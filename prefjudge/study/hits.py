@@ -1,6 +1,7 @@
 """The study's HITs: what each asks, in which state it is, and which pairs still wait for one."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,38 @@ class HitStatus(StrEnum):
     """Intended: the call that publishes it has been made, or is about to be."""
     OPEN = "open"
     CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitKey:
+    """A HIT's key, which is its annotation at the marketplace, too.
+
+    It says whose HIT it is and which, so that a study whose store is lost finds its HITs, and how many
+    assignments it began with; its last part only the study's secret makes.
+    """
+
+    mark: str
+    batch: int
+    number: int
+    assignments: int
+    opaque: str
+
+    def __str__(self) -> str:
+        return f"{self.mark}-{self.batch}-{self.number}-{self.assignments}-{self.opaque}"
+
+
+_KEY = re.compile(r"([0-9a-z]{12})-([1-9]\d{0,8})-([1-9]\d{0,8})-([1-9]\d{0,8})-([0-9a-f]{24})")
+
+
+def read_hit_key(text: str) -> HitKey | None:
+    """Return the key that an annotation holds, None where it is not a study's."""
+    found = _KEY.fullmatch(text)
+    if found is None:
+        return None
+    mark, batch, number, assignments, opaque = found.groups()
+    return HitKey(
+        mark=mark, batch=int(batch), number=int(number), assignments=int(assignments), opaque=opaque
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +79,16 @@ class StudyHit:
     slots: tuple[StudySlot, ...]
     hit_id: str | None = None
     status: HitStatus = HitStatus.PLANNED
+
+
+def has_hit(db: Connection, hit_key: str) -> bool:
+    """Return whether the study knows a HIT."""
+    return bool(db.execute("SELECT 1 FROM hits WHERE hit_key = :key", key=hit_key))
+
+
+def save_assignment_count(db: Connection, hit_key: str, assignments: int) -> None:
+    """Record how many assignments a HIT has."""
+    db.execute("UPDATE hits SET assignments = :count WHERE hit_key = :key", count=assignments, key=hit_key)
 
 
 def save_hits(db: Connection, hits: Sequence[StudyHit]) -> None:

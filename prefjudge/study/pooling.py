@@ -134,6 +134,17 @@ def load_inputs(db: Connection) -> list[InputFile]:
     return [InputFile(kind=kind, path=path, digest=digest, name=name) for kind, path, digest, name in rows]
 
 
+def save_pair(db: Connection, number: int, query: str, doc_a: str, doc_b: str) -> None:
+    """Add a pair of candidates for which nobody asks, where it is missing."""
+    db.execute(
+        "INSERT INTO pairs VALUES (:id, :query, :a, :b, 0) ON CONFLICT DO NOTHING",
+        id=number,
+        query=query,
+        a=doc_a,
+        b=doc_b,
+    )
+
+
 def save_votes_wanted(db: Connection, votes: Mapping[int, int]) -> None:
     """Ask for so many votes on the pairs, by their numbers."""
     db.executemany(

@@ -2,6 +2,9 @@
 
 from prefjudge.database import Connection
 
+RECOVERING = "recovering"
+"""Settled while a store is rebuilt; until it is whole, nothing may be published or paid by it."""
+
 
 def load_setting(db: Connection, key: str) -> str | None:
     """Return what was settled, or None."""
@@ -15,3 +18,8 @@ def keep_setting(db: Connection, key: str, value: str) -> str:
         "INSERT INTO settings VALUES (:key, :value) ON CONFLICT (key) DO NOTHING", key=key, value=value
     )
     return load_setting(db, key) or ""
+
+
+def drop_setting(db: Connection, key: str) -> None:
+    """Settle something no longer."""
+    db.execute("DELETE FROM settings WHERE key = :key", key=key)

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import ConfigError, StudyError
 from prefjudge.study.migrations import STEPS
-from prefjudge.study.settings import keep_setting, load_setting
+from prefjudge.study.past import refuse_lost
+from prefjudge.study.settings import RECOVERING, keep_setting, load_setting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +49,8 @@ class Study:
     ----------
     folder : path
         The study's folder, made by :func:`create`.
+    recovering : bool
+        Open a new store where the study's is lost, too; until it is rebuilt, nothing is published or paid.
 
     Raises
     ------
@@ -54,8 +58,9 @@ class Study:
         The folder holds no study.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, recovering: bool = False) -> None:
         self.folder = Path(folder)
+        self._recovering = recovering
         if not (self.folder / CONFIG_FILE).is_file():
             raise StudyError(f"{folder} is not a study", f"Make one with: prefjudge init {folder}")
 
@@ -68,21 +73,40 @@ class Study:
 
     @cached_property
     def database(self) -> Database:
-        """The store, brought up to date."""
+        """The store, brought up to date.
+
+        Raises
+        ------
+        StudyError
+            The store is lost, is another study's, or is newer than this prefjudge.
+        """
         database = Database(self._store_url())
+        if not self._recovering:
+            refuse_lost(self.folder, database)
         database.migrate(STEPS)
         self._claim(database)
         return database
 
+    @property
+    def _id(self) -> str:
+        return str(self._raw_config.get("id") or self._raw_config.get("name", ""))
+
+    @property
+    def mark(self) -> str:
+        """How the study's HITs are known at a marketplace: its id, or a digest of one written by hand."""
+        plain = re.fullmatch("[0-9a-z]{12}", self._id)
+        return self._id if plain else hashlib.sha256(self._id.encode()).hexdigest()[:12]
+
     def _claim(self, database: Database) -> None:
         """Refuse a store that holds another study: each would take the other's pool and HITs for its own."""
-        own = str(self._raw_config.get("id") or self._raw_config.get("name", ""))
         with database.transaction(write=False) as db:
             holder = load_setting(db, "study")
         if holder is None:
             with database.transaction() as db:
-                holder = keep_setting(db, "study", own)
-        if holder != own:
+                if self._recovering:
+                    keep_setting(db, RECOVERING, "yes")
+                holder = keep_setting(db, "study", self._id)
+        if holder != self._id:
             raise StudyError(
                 f"the store {redacted(database.url)} belongs to another study, {holder!r}",
                 f"Give {self.folder} a store of its own; if it is that study, put its id into study.toml.",

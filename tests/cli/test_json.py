@@ -134,6 +134,7 @@ def on_a_study(verb: Printed, study: Path) -> None:
         verb("work", study, "--workers", 6, "--error", 0.1, "--truth", TRUTH)
         verb("collect", study)
         verb("pay", study)
+        verb("recover", study)
         verb("status", study)
         verb("workers", study)
         verb("resolve", study)

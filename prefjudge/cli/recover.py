@@ -1,0 +1,39 @@
+"""``prefjudge recover``."""
+
+from typing import Annotated
+
+import typer
+
+from prefjudge.cli.options import Json, Live, StudyFolder
+from prefjudge.cli.output import notice, print_json, progress, say
+from prefjudge.render.counts import many
+
+
+def recover(
+    study: StudyFolder,
+    live: Live = False,
+    strategy: Annotated[
+        str | None, typer.Option(help="Where `run` drove the study: the strategy that drove it.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Rebuild a lost or outdated store from the marketplace: HITs, assignments, decisions and payments."""
+    from prefjudge.steps.recover import recover as run
+
+    with progress("recovering") as step:
+        result = run(study, live=live, strategy=strategy, progress=step)
+    if json:
+        print_json(result)
+    else:
+        say(f"{many(result.hits, 'HIT')} of this study at {result.target}: {result.rebuilt:,} rebuilt now")
+        say(
+            f"learnt {many(result.assignments, 'assignment')}, {many(result.decisions, 'decision')} and "
+            f"{many(result.bonuses, 'bonus', 'bonuses')}"
+        )
+        notice(result.notices)
+        for text in result.remains:
+            say(f"remains: {text}", "yellow")
+        if not result.remains:
+            say(f"the store is whole; next: prefjudge status {study}, then collect or run")
+    if result.remains:
+        raise typer.Exit(3)

@@ -1,0 +1,226 @@
+"""Rebuilds a study's store from its marketplace: HITs, assignments, decisions and payments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.study.study import Study
+from prefjudge.study.targets import LIVE, SANDBOX
+
+if TYPE_CHECKING:
+    from prefjudge.crowd.protocol import Crowd, ListedHit
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoverResult:
+    """What a marketplace told of a study, and what it cannot tell.
+
+    Of the ``hits`` that are the study's, ``rebuilt`` were new to its store and ``unmatched`` show texts that
+    the study does not have. ``assignments``, ``decisions`` and ``bonuses`` count what the store learnt now.
+    ``others`` are HITs at the marketplace that are not the study's. ``remains`` says what is still to be
+    done; the study publishes and pays again once it is empty.
+    """
+
+    study: str
+    target: str
+    endpoint: str
+    hits: int
+    rebuilt: int
+    unmatched: int
+    assignments: int
+    decisions: int
+    bonuses: int
+    others: int
+    remains: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Tally:
+    rebuilt: int = 0
+    assignments: int = 0
+    decisions: int = 0
+    bonuses: int = 0
+    unmatched: list[str] = field(default_factory=list)
+
+
+def recover(
+    study: str | Path,
+    *,
+    live: bool = False,
+    strategy: str | None = None,
+    progress: Progress | None = None,
+) -> RecoverResult:
+    """Rebuild what a lost, empty or outdated store does not know, from the marketplace; nothing is spent.
+
+    The marketplace tells the HITs of the study, their assignments, decisions and payments, by the key that
+    each HIT carries. It knows neither ids nor gold: pool again with the same files and accept the gold pairs
+    again, and repeat this verb until it says that nothing remains. Until then the study does not publish or
+    pay. A repeat changes nothing.
+
+    Parameters
+    ----------
+    study : Path
+        The study's folder, with its ``study.toml``.
+    live : bool
+        Ask the live target.
+    strategy : str, optional
+        Where ``run`` drove the study: the strategy that it was driven by.
+    progress : callable, optional
+        Told how many HITs of how many have been looked at.
+
+    Raises
+    ------
+    StudyError
+        The folder holds no study, or its store is another study's.
+    InputError
+        There is no such strategy.
+    CrowdError
+        The marketplace failed or cannot be reached.
+    """
+    from prefjudge.steps.serve import open_crowd
+    from prefjudge.steps.spending import wait_turn
+    from prefjudge.study.settings import RECOVERING, keep_setting
+
+    _check_strategy(strategy)
+    opened = Study(study, recovering=True)
+    target = LIVE if live else SANDBOX
+    with wait_turn(opened), open_crowd(opened, target) as crowd:
+        with opened.transaction() as db:  # a kill from here on leaves a study that asks for this verb again
+            keep_setting(db, RECOVERING, "yes")
+        own, others = _own_hits(opened, crowd)
+        tally = _rebuild(opened, crowd, target, own, progress)
+        remains = _remains(opened, tally)
+        if not remains:
+            _conclude(opened, strategy)
+        return RecoverResult(
+            study=str(study),
+            target=target,
+            endpoint=crowd.endpoint,
+            hits=len(own),
+            rebuilt=tally.rebuilt,
+            unmatched=len(tally.unmatched),
+            assignments=tally.assignments,
+            decisions=tally.decisions,
+            bonuses=tally.bonuses,
+            others=others,
+            remains=remains,
+            notices=() if remains else _notices(opened, target, own, strategy),
+        )
+
+
+def _check_strategy(strategy: str | None) -> None:
+    from prefjudge.core.strategy_names import parse_strategy
+    from prefjudge.errors import InputError
+
+    try:
+        parse_strategy(strategy or "default")
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _own_hits(study: Study, crowd: "Crowd") -> tuple[list["ListedHit"], int]:
+    """Return the study's HITs in the order of publication, deleted ones too; and how many are others'."""
+    from prefjudge.crowd.protocol import RefusedError
+    from prefjudge.study.hits import read_hit_key
+    from prefjudge.study.past import load_deleted
+
+    listed = {hit.hit_id: hit for hit in crowd.listed()}
+    for hit_id in load_deleted(study.folder):
+        if hit_id not in listed:
+            try:
+                listed[hit_id] = crowd.look(hit_id)
+            except RefusedError:  # a line that was cut off, or a HIT of another target
+                continue
+    keys = {hit.hit_id: read_hit_key(hit.annotation) for hit in listed.values()}
+    own = [
+        (key.batch, key.number, listed[hit_id])
+        for hit_id, key in keys.items()
+        if key is not None and key.mark == study.mark
+    ]
+    return [hit for *_, hit in sorted(own, key=lambda one: one[:2])], len(listed) - len(own)
+
+
+def _rebuild(
+    study: Study, crowd: "Crowd", target: str, own: list["ListedHit"], progress: Progress | None
+) -> _Tally:
+    """Take in each HIT in a transaction of its own: a kill between two leaves the rest to a repeat."""
+    from prefjudge.steps.hit_recovery import HitRecovery
+
+    recovery, tally = HitRecovery(study, crowd, target), _Tally()
+    for number, hit in enumerate(own, start=1):
+        learnt = recovery.take_in(hit)
+        if learnt is None:
+            tally.unmatched.append(hit.hit_id)
+        else:
+            tally.rebuilt += learnt.new
+            tally.assignments += learnt.assignments
+            tally.decisions += learnt.decisions
+            tally.bonuses += learnt.bonuses
+        if progress:
+            progress(number, len(own))
+    return tally
+
+
+def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:
+    """Return what is to be done before all HITs can be rebuilt."""
+    from prefjudge.study.gold import load_gold
+    from prefjudge.study.pooling import load_passages, load_queries
+    from prefjudge.study.progress import count_rows
+
+    if not tally.unmatched:
+        return ()
+    folder = study.folder
+    with study.transaction(write=False) as db:
+        pooled = count_rows(db, "pairs") and load_queries(db) and load_passages(db)
+        gold = load_gold(db)
+    remains = []
+    if not pooled:
+        remains.append(
+            f"the pool is not at the marketplace: run `prefjudge pool {folder} --runs … --qrels … "
+            "--queries … --collection …` with the files and options that the study was made from"
+        )
+    if not gold:
+        remains.append(
+            f"the gold pairs are not at the marketplace: run `prefjudge gold {folder} --accept`, with the "
+            "gold.tsv that was accepted"
+        )
+    if pooled and gold:
+        remains.append(
+            f"{len(tally.unmatched)} HITs show texts that the study does not have, such as "
+            f"{tally.unmatched[0]}: pool the same files with the same options, accept all gold pairs that "
+            "were ever hidden, and repeat `pool --challenge` where new runs came in"
+        )
+    return (*remains, f"then run `prefjudge recover {folder}` again; until then nothing is published or paid")
+
+
+def _conclude(study: Study, strategy: str | None) -> None:
+    from prefjudge.study.settings import RECOVERING, drop_setting, keep_setting, load_setting
+
+    with study.transaction() as db:
+        if strategy is not None and load_setting(db, "strategy") is None:
+            keep_setting(db, "strategy", strategy)
+            db.execute("UPDATE pairs SET votes = 0")  # `run` says anew what is asked for
+        drop_setting(db, RECOVERING)
+
+
+def _notices(study: Study, target: str, own: list["ListedHit"], strategy: str | None) -> tuple[str, ...]:
+    from prefjudge.study.progress import waiting_pairs
+    from prefjudge.study.settings import load_setting
+
+    if not own:
+        found = f"{target} has no HITs of this study"
+        elsewhere = target == SANDBOX and "live" in study.config.targets
+        return (f"{found}; --live asks the live target" if elsewhere else found,)
+    with study.transaction(write=False) as db:
+        settled = load_setting(db, "strategy")
+        waiting = len(waiting_pairs(db, target))
+    if settled or strategy or not waiting:
+        return ()
+    return (
+        f"{waiting:,} pairs have no HIT, and `publish` asks for them. Where `run` drove the study, say first "
+        f"by what strategy: prefjudge recover {study.folder} --strategy NAME",
+    )

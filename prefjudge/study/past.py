@@ -1,0 +1,60 @@
+"""What tells a study whose store is lost from a new one."""
+
+import os
+from pathlib import Path
+
+from prefjudge.database import Database, file_of, redacted
+from prefjudge.errors import StudyError
+
+DELETED_FILE = "deleted-hits.txt"
+"""The ids of HITs that were deleted once they were judged: a marketplace does not list them any more."""
+_PAST = (
+    DELETED_FILE,
+    "pages",
+    "preference.qrels",
+    "leaderboard.csv",
+    "winratio.csv",
+    "report.html",
+    "release",
+)
+
+
+def refuse_lost(folder: Path, database: Database) -> None:
+    """Refuse to begin anew in a folder that shows a past: all would be published and paid for again.
+
+    Before anything is published there is nothing to lose, and a store that is missing is made.
+
+    Raises
+    ------
+    StudyError
+        The store is missing or empty, and the study was published.
+    """
+    if database.version():
+        return
+    file = file_of(database.url)
+    lock = [] if file is None else [Path(f"{file}.lock")]  # whoever has spent has taken it
+    signs = [path.name for path in (*lock, *(folder / name for name in _PAST)) if path.exists()]
+    if signs:
+        raise StudyError(
+            f"the study's store {redacted(database.url)} is missing or empty, but the study was published: "
+            f"its folder holds {', '.join(signs)}",
+            "Restore a backup of the store (docs/backup.md), or rebuild it from the marketplace: "
+            f"prefjudge recover {folder}",
+        )
+
+
+def note_deleted(folder: Path, hit_id: str) -> None:
+    """Keep the id of a HIT that is about to be deleted, once."""
+    path = folder / DELETED_FILE
+    if hit_id in load_deleted(folder):
+        return
+    with path.open("a", encoding="ascii") as file:
+        file.write(f"\n{hit_id}\n")  # an earlier line may have been cut off
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def load_deleted(folder: Path) -> tuple[str, ...]:
+    """Return the ids of the HITs that were, or were about to be, deleted."""
+    path = folder / DELETED_FILE
+    return tuple(path.read_text(encoding="ascii").split()) if path.exists() else ()

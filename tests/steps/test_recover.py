@@ -1,0 +1,289 @@
+"""A study whose store is lost is not taken for a new one, and is rebuilt from its marketplace."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.database import Database
+from prefjudge.errors import StudyError
+from prefjudge.steps.collect import collect
+from prefjudge.steps.gold import gold
+from prefjudge.steps.pay import pay
+from prefjudge.steps.publish import publish
+from prefjudge.steps.recover import RecoverResult, recover
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.run import run
+from prefjudge.steps.serve import open_door
+from prefjudge.steps.status import status
+from prefjudge.steps.work import work
+from prefjudge.study.study import Study
+from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.test_interruptions import Killed, Wire, wire  # noqa: F401 - a fixture
+
+
+def edit(study: Path, *changes: tuple[str, str]) -> None:
+    config = study / "study.toml"
+    text = config.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    config.write_text(text)
+
+
+@pytest.fixture
+def judged(served: Path) -> Path:
+    """A study with dropped, extended and prorated work, all of it collected and paid."""
+    edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 5"), ("budget = 100.00", "budget = 500.00"))
+    publish(served, yes=True)
+    tempers = ("careless", "quitter", "quitter", "left", "garbage")
+    work(served, workers=9, error=0.1, temper=tempers, most=3)
+    collect(served)
+    work(served, workers=9, error=0.1, temper=tempers, most=1)
+    collect(served)
+    publish(served, yes=True)  # what early exits left unanswered
+    collect(served)
+    assert status(served).dropped_judgments
+    assert status(served).waiting == 0
+    return served
+
+
+TABLES = {
+    "hits": "hit_key, batch, number, target, assignments, reward_cents, layouts, hit_id",
+    "slots": "*",
+    "pairs": "*",
+    "assignments": "assignment_id, hit_key, worker_id, accepted, submitted, answer, layout, answered, "
+    "gold_right, gold_missed, seconds, verdict, decision",
+    "judgments": "pair_id, query_id, left_id, right_id, choice, strength, milliseconds, worker_id, judge, "
+    "phase, assignment_id",
+    "intents": "operation, target, subject, cents, outcome IS NULL",
+}
+
+
+def held(study: Path) -> dict[str, list[tuple[object, ...]]]:
+    """What the store knows of the marketplace, but for numbers and tokens that are its own."""
+    opened = Study(study, recovering=True)
+    with opened.transaction(write=False) as db:
+        found = {
+            table: sorted(db.execute(f"SELECT {columns} FROM {table}"), key=repr)
+            for table, columns in TABLES.items()
+        }
+        found["drops"] = sorted(
+            db.execute("SELECT assignment_id, pair_id, reason FROM drops JOIN judgments USING (judgment_id)"),
+            key=repr,
+        )
+    opened.close()
+    return found
+
+
+def there(study: Path) -> dict[str, object]:
+    """What the marketplace holds: HITs with their assignments, and all that moved."""
+    with sqlite3.connect(study / "marketplace.db") as raw:
+        hits = raw.execute("SELECT annotation, max_assignments FROM hits ORDER BY annotation").fetchall()
+        bonuses = raw.execute("SELECT assignment_id, cents FROM bonuses ORDER BY assignment_id").fetchall()
+        money = raw.execute("SELECT kind, count(*), sum(cents) FROM transfers GROUP BY kind").fetchall()
+    raw.close()
+    return {"hits": hits, "bonuses": bonuses, "money": money}
+
+
+def lose(study: Path) -> None:
+    for name in ("study.db", "study.db-wal", "study.db-shm"):
+        (study / name).unlink(missing_ok=True)
+
+
+def rebuild(study: Path) -> RecoverResult:
+    pool_demo(study)
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    return recover(study)
+
+
+VERBS: list[Callable[[Path], object]] = [
+    status,
+    pool_demo,
+    collect,
+    pay,
+    resolve,
+    lambda study: publish(study, yes=True),
+    lambda study: gold(study, suggest=3),
+    lambda study: run(study, yes=True, workers=3),
+]
+
+
+@pytest.mark.parametrize("how", ["missing", "no bytes", "no tables"])
+def test_a_lost_store_is_not_taken_for_a_new_study(served: Path, how: str) -> None:
+    publish(served, yes=True)
+    before = there(served)
+    lose(served)
+    if how == "no bytes":
+        (served / "study.db").touch()
+    elif how == "no tables":
+        sqlite3.connect(served / "study.db").execute("PRAGMA journal_mode=WAL").close()
+    names = sorted(path.name for path in served.iterdir())
+    for verb in VERBS:
+        with pytest.raises(StudyError, match="is missing or empty, but the study was published") as refused:
+            verb(served)
+        assert f"prefjudge recover {served}" in refused.value.hint
+    assert there(served) == before
+    assert {path.name for path in served.iterdir()} - set(names) <= {"study.db-wal", "study.db-shm"}
+
+
+def test_a_store_that_was_lost_before_anything_was_published_is_made_anew(pooled: Path) -> None:
+    lose(pooled)
+    assert status(pooled).pairs == 0
+    pool_demo(pooled)
+
+
+@pytest.mark.parametrize("verb", [lambda study: publish(study, yes=True), collect, pay])
+def test_a_marketplace_that_knows_more_than_the_store_is_obeyed(
+    served: Path, verb: Callable[[Path], object]
+) -> None:
+    """An older store, or one of a clone without a past, would publish and pay again."""
+    edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 1"), ("budget = 100.00", "budget = 3.00"))
+    with pytest.raises(Exception, match="budget"):
+        publish(served, yes=True)
+    with sqlite3.connect(served / "study.db") as now, sqlite3.connect(served.with_name("older.db")) as older:
+        now.backup(older)
+    edit(served, ("budget = 3.00", "budget = 500.00"))
+    publish(served, yes=True)
+    before = there(served)
+    lose(served)
+    shutil.copyfile(served.with_name("older.db"), served / "study.db")
+    with pytest.raises(StudyError, match="HITs of this study that its store does not know") as refused:
+        verb(served)
+    assert "prefjudge recover" in refused.value.hint
+    assert there(served) == before
+    found = recover(served)
+    assert (found.unmatched, found.remains) == (0, ())
+    assert found.rebuilt == len(before["hits"]) - 1  # type: ignore[arg-type]
+    publish(served, yes=True)
+    assert there(served) == before
+
+
+def test_a_lost_store_is_rebuilt_as_it_was_and_nothing_is_paid_or_published_twice(judged: Path) -> None:
+    before, market = held(judged), there(judged)
+    assert {row[0] for row in before["intents"]} >= {"CreateHIT", "SendBonus", "RejectAssignment"}
+    lose(judged)
+    first = recover(judged)
+    assert (first.hits, first.rebuilt) == (len(before["hits"]), 0)
+    assert ["pool" in first.remains[0], "gold" in first.remains[1]] == [True, True]
+    for spend in (lambda: publish(judged, yes=True), lambda: collect(judged), lambda: pay(judged)):
+        with pytest.raises(StudyError, match="is being rebuilt"):
+            spend()
+    found = rebuild(judged)
+    assert (found.rebuilt, found.remains) == (len(before["hits"]), ())
+    assert found.assignments == len(before["assignments"])
+    assert held(judged) == before
+    again = recover(judged)
+    assert (again.rebuilt, again.assignments, again.decisions, again.bonuses) == (0, 0, 0, 0)
+    publish(judged, yes=True)
+    pay(judged)
+    collect(judged)
+    assert there(judged) == market
+    work(judged, workers=9, error=0.1)
+    while not collect(judged).finished:
+        assert work(judged, workers=14, error=0.1).submitted
+    assert status(judged).waiting == 0
+
+
+def test_a_hit_that_was_deleted_for_its_money_is_found_again(served: Path) -> None:
+    edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 2"))
+    publish(served, yes=True)
+    work(served, workers=1, error=0.0)
+    with open_door(Study(served)) as door:
+        crowd = MTurkCrowd(door.endpoint)
+        for hit in list(crowd.listed()):
+            crowd.close(hit.hit_id)
+    collect(served)
+    before, market = held(served), there(served)
+    assert any(row[0] == "DeleteHIT" for row in before["intents"])
+    lose(served)
+    recover(served)
+    found = rebuild(served)
+    assert (found.unmatched, found.rebuilt) == (0, len(before["hits"]))
+    pay(served)
+    assert held(served) == before
+    assert there(served) == market
+
+
+def test_a_study_that_run_drove_is_driven_on(served: Path) -> None:
+    edit(served, ("budget = 100.00", "budget = 10.00"))
+    assert run(served, strategy="knockout:1", yes=True, workers=6, error=0.1).stopped_by.startswith("the bud")
+    market = there(served)
+    lose(served)
+    recover(served)
+    pool_demo(served)
+    gold(served, accept=True, file=COLLECTION / "gold.tsv")
+    assert any("--strategy" in text for text in recover(served).notices)
+    recover(served, strategy="knockout:1")
+    assert status(served).waiting == 0
+    assert there(served) == market
+    edit(served, ("budget = 10.00", "budget = 500.00"))
+    done = run(served, yes=True, workers=6, error=0.1)
+    assert (done.strategy, done.unfinished) == ("knockout:1", 0)
+
+
+@contextmanager
+def killed_at(monkeypatch: pytest.MonkeyPatch, place: int, *, after: bool) -> Iterator[None]:
+    """Kill the program at the ``place``-th transaction that writes, before or after it is stored."""
+    count = 0
+    begin = Database.transaction
+
+    @contextmanager
+    def counted(database: Database, *, write: bool = True) -> Iterator[object]:
+        nonlocal count
+        count += write and database.url.endswith("study.db")
+        doomed = write and database.url.endswith("study.db") and count == place
+        with begin(database, write=write) as db:
+            yield db
+            if doomed and not after:
+                raise Killed
+        if doomed:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "transaction", counted)
+        yield
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_recovery_killed_at_every_write_ends_as_one_that_was_not(
+    judged: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    before, market = held(judged), there(judged)
+    lose(judged)
+    kills = 0
+    for step in (recover, pool_demo, lambda s: gold(s, accept=True, file=COLLECTION / "gold.tsv"), recover):
+        place = 0
+        while True:
+            place += 1
+            try:
+                with killed_at(monkeypatch, place if place < 40 else 0, after=after):
+                    step(judged)
+                break
+            except Killed:
+                kills += 1
+    assert kills > len(before["hits"])
+    assert held(judged) == before
+    publish(judged, yes=True)
+    pay(judged)
+    assert there(judged) == market
+
+
+@pytest.mark.parametrize("kind", ["kill before", "reply lost"])
+def test_a_recovery_broken_at_every_call_ends_as_one_that_was_not(
+    judged: Path,
+    wire: Wire,  # noqa: F811
+    kind: str,
+) -> None:
+    before, market = held(judged), there(judged)
+    lose(judged)
+    recover(judged)
+    wire.kind = kind
+    wire.until_done(lambda: rebuild(judged))
+    wire.kind = ""
+    assert held(judged) == before
+    assert there(judged) == market
