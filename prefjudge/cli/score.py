@@ -14,6 +14,7 @@ from prefjudge.cli.options import (
     OnlyQueries,
     OrderBy,
     Plot,
+    Pool,
     ReadOptions,
     Runs,
     Seed,
@@ -48,6 +49,7 @@ def score(
     leave_one_out: Annotated[
         bool, typer.Option("--leave-one-out", help="Re-score each run without its own pooled passages.")
     ] = False,
+    pool: Pool = None,
     sample: Annotated[
         int | None, typer.Option(help="Do samples of so many queries rank the runs as all of them?")
     ] = None,
@@ -78,6 +80,7 @@ def score(
         per_query=per_query,
         health=health,
         leave_one_out=leave_one_out,
+        pool=pool,
         sample=sample,
         seed=seed,
         in_sql=in_sql,

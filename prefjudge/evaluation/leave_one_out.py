@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.pools import Pools
+from prefjudge.core.pools import Pools, pools_of
 from prefjudge.core.qrels import JudgedRanks, Qrels
-from prefjudge.core.runs import encode
+from prefjudge.core.runs import Heads, encode
 from prefjudge.evaluation.compared import relabel
 from prefjudge.evaluation.leaderboard import LeaderboardRow, leaderboard
 from prefjudge.evaluation.measures import Measure, score_matrix
@@ -86,6 +86,44 @@ def without_source(judgments: Judgments, pools: Pools, source: str) -> tuple[Jud
         source=pools.source[kept_source],
     )
     return fewer, smaller
+
+
+def judged_pools(judgments: Judgments, heads: Heads) -> Pools:
+    """Return the judged documents as pools, where nobody kept the pools themselves.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes: every document of theirs is a candidate.
+    heads : Heads
+        The top passage of each run, which is taken for what the run contributed. A candidate that stands on
+        top of no run has no contributor, and is never left out.
+    """
+    pairs = np.stack([judgments.query, judgments.query]), np.stack([judgments.left, judgments.right])
+    members = set(zip(*(part.ravel().tolist() for part in pairs), strict=True))
+    named = {(judgments.queries[query], judgments.docs[doc]) for query, doc in members}
+    top = heads.position == 1
+    columns = (heads.query[top].tolist(), heads.doc[top].tolist(), heads.run[top].tolist())
+    given: dict[tuple[str, str], list[str]] = {member: [] for member in named}
+    for query, doc, run in zip(*columns, strict=True):
+        member = heads.queries[query], heads.docs[doc]
+        if member in given:
+            given[member].append(heads.runs[run])
+    return pools_of(sorted((query, doc, run) for (query, doc), runs in given.items() for run in runs or [""]))
+
+
+def unpooled_documents(judgments: Judgments, pools: Pools) -> list[tuple[str, str]]:
+    """Return the judged (query_id, doc_id) that no pool holds, sorted."""
+    pooled = {
+        (pools.queries[query], pools.docs[doc])
+        for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+    }
+    judged = {
+        (judgments.queries[query], judgments.docs[doc])
+        for side in (judgments.left, judgments.right)
+        for query, doc in zip(judgments.query.tolist(), side.tolist(), strict=True)
+    }
+    return sorted(judged - pooled)
 
 
 def pooled_documents(pools: Pools) -> Qrels:

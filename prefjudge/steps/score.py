@@ -73,6 +73,7 @@ def score(
     per_query: bool = False,
     health: bool = False,
     leave_one_out: bool = False,
+    pool: str | Path | None = None,
     sample: int | None = None,
     seed: int | None = None,
     in_sql: bool = False,
@@ -114,6 +115,9 @@ def score(
         Report each run's health.
     leave_one_out : bool
         Rebuild the preference qrels without the passages that only one run contributed, for each run.
+    pool : Path, optional
+        The pool that was judged, with who contributed what, as ``pool --out`` writes it; a study knows its
+        own. Without either, a run contributed the judged passages that stand on top of it.
     sample : int, optional
         Draw 1,000 samples of so many queries, and say how far their boards agree with those of all queries.
     seed : int, optional
@@ -169,7 +173,14 @@ def score(
     need_files("score", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
     found = gather(
-        study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, common=common, notices=notices
+        study,
+        runs=runs,
+        qrels=qrels,
+        judgments=judgments,
+        queries=queries,
+        common=common,
+        pool=pool,
+        notices=notices,
     )
     outputs = score_files(out, found.study)
     check_outputs(*outputs, inputs=(path for _, path in found.files), study=study, plot=plot, engine=engine)
@@ -204,7 +215,9 @@ def score(
             tau=tau,
             winratio=all_win_ratios(found, reader),
             pair_agreement=agreement,
-            left_out=runs_left_out(found, by_labels[0], reader) if leave_one_out and by_labels else (),
+            left_out=runs_left_out(found, by_labels[0], reader, notices)
+            if leave_one_out and by_labels
+            else (),
             samples=query_samples(found, boards, sample, seed) if sample is not None else (),
             health=tuple(reader.health(found.qrels[0] if found.qrels else None)) if health else (),
             provenance=found.provenance(reader, order),

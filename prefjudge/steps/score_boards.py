@@ -5,6 +5,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
+from prefjudge.render.counts import many
 from prefjudge.steps.seeds import generator
 
 if TYPE_CHECKING:
@@ -114,11 +115,21 @@ def all_win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
     return win_ratios(found.judgments, heads, official, queries=queries)
 
 
-def runs_left_out(found: "Sources", measure: "Measure", reader: "Reader") -> tuple["LeftOut", ...]:
-    """Score each run under preference qrels that its own pooled passages had no part in."""
-    from prefjudge.core.pools import build_pools, select_queries
+def runs_left_out(
+    found: "Sources", measure: "Measure", reader: "Reader", notices: list["Notice"]
+) -> tuple["LeftOut", ...]:
+    """Score each run under preference qrels that its own pooled passages had no part in.
+
+    Who pooled what the study says, or the pool that was given; else a run is taken to have contributed the
+    judged passages that stand on top of it.
+    """
     from prefjudge.core.preferences import resolve, to_qrels
-    from prefjudge.evaluation.leave_one_out import leave_one_out, pooled_documents
+    from prefjudge.evaluation.leave_one_out import (
+        judged_pools,
+        leave_one_out,
+        pooled_documents,
+        unpooled_documents,
+    )
 
     if found.judgments is None:
         raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
@@ -126,13 +137,46 @@ def runs_left_out(found: "Sources", measure: "Measure", reader: "Reader") -> tup
     def rebuild(votes: "Judgments", pools: "Pools") -> "Qrels":
         return to_qrels(resolve(votes, rule=found.rule, pools=pools, asked=found.asked))
 
-    pools = found.pools
-    if pools is None:
-        first = found.qrels[0] if found.qrels else None
-        everything = build_pools(reader.top(1), first)
-        pools = select_queries(everything, found.judgments.queries)
+    pools = judged_pools(found.judgments, reader.top(1)) if found.pools is None else found.pools
+    lacking = unpooled_documents(found.judgments, pools)
+    if lacking:
+        query, doc = lacking[0]
+        raise InputError(
+            f"the pool lacks {many(len(lacking), 'judged document')}, such as {doc!r} of query {query!r}",
+            "Give the pool that was judged; without --pool the judged documents are the pool.",
+        )
+    if not rebuild(found.judgments, pools).queries:
+        raise InputError(
+            f"no query is judged far enough for the rule {found.rule}, which rebuilds the qrels",
+            "Every pair of a pool needs a judgment.",
+        )
     ranks = reader.judged(pooled_documents(pools))
+    notices.extend(_contributors(found, [one.run for one in ranks], pools))
     return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
+
+
+def _contributors(found: "Sources", runs: Sequence[str], pools: "Pools") -> Iterator["Notice"]:
+    """Say whose passages are left out, and where that is known from.
+
+    Raises
+    ------
+    InputError
+        It is known of no run.
+    """
+    from prefjudge.formats.problems import Notice
+
+    apart = [run for run in runs if run not in pools.sources]
+    if len(apart) == len(runs):
+        raise InputError(
+            "no run contributed to the pool, so that none can be left out",
+            "Say who did: --pool FILE, as pool --out writes it, with the tags of the runs.",
+        )
+    if found.pools is None:
+        what = "who pooled what is taken from the runs' top passages: --pool FILE says it for certain"
+        yield Notice(where="leave one out", what=what)
+    if apart:
+        what = f"{len(apart)} of {many(len(runs), 'run')} contributed nothing to the pool, such as {apart[0]}"
+        yield Notice(where="leave one out", what=f"{what}: there is nothing of theirs to leave out")
 
 
 def query_samples(

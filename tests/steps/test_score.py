@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import InputError
+from prefjudge.formats.pools import read_pool
+from prefjudge.steps.pool import pool
+from prefjudge.steps.resolve import resolve
 from prefjudge.steps.score import score
 from prefjudge.steps.winratio import winratio
 from tests.steps.conftest import COLLECTION
@@ -310,3 +313,74 @@ def test_how_runs_are_read_changes_no_score(how: dict[str, object], judgments: P
     assert plain.winratio == other.winratio
     digests = [found.digest for found in other.inputs if found.kind == "run"]
     assert all(digest == "" for digest in digests) if how.get("trust") else all(digests)
+
+
+def test_runs_that_were_not_pooled_are_scored_beside_those_left_out(tmp_path: Path) -> None:
+    """The set-up of the paper: some of the scored runs gave the pool nothing."""
+    pooled = [
+        COLLECTION / "runs" / f"{name}.txt" for name in ("lexical", "reranker-large", "late-interaction")
+    ]
+    pool(runs=pooled, qrels=QRELS, out=tmp_path / "pool.tsv")
+    pools = read_pool(tmp_path / "pool.tsv")
+    members: dict[str, list[str]] = {}
+    for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True):
+        members.setdefault(pools.queries[query], []).append(pools.docs[doc])
+    votes = tmp_path / "votes"
+    votes.write_text(
+        "".join(
+            f"{query} {a} {b} {min(a, b)}\n"
+            for query, docs in members.items()
+            for a, b in combinations(docs, 2)
+        )
+    )
+    full = tmp_path / "preference.qrels"
+    resolve(judgments=votes, out=full)
+    given = {"runs": RUNS, "qrels": [f"preference={full}"], "judgments": votes, "leave_one_out": True}
+    for options, hint in ({"pool": tmp_path / "pool.tsv"}, "contributed nothing"), ({}, "--pool FILE"):
+        result = score(**given, **options)  # type: ignore[arg-type]
+        board = {row.run: row.score for row in result.leaderboards[0].ranked}
+        assert len(board) == 6
+        assert {row.run for row in result.left_out} >= {"lexical", "reranker-large", "late-interaction"}
+        if (
+            not options
+        ):  # the qrels rebuilt of everything are those of resolve, which knows no lone candidates
+            assert {row.run: row.score for row in result.left_out} == {
+                row.run: pytest.approx(board[row.run]) for row in result.left_out
+            }
+        assert any(hint in notice for notice in result.notices)
+    exact = {row.run: row.passages for row in score(**given, pool=tmp_path / "pool.tsv").left_out}  # type: ignore[arg-type]
+    assert set(exact) == {"lexical", "reranker-large", "late-interaction"}
+    assert exact == {
+        name: sum(
+            1
+            for row in range(len(pools.doc))
+            if [pools.sources[one] for one in pools.source[pools.source_row == row]] == [name]
+        )
+        for name in exact
+    }
+
+
+def test_leaving_out_says_what_it_needs(tmp_path: Path) -> None:
+    votes, small = tmp_path / "votes", tmp_path / "pool.tsv"
+    votes.write_text("q01 p20 p34 p34\n")
+    small.write_text("q01\tp34\tlexical\n")
+    given = {"runs": RUNS, "qrels": QRELS, "judgments": votes, "leave_one_out": True}
+    with pytest.raises(InputError, match="pool lacks 1 judged document, such as 'p20' of query 'q01'"):
+        score(**given, pool=small)  # type: ignore[arg-type]
+    small.write_text("q01\tp20\tnobody\nq01\tp34\tnobody\n")
+    with pytest.raises(InputError, match="no run contributed to the pool"):
+        score(**given, pool=small)  # type: ignore[arg-type]
+    small.write_text("q01\tp20\tlexical\nq01\tp34\tlexical\nq01\tp1\tlexical\n")
+    with pytest.raises(InputError, match="no query is judged far enough"):
+        score(**given, pool=small)  # type: ignore[arg-type]
+
+
+def test_the_real_votes_leave_runs_out(data_dir: Path, tmp_path: Path) -> None:
+    """Judged passages that stand on top of no run, and runs whose top nobody judged."""
+    folder = data_dir / "dl21"
+    (phase, *_) = sorted((folder / "phases").iterdir())
+    result = score(
+        runs=folder / "runs", qrels=f"nist={folder / 'qrels-nist.txt'}", judgments=phase, leave_one_out=True
+    )
+    assert len(result.leaderboards[0].ranked) == 24
+    assert 0 < len(result.left_out) <= 24
