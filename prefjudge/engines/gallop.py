@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from prefjudge.formats.line_ends import has_lone_cr
+from prefjudge.formats.signatures import foreign_bytes, foreign_columns
 from prefjudge.formats.sources import compression, opened, pieces
 
 _SLACK = 384
@@ -197,6 +198,8 @@ def gallop(text: Text, lines: int, *, batch: int = BATCH) -> Iterator[HeadLines]
     first = text.read(_FIRST, 0)
     if has_lone_cr(first):
         raise NotGalloping  # only newlines are looked for here
+    if foreign_bytes(first) or foreign_columns(first):
+        raise NotGalloping  # a full reading will say what it is
     longest = max(map(len, first.split(b"\n")[:-1]), default=len(first))
     wanted = (lines + 1) * (longest + 8)
     window = wanted + 2 * _SLACK

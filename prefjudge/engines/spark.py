@@ -91,7 +91,7 @@ class SparkEngine:
             "file",
             "form",
             f.when(~good, f.col("value")).alias("bad"),
-            f.when(f.col("form") >= 6, f.concat_ws(" ", part(5), part(6))).otherwise("").alias("tag"),
+            f.array_join(f.slice("parts", 6, 2), " ").alias("tag"),
             part(0).alias("query"),
             f.when(short, part(1)).otherwise(part(2)).alias("doc"),
             whole.alias("rank"),

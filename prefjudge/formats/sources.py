@@ -17,6 +17,7 @@ from typing import BinaryIO, Protocol
 from prefjudge.errors import InputError
 from prefjudge.formats.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.problems import Notice
+from prefjudge.formats.signatures import foreign_bytes, foreign_columns, foreign_text
 
 BLOCK = 1 << 20
 """Bytes of text in a block: columns of it stay in the cache of a processor core."""
@@ -26,13 +27,6 @@ _PIECE = 64 << 10
 _PACKED_PIECE = 16 << 10
 """Bytes that are unpacked at once: what they become is small enough for the memory that is at hand."""
 _BOM = b"\xef\xbb\xbf"
-_FOREIGN = (
-    (b"\xfd7zXZ", "compressed with xz", "unpack it: xz -d {path}"),
-    (b"PK\x03\x04", "a zip archive", "unpack it: unzip {path}"),
-    (b"PAR1", "a Parquet file", "write it as text, or read it with --engine spark"),
-    (b"\xff\xfe", "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8 {path} > {path}.utf8"),
-    (b"\xfe\xff", "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8 {path} > {path}.utf8"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,15 +172,11 @@ class _Rejoined:
         return self._file.read(size)
 
 
-def _check_text(path: str, head: bytes) -> None:
-    for magic, what, fix in _FOREIGN:
-        if head.startswith(magic):
-            raise InputError(f"{path}: is {what}, not UTF-8 text", fix.format(path=path))
-    if b"\0" in head[:4096]:
-        raise InputError(
-            f"{path}: holds NUL bytes, so it is not UTF-8 text",
-            f"if it is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 {path} > {path}.utf8",
-        )
+def _check_text(path: str, head: bytes, holds: Holds) -> None:
+    """Refuse what its first bytes tell to be something else."""
+    other = foreign_columns(head) if holds is Holds.COLUMNS else foreign_text(head)
+    if found := foreign_bytes(head) or other:
+        raise InputError(*found.words(path))
 
 
 def read_text(path: str | Path) -> str:
@@ -246,7 +236,7 @@ def _text_pieces(name: str, holds: Holds, notices: list[Notice]) -> Iterator[byt
     """Yield the pieces of a text without a byte order mark, and with the line ends that readers know."""
     stream = pieces(name)
     head = _head(stream)
-    _check_text(name, head)
+    _check_text(name, head, holds)
     if head.startswith(_BOM):
         head = head[len(_BOM) :]
         notices.append(Notice(where=f"{name}:1", what="starts with a byte order mark, which is ignored"))

@@ -5,7 +5,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
@@ -14,19 +14,22 @@ if TYPE_CHECKING:
     from prefjudge.core.qrels import Qrels
     from prefjudge.engines.health import RunHealth
     from prefjudge.formats.manifest import FoundFile
+    from prefjudge.formats.sniffing import Sniffed
 
-Kind = Literal["run", "qrels", "judgments"]
+_CHECKED = ("run", "qrels", "judgments")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
     """One file: errors make it unusable, ``hint`` says how to mend them, warnings what in it may surprise.
 
+    ``kind`` is ``run``, ``qrels`` or ``judgments``, or the name of another format, which is an error.
+
     ``health`` is there for a readable run, ``counts`` for readable qrels and judgments.
     """
 
     path: str
-    kind: Kind
+    kind: str
     errors: tuple[str, ...]
     hint: str
     warnings: tuple[str, ...]
@@ -71,8 +74,7 @@ def check(
     files : sequence of paths or patterns
         Run, qrels or judgments files, or folders of them; with ``manifest``, one folder.
     kind : {'auto', 'run', 'qrels', 'judgments'}
-        What the files are; ``auto`` takes lines whose fourth column repeats a document for judgments, other
-        lines of four columns for qrels, and everything else for a run.
+        What the files are; ``auto`` looks at their first lines, and says of what is none of these what it is.
     qrels : Path, optional
         Judged documents: adds Judged@cutoff and the queries that a run should have.
     queries : Path, optional
@@ -130,53 +132,13 @@ def _against(manifest: str, files: Sequence[str | Path]) -> tuple["FoundFile", .
     return tuple(find_listed(Path(files[0]), one) for one in listed)
 
 
-def _kind(path: str | Path, asked: str) -> tuple[Kind, str]:
-    """Return what a file is, and what speaks against it where that was guessed."""
-    kinds: dict[str, Kind] = {"run": "run", "qrels": "qrels", "judgments": "judgments"}
-    if asked in kinds:
-        return kinds[asked], ""
-    if asked != "auto":
+def _sniffed(path: str | Path, asked: str) -> "Sniffed":
+    """Return what a file is: what the user says, or what its first lines look like."""
+    from prefjudge.formats.sniffing import Sniffed, sniff
+
+    if asked != "auto" and asked not in _CHECKED:
         raise InputError(f"there is no kind of file {asked!r}", "Choose auto, run, qrels or judgments.")
-    rows = _first_rows(path)
-    width = len(rows[0]) if rows else 0
-    if width in (4, 5) and 2 * sum(map(_is_vote, rows)) >= len(rows):
-        return "judgments", ""
-    if width == 4:
-        return "qrels", ""
-    if width == 3 and all(row[2:] and row[2] in _GRADES for row in rows):
-        return "run", "its third column is taken for ranks; if it holds grades, add --kind qrels"
-    return "run", ""
-
-
-_GRADES = (b"0", b"1", b"2", b"3", b"4")
-_GLANCE = 1000
-"""So many lines say what a file is: one of them may be wrong."""
-
-
-def _is_vote(row: list[bytes]) -> bool:
-    """Say whether a line's fourth column repeats a document; in qrels the second is 0 or Q0."""
-    from prefjudge.formats.judgments import TIES
-
-    documents = [name for name in row[1:3] if name not in (b"0", b"Q0")]
-    return len(row) > 3 and (row[3] in documents or row[3] in TIES)
-
-
-def _first_rows(path: str | Path) -> list[list[bytes]]:
-    """Return the columns of the first lines that are neither blank nor comments."""
-    from prefjudge.formats.sources import pieces
-
-    if str(path) == "-":
-        return []  # reading ahead would swallow it
-    try:
-        for piece in pieces(path):
-            lines = piece.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-            whole = lines[:-1] or lines  # the piece may cut its last line
-            rows = [line.split() for line in whole if line.strip() and not line.startswith(b"#")]
-            if rows:
-                return rows[:_GLANCE]
-    except InputError:
-        return []  # the reader will say what is wrong
-    return []
+    return sniff(path) if asked == "auto" else Sniffed(kind=asked)
 
 
 def _check_file(
@@ -193,14 +155,17 @@ def _check_file(
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.steps.surprises import qrels_surprises, run_surprises
 
-    asked, doubt = _kind(path, kind)
+    sniffed = _sniffed(path, kind)
+    asked = sniffed.kind
     notices: list[Notice] = []
     found, counts, warnings = None, {}, []
     try:
+        if asked not in _CHECKED:
+            raise InputError(sniffed.what, sniffed.way)
         if asked == "run":
             found = health(path, qrels, queries, cutoff, order=order)
             notices += found.notices
-            warnings = [*([doubt] if doubt else []), *run_surprises(found)]
+            warnings = run_surprises(found)
         elif asked == "qrels":
             labels = read_qrels(path, fractions=True, notices=notices)
             counts = {
@@ -223,6 +188,8 @@ def _check_file(
             health=None,
             counts={},
         )
+    if sniffed.doubt:
+        warnings.insert(0, sniffed.doubt)
     said = tuple(dict.fromkeys([*map(str, notices), *(f"{path}: {text}" for text in warnings)]))
     return FileCheck(
         path=str(path), kind=asked, errors=(), hint="", warnings=said, health=found, counts=counts

@@ -98,10 +98,12 @@ def _matching(pattern: str) -> list[Path]:
     import glob
 
     from prefjudge.formats.parquet import is_parquet
+    from prefjudge.formats.sniffing import refuse_study
 
     if glob.has_magic(pattern) and not Path(pattern).exists():  # a file's own name may have brackets
         found = [Path(name) for name in sorted(glob.glob(pattern))]  # noqa: PTH207
     elif Path(pattern).is_dir() and not is_parquet(pattern):
+        refuse_study(Path(pattern))
         found = [path for path in sorted(Path(pattern).iterdir()) if not _is_aside(path)]
     else:
         found = [Path(pattern)]

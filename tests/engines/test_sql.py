@@ -206,12 +206,36 @@ def test_real_runs(engine, data_dir):
         b"q1 d9",
         b"q1 Q0 d9 3 7",
         b"q1 Q0 d\xff 3 7 t",
+        b"q1 Q0 d 9 3 7 t",
     ],
 )
 def test_bad_lines(engine, tmp_path, line):
     (tmp_path / "run").write_bytes(b"q1 Q0 d1 1 9 t\nq1 Q0 d2 2 8 t\n" + line + b"\n")
     with pytest.raises(InputError, match="run"):
         SqlRuns(engine, tmp_path / "run")
+
+
+def test_columns_that_moved_are_refused_by_every_engine(engine, tmp_path):
+    path = tmp_path / "run"
+    for lines in ("q1 Q0 d A 1 9 t\nq1 Q0 d B 2 8 t\n", "q1 Q0 d 1 1 9.5\nq1 Q0 e 2 2 8.5\n"):
+        path.write_text(lines)
+        with pytest.raises(InputError, match=r"same on every line|not the tag"):
+            SqlRuns(engine, path)
+        with pytest.raises(InputError):
+            files.top(path, k=1)
+
+
+def test_what_a_run_was_taken_for_is_the_same_on_every_engine(engine, runs, tmp_path):
+    cr = tmp_path / "cr"
+    cr.write_bytes(b"q1 Q0 d1 1 9 t\rq1 Q0 d2 2 8 t\rq2 Q0 d1 1 7 t\r")
+    paths = [*runs[0], str(cr)]
+    forms = {}
+    files.top(paths, k=1, forms=forms)
+    assert str(forms[str(cr)]) == "TREC, 6 columns, 3 lines, 2 queries"
+    assert str(forms[paths[0]]).startswith("TREC, 7 columns, ")
+    asked = SqlRuns(engine, paths)
+    assert asked.forms == forms
+    assert as_rows(asked.top(2)) == as_rows(files.top(paths, k=2))
 
 
 def test_an_empty_run_is_named(engine, runs, tmp_path):

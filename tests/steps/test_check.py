@@ -99,11 +99,15 @@ def test_what_a_file_is_can_be_told_from_its_lines(tmp_path: Path, lines: list[s
 
 def test_three_columns_of_small_numbers_may_be_grades(tmp_path: Path) -> None:
     grades = write(tmp_path / "qrels.tsv", "q1\td1\t1", "q2\td2\t0")
+    alike = write(tmp_path / "alike.tsv", "q1\td1\t1", "q2\td2\t1")
     ranks = write(tmp_path / "run.tsv", *(f"q1\td{rank}\t{rank}" for rank in range(1, 9)))
-    for file, doubted in zip(check([grades, ranks]).files, (True, False), strict=True):
-        assert any("add --kind qrels" in text for text in file.warnings) is doubted
-    (file,) = check([grades], kind="qrels").files
-    assert file.counts["queries"] == 2
+    first, second, third = check([grades, alike, ranks]).files
+    assert [file.kind for file in (first, second, third)] == ["qrels", "qrels", "run"]
+    assert first.counts["queries"] == 2
+    assert any("add --kind run" in text for text in second.warnings)
+    assert not any("--kind" in text for text in (*first.warnings, *third.warnings))
+    (file,) = check([grades], kind="run").files
+    assert file.kind == "run"
 
 
 def test_runs_that_rank_alike_are_named(tmp_path: Path) -> None:

@@ -1,0 +1,151 @@
+"""Signatures: what the first bytes of a file say that it is, where it is not lines of text in columns.
+
+Each says what it is and the way in. A format that gets a reader leaves this table.
+"""
+
+import re
+from dataclasses import dataclass
+
+_LINES = "not lines of columns"
+_TEXT = "not UTF-8 text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreign:
+    """A format that is not read here: its name, what a message says of it, and what to do (of ``{path}``)."""
+
+    kind: str
+    what: str
+    way: str
+
+    def words(self, path: str) -> tuple[str, str]:
+        """Return what is said of a file, and the way in."""
+        return f"{path}: {self.what}", self.way.format(path=path)
+
+
+_UTF16 = Foreign(
+    kind="UTF-16",
+    what=f"is UTF-16 text, {_TEXT}",
+    way="convert it: iconv -f UTF-16 -t UTF-8 {path} > {path}.utf8",
+)
+_BYTES = (
+    (b"\xfd7zXZ", Foreign(kind="xz", what=f"is compressed with xz, {_TEXT}", way="unpack it: xz -d {path}")),
+    (b"PK\x03\x04", Foreign(kind="zip", what=f"is a zip archive, {_TEXT}", way="unpack it: unzip {path}")),
+    (b"7z\xbc\xaf", Foreign(kind="7z", what=f"is a 7z archive, {_TEXT}", way="unpack it: 7z x {path}")),
+    (
+        b"\x04\x22\x4d\x18",
+        Foreign(
+            kind="lz4",
+            what=f"is compressed with LZ4, as ranx keeps runs, {_TEXT}",
+            way="write it as text: in ranx, run.save('run.trec', kind='trec'); or unpack it: lz4 -d {path}",
+        ),
+    ),
+    (
+        b"PAR1",
+        Foreign(
+            kind="parquet",
+            what=f"is a Parquet file, {_TEXT}",
+            way="call it NAME.parquet and add --engine duckdb or spark, or write it as text",
+        ),
+    ),
+    (
+        b"%PDF-",
+        Foreign(kind="pdf", what=f"is a PDF, {_TEXT}", way="name the file of data, not its description"),
+    ),
+    (
+        b"SQLite format 3\0",
+        Foreign(
+            kind="database",
+            what=f"is an SQLite database, {_TEXT}",
+            way="a study is named by its folder: prefjudge status STUDY",
+        ),
+    ),
+    (b"\xff\xfe", _UTF16),
+    (b"\xfe\xff", _UTF16),
+)
+_TAR = Foreign(kind="tar", what=f"is a tar archive, {_TEXT}", way="unpack it: tar xf {path}")
+_NUL = Foreign(
+    kind="binary",
+    what="holds NUL bytes, so it is not UTF-8 text",
+    way="if it is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 {path} > {path}.utf8",
+)
+_HTML = Foreign(
+    kind="html",
+    what=f"is an HTML page, {_LINES}",
+    way="was a page of a site saved in the place of the file? Download the file itself",
+)
+_POINTER = Foreign(
+    kind="pointer",
+    what="is a Git LFS pointer, not the file that it stands for",
+    way="get the file: git lfs pull",
+)
+_TOPICS = Foreign(
+    kind="topics",
+    what=f"holds TREC topics (SGML or XML), {_LINES}",
+    way="write queries as lines of id, tab, text",
+)
+_DOCUMENTS = Foreign(
+    kind="documents",
+    what=f"holds TREC documents (SGML), {_LINES}",
+    way="write a collection as lines of id, tab, text",
+)
+_MARKUP = (  # what stands behind the first "<", in lower case
+    (re.compile(rb"<(!doctype\s+html|html|head)\b", re.IGNORECASE), _HTML),
+    (re.compile(rb"<(top|topics?|queries|query)\b", re.IGNORECASE), _TOPICS),
+    (re.compile(rb"<docs?\b", re.IGNORECASE), _DOCUMENTS),
+)
+_BEIR = Foreign(
+    kind="BEIR qrels",
+    what="holds BEIR qrels, whose first line names the columns",
+    way="leave that line out: tail -n +2 {path} > {path}.qrels",
+)
+_JSON_RUN = Foreign(
+    kind="JSON run",
+    what=f"is a JSON object of queries with scores, as ranx and pytrec_eval keep runs, {_LINES}",
+    way="write it as text: in ranx, run.save('run.trec', kind='trec')",
+)
+_JSON_QRELS = Foreign(
+    kind="JSON qrels",
+    what=f"is a JSON object of queries with grades, as ranx and pytrec_eval keep qrels, {_LINES}",
+    way="write it as text: in ranx, qrels.save('qrels.trec', kind='trec')",
+)
+_RECORDS = Foreign(
+    kind="JSON lines",
+    what=f"holds JSON, as queries and collections may be, {_LINES}",
+    way="give it with --queries or --collection, or write it as columns",
+)
+_OF_QUERIES = re.compile(rb'\{\s*"[^"]*"\s*:\s*\{')
+_FRACTION = re.compile(rb":\s*-?\d+(\.\d|[eE])")
+
+
+def foreign_bytes(head: bytes) -> Foreign | None:
+    """Return what a file is that is not UTF-8 text."""
+    for magic, what in _BYTES:
+        if head.startswith(magic):
+            return what
+    if head[257:262] == b"ustar":
+        return _TAR
+    return _NUL if b"\0" in head[:4096] else None
+
+
+def foreign_text(head: bytes) -> Foreign | None:
+    """Return what a text is that holds neither columns nor, line by line, an id and a text."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
+    if text.startswith(b"version https://git-lfs"):
+        return _POINTER
+    if text.startswith(b"<"):
+        found = [(match.start(), what) for tag, what in _MARKUP if (match := tag.search(text))]
+        return min(found, key=lambda one: one[0])[1] if found else None
+    return None
+
+
+def foreign_columns(head: bytes) -> Foreign | None:
+    """Return what a text is that holds no columns, or others than files of runs, qrels and judgments."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
+    if text.lower().startswith(b"query-id\tcorpus-id"):
+        return _BEIR
+    if text.startswith(b"{"):
+        if _OF_QUERIES.match(text):
+            return _JSON_RUN if _FRACTION.search(text) else _JSON_QRELS
+        return _RECORDS
+    return foreign_text(head)

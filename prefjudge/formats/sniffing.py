@@ -1,0 +1,166 @@
+"""Sniffing: what a file is, from its first lines, before a reader is chosen for it.
+
+This is where every format is told from every other: those that have a reader, and those that do not yet, with
+the way in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from pathlib import Path
+
+from prefjudge.errors import InputError
+from prefjudge.formats.judgments import TIES
+from prefjudge.formats.signatures import foreign_bytes, foreign_columns
+from prefjudge.formats.sources import pieces
+
+_STUDY = "study.toml"
+"""What makes a folder a study."""
+_GLANCE = 1000
+"""So many lines say what a file is: one of them may be wrong."""
+_MOST = 1 << 20
+"""Bytes of comments after which a file is left to its reader."""
+_NUMBER = re.compile(rb"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?", re.IGNORECASE)
+_GRADES = (b"0", b"1", b"2", b"3", b"4")
+
+
+class Kind(StrEnum):
+    """What is read here."""
+
+    RUN = "run"
+    QRELS = "qrels"
+    JUDGMENTS = "judgments"
+    TEXTS = "texts"
+    """Queries or a collection: an id and a text on each line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sniffed:
+    """What a file is.
+
+    Attributes
+    ----------
+    kind : str
+        A `Kind`, or the name of a format that is not read here.
+    what, way : str
+        For the latter, what it is and what to do, in words.
+    doubt : str
+        What speaks against it.
+    """
+
+    kind: str
+    what: str = ""
+    way: str = ""
+    doubt: str = ""
+
+
+def sniff(path: str | Path) -> Sniffed:
+    """Return what a file or folder is; what is empty, or cannot be opened, is left to the reader of runs."""
+    if Path(path).is_dir():
+        return _folder(Path(path))
+    if str(path) == "-":
+        return Sniffed(kind=Kind.RUN)  # looking ahead would swallow it
+    try:
+        head = _head(path)
+    except InputError:
+        return Sniffed(kind=Kind.RUN)
+    if found := foreign_bytes(head) or foreign_columns(head):
+        what, way = found.words(str(path))
+        return Sniffed(kind=found.kind, what=what, way=way)
+    return _columns(_lines(head))
+
+
+def refuse_study(path: Path) -> None:
+    """Refuse the folder of a study where a folder of runs is wanted.
+
+    Raises
+    ------
+    InputError
+        It is one.
+    """
+    if (found := _folder(path)).kind == "study":
+        raise InputError(found.what, found.way)
+
+
+def _folder(path: Path) -> Sniffed:
+    if (path / _STUDY).is_file():
+        what = f"{path} is the folder of a study, not of runs"
+        way = f"see where it stands: prefjudge status '{path}'; or name the files in it that you mean"
+        return Sniffed(kind="study", what=what, way=way)
+    return Sniffed(
+        kind="folder", what=f"{path} is a folder, not a file", way=f"name the files in it: '{path}/*'"
+    )
+
+
+def _head(path: str | Path) -> bytes:
+    """Return the first piece that holds a line with something on it."""
+    head = b""
+    for piece in pieces(path):
+        head += piece
+        if len(head) > _MOST or any(map(_says, head.split(b"\n")[:-1])):
+            break
+    return head
+
+
+def _says(line: bytes) -> bool:
+    return bool(line.strip()) and not line.startswith(b"#")
+
+
+def _lines(head: bytes) -> list[bytes]:
+    """Return the first lines that are neither blank nor comments, without one that the head may cut."""
+    lines = re.split(rb"\r\n|\n|\r", head.removeprefix(b"\xef\xbb\xbf"))
+    return [line for line in lines[:-1] or lines if _says(line)][:_GLANCE]
+
+
+def _columns(lines: list[bytes]) -> Sniffed:
+    rows = [line.split() for line in lines]
+    width = len(rows[0]) if rows else 0
+    if width in (4, 5) and 2 * sum(map(_is_vote, rows)) >= len(rows):
+        return Sniffed(kind=Kind.JUDGMENTS)
+    if rows and all(line.count(b"\t") == 1 for line in lines) and 2 * sum(map(_is_text, rows)) >= len(rows):
+        what = "lines of an id, a tab and a text, as queries and collections have"
+        return Sniffed(kind=Kind.TEXTS, what=what, way="give it with --queries or --collection")
+    if width == 4:
+        return Sniffed(kind=Kind.QRELS)
+    return _of_three(rows) if width == 3 else Sniffed(kind=Kind.RUN)
+
+
+def _is_vote(row: list[bytes]) -> bool:
+    """Say whether a line's fourth column repeats a document; in qrels the second is 0 or Q0."""
+    documents = [name for name in row[1:3] if name not in (b"0", b"Q0")]
+    return len(row) > 3 and (row[3] in documents or row[3] in TIES)
+
+
+def _is_text(row: list[bytes]) -> bool:
+    """Say whether what stands where a rank, a grade or a score would is none, so that these are words."""
+    return len(row) < 3 or not any(_NUMBER.fullmatch(word) for word in row[2:5])
+
+
+def _of_three(rows: list[list[bytes]]) -> Sniffed:
+    """Tell ranks (1, 2, 3 in each query) from grades; the last query may be cut off."""
+    rows = [row for row in rows if len(row) == 3]
+    small = all(row[2] in _GRADES for row in rows)
+    queries = [[row[2] for row in group] for _, group in groupby(rows, key=lambda row: row[0])]
+    counting = _count(queries)
+    if not small or (counting and any(len(query) > 1 for query in queries)):
+        doubt = "its third column is taken for ranks; if it holds grades, add --kind qrels" * small
+        return Sniffed(kind=Kind.RUN, doubt=doubt)
+    doubt = "its third column is taken for grades; if it holds ranks, add --kind run" * counting
+    return Sniffed(kind=Kind.QRELS, doubt=doubt)
+
+
+def _count(queries: list[list[bytes]]) -> bool:
+    """Say whether the numbers of all queries are ranks: each once, from 0 on, or all from 1 on."""
+    numbers = [
+        sorted(int(value) for value in query if value.isdigit() and len(value) < 10) for query in queries
+    ]
+    return any(
+        all(
+            found == list(range(first, first + len(query)))
+            for found, query in zip(numbers, queries, strict=True)
+        )
+        for first in (0, 1)
+    )

@@ -1,0 +1,120 @@
+"""What a file is, told from its first bytes, with the way in; and what a reader says of it."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from prefjudge.engines.files import top
+from prefjudge.errors import InputError
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.queries import read_queries
+from prefjudge.formats.sniffing import sniff
+from prefjudge.steps.check import check
+from prefjudge.steps.inputs import expand
+
+RUN = "q1 Q0 d1 1 9.5 t\nq1 Q0 d2 2 8.5 t\n"
+TOPICS = "<top>\n<num> Number: 301\n<title> International Organized Crime\n</top>\n"
+
+FOREIGN = {
+    "lz4": (b"\x04\x22\x4d\x18" + bytes(50), "run.save('run.trec', kind='trec')"),
+    "xz": (b"\xfd7zXZ\0rest", "xz -d"),
+    "zip": (b"PK\x03\x04rest", "unzip"),
+    "tar": (b"run".ljust(257, b"\0") + b"ustar\x0000", "tar xf"),
+    "parquet": (b"PAR1rest", "--engine duckdb"),
+    "pdf": (b"%PDF-1.7\n%\xe2", "name the file of data"),
+    "database": (b"SQLite format 3\0" + bytes(80), "prefjudge status"),
+    "UTF-16": (RUN.encode("utf-16"), "iconv"),
+    "binary": (RUN.encode("utf-16-le"), "iconv"),
+    "topics": (TOPICS.encode(), "id, tab, text"),
+    "documents": (b"<DOC>\n<DOCNO> FT911-1 </DOCNO>\n", "id, tab, text"),
+    "html": (b"\n<!DOCTYPE html><html><head><title>Sign in</title>", "Download the file itself"),
+    "pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "git lfs pull"),
+    "BEIR qrels": (b"query-id\tcorpus-id\tscore\nq1\td1\t1\n", "tail -n +2"),
+    "JSON run": (json.dumps({"q1": {"d1": 0.5, "d2": 0.25}}).encode(), "kind='trec'"),
+    "JSON qrels": (json.dumps({"q1": {"d1": 1, "d2": 0}}, indent=1).encode(), "kind='trec'"),
+    "JSON lines": (b'{"_id": "q1", "text": "what is it"}\n', "--queries"),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_every_format_is_told_with_its_way_in(tmp_path, kind):
+    data, way = FOREIGN[kind]
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    found = sniff(path)
+    assert found.kind == kind
+    assert way in found.way
+    (checked,) = check([path]).files
+    assert (checked.kind, checked.errors, checked.hint) == (kind, (found.what,), found.way)
+    for read in (lambda: top(path, k=1), lambda: top(path, k=1, trust=True), lambda: read_qrels(path)):
+        with pytest.raises(InputError) as error:
+            read()
+        assert str(error.value) == f"{found.what}\n{found.way}"
+
+
+@pytest.mark.parametrize("kind", ["topics", "html", "pointer", "lz4", "documents"])
+def test_readers_of_texts_say_it_too(tmp_path, kind):
+    data, way = FOREIGN[kind]
+    (tmp_path / "queries").write_bytes(data)
+    with pytest.raises(InputError, match=r"queries: (is|holds) ") as error:
+        read_queries(tmp_path / "queries")
+    assert way in str(error.value)
+
+
+def test_what_is_packed_is_looked_into(tmp_path):
+    (tmp_path / "run.json.gz").write_bytes(gzip.compress(FOREIGN["JSON run"][0]))
+    assert sniff(tmp_path / "run.json.gz").kind == "JSON run"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "doubted"),
+    [
+        (RUN, "run", False),
+        (RUN.replace("\n", "\r"), "run", False),
+        (RUN.replace(" t\n", "\n"), "run", False),
+        ("q1 0 d1 1\nq1 0 d2 0\n", "qrels", False),
+        ("q1\td1\t1\nq1\td2\t1\nq2\td9\t0\n", "qrels", False),  # a grade comes back in a query
+        ("q1\td1\t2\nq2\td7\t0\n", "qrels", False),
+        ("q1\td1\t1\nq2\td7\t1\n", "qrels", True),  # or one rank a query
+        ("q1\td1\t1\nq1\td2\t2\nq2\td9\t1\n", "run", True),  # or grades that happen to count
+        ("q1\td1\t1\n" + "".join(f"q2\td{n}\t{n}\n" for n in range(1, 9)), "run", False),
+        ("q1 a b a\nq1 b c tie\n", "judgments", False),
+        ("q1\twhat is love\nq2\thow far is the moon\n", "texts", False),
+        ("7\tone two three four five six\n", "texts", False),
+        ("", "run", False),
+    ],
+)
+def test_columns_are_told_apart(tmp_path, text, kind, doubted):
+    (tmp_path / "file").write_bytes(text.encode())
+    found = sniff(tmp_path / "file")
+    assert (found.kind, bool(found.doubt)) == (kind, doubted)
+
+
+def test_queries_are_no_run(tmp_path):
+    (tmp_path / "queries.tsv").write_text("q1\twhat is love\nq2\thow far\n")
+    (checked,) = check([tmp_path / "queries.tsv"]).files
+    assert (checked.kind, checked.ok) == ("texts", False)
+    assert "--queries" in checked.hint
+
+
+def test_the_folder_of_a_study_is_no_folder_of_runs(tmp_path):
+    study = tmp_path / "my study"
+    study.mkdir()
+    (study / "study.toml").write_text("")
+    (study / "preference.qrels").write_text("q1 Q0 d1 1\n")
+    assert sniff(study).kind == "study"
+    for read in (lambda: check([study]), lambda: expand([study])):
+        with pytest.raises(InputError, match=r"is the folder of a study, not of runs\n.*prefjudge status"):
+            read()
+    assert len(expand([str(study / "*.qrels")])) == 1
+
+
+def test_real_files_are_what_they_are(data_dir):
+    rng = np.random.default_rng(2)
+    runs = sorted((data_dir / "dl21" / "runs").iterdir())
+    for path in [runs[n] for n in rng.choice(len(runs), 10, replace=False)]:
+        assert (sniff(path).kind, sniff(path).doubt) == ("run", ""), path
+    assert sniff(data_dir / "cast19" / "judgments.txt.gz").kind == "judgments"
+    assert sniff(data_dir / "msmarco" / "qrels.dl19-passage.txt.gz").kind == "qrels"
