@@ -6,6 +6,36 @@ from prefjudge.evaluation.agreement import Agreement
 from prefjudge.render.tables import Column, Table
 
 
+def agreement_matrix(one: Agreement) -> Table:
+    """Return the rates of one measure as the paper prints them: a column for each test."""
+    shares = (
+        ("agree", [row.agree for row in one.rows]),
+        ("part. agree", [row.partly for row in one.rows]),
+        ("disagree", [row.disagree for row in one.rows]),
+        ("perc. signif.", [row.significant for row in one.rows]),
+    )
+    return Table(
+        title=f"Agreement rates: {one.measure}, {one.qrels} qrels",
+        columns=(
+            Column(name="rate", head=""),
+            *(
+                Column(
+                    name=f"{row.test}_{row.aggregate}",
+                    head=f"{row.test}{' (median)' if row.aggregate == 'median' else ''}",
+                    kind="percent",
+                    digits=1,
+                )
+                for row in one.rows
+            ),
+        ),
+        rows=tuple((name, *values) for name, values in shares),
+        notes=(
+            f"{one.splits:,} splits of {one.queries:,} queries, {one.pairs:,} pairs of {one.runs:,} runs, "
+            f"level {one.alpha:g}.",
+        ),
+    )
+
+
 def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str, str] | None = None) -> Table:
     """Return one row for each test and way to say which run is better."""
     sizes = {

@@ -8,6 +8,29 @@ from prefjudge.render.tables import Bold, Cell, Column, Table
 Named = tuple[str, RankStability]
 
 
+def top_table(part: str, result: RankStability, *, top: int = 5) -> Table:
+    """Return the shares of the first ``top`` ranks of the first ``top`` runs (Tables 1 and 2)."""
+    shown = min(top, len(result.runs))
+    return Table(
+        title=f"Ranks of the first {shown} runs under bootstrapping: {label(part, result)}",
+        columns=(
+            Column(name="rank", kind="integer"),
+            Column(name="run", head="leaderboard run"),
+            *(
+                Column(name=f"share_{rank}", head=str(rank), kind="percent", digits=1)
+                for rank in range(1, shown + 1)
+            ),
+        ),
+        rows=tuple(
+            (place, run, *map(float, shares[:shown]))
+            for place, (run, shares) in enumerate(
+                zip(result.runs[:shown], result.share[:shown], strict=True), 1
+            )
+        ),
+        notes=(f"{result.trials:,} trials; tied runs share their ranks.",),
+    )
+
+
 def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
     """Return each run's expected rank and interval, and its share of the first ``top`` ranks.
 

@@ -21,9 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditResult:
-    """The audit of a leaderboard, and what it was made from."""
+    """The audit of a leaderboard, and what it was made from.
+
+    ``submissions`` are the entries that were audited, ``measure`` what they are scored by: empty where
+    neither the header nor the caller says it.
+    """
 
     audit: "Audit"
+    submissions: "tuple[Submission, ...]"
+    measure: str
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
     out: tuple[str, ...]
@@ -143,17 +149,20 @@ def audit(
     entries = read_leaderboard(leaderboard)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     with digesting(files, trust=trust) as digests, how.read(paths, ordered, notices) as reader:
+        examined = examine(
+            entries,
+            rules=rules,
+            until=_day(until, "--until"),
+            as_of=_day(as_of, "--as-of"),
+            aliases=read_aliases(aliases) if aliases else None,
+            institutions=read_institutions(),
+            merge=merge,
+            heads=reader.top(depth) if paths else None,
+        )
         result = AuditResult(
-            audit=examine(
-                entries,
-                rules=rules,
-                until=_day(until, "--until"),
-                as_of=_day(as_of, "--as-of"),
-                aliases=read_aliases(aliases) if aliases else None,
-                institutions=read_institutions(),
-                merge=merge,
-                heads=reader.top(depth) if paths else None,
-            ),
+            audit=examined,
+            submissions=tuple(entry for entry in entries if entry.date <= examined.last),
+            measure=measure or read_measure(leaderboard),
             provenance=made_with(reader, ordered),
             inputs=digests(),
             out=tuple(str(path) for path in (out, plot) if path),
@@ -161,8 +170,7 @@ def audit(
         )
     _write(result, out)
     if plot:
-        kept = [entry for entry in entries if entry.date <= result.audit.last]
-        _draw(kept, result.audit, plot, measure=measure or read_measure(leaderboard), highlight=highlight)
+        _draw(result, plot, highlight)
     return result
 
 
@@ -181,10 +189,11 @@ def _write(result: AuditResult, out: Path | None) -> None:
         write_table(out, findings_table(result.audit, provenance=result.provenance))
 
 
-def _draw(
-    entries: "Sequence[Submission]", audit: "Audit", plot: Path, *, measure: str, highlight: str
-) -> None:
+def _draw(result: AuditResult, plot: Path, highlight: str) -> None:
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.progress_plot import plot_progress
 
-    write_figure(plot, plot_progress(entries, audit.records, measure=measure, highlight=highlight))
+    figure = plot_progress(
+        result.submissions, result.audit.records, measure=result.measure, highlight=highlight
+    )
+    write_figure(plot, figure)

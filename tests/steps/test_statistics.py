@@ -374,6 +374,9 @@ def test_audit(files: Path, tmp_path: Path) -> None:
     assert rules[0] == "frequency"
     assert "embargo" not in rules
     assert "twins" in rules
+    then = audit(board, until="2021-01-05")
+    assert [one.name for one in then.submissions] == ["low", "middle", "secret"]
+    assert (then.measure, audit(board, measure="RR").measure) == ("MRR@100", "RR")
     apart = audit(board, merge=False, ours=True)
     assert [found.rule for found in apart.audit.findings] == ["embargo"]
     plot = tmp_path / "time.svg"
