@@ -35,7 +35,7 @@ def winratio(
     ] = None,
     queries: OnlyQueries = None,
     count: Annotated[
-        str, typer.Option(help="majority: one outcome a query; votes: every vote.")
+        str, typer.Option(help="majority: one outcome a query; votes: every vote, tested by query.")
     ] = "majority",
     against_qrel: Annotated[
         str | None,

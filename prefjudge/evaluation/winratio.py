@@ -14,10 +14,12 @@ from prefjudge.core.runs import Heads, encode
 from prefjudge.errors import InputError
 from prefjudge.evaluation.pair_votes import PairVotes, count_votes
 from prefjudge.evaluation.placings import Floats, Integers
+from prefjudge.evaluation.sign_flips import VARIANT, sign_flip_p
 
 Count = Literal["majority", "votes"]
 
 PERFECT = "perfect ranking"
+BINOMIAL = "two-sided binomial test, exact"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class WinRatio:
         On how many queries both have the same top passage, and how many could not be compared because the
         pair was never judged or a run has no top passage.
     p : float
-        The two-sided binomial test of the wins; ties do not count. 1 where there is no win.
+        The test that `WinRatios` names, two-sided; ties do not count. 1 where there is no win.
     p_bonferroni : float
         ``p`` times the number of pairs of runs, at most 1.
     """
@@ -74,6 +76,9 @@ class WinRatios:
         vote by itself.
     queries : int
         How many queries were looked at.
+    test : str
+        What ``p`` is: of majorities the binomial test; of votes the sign-flip test of each query's balance,
+        since the votes of a query hang together.
     """
 
     runs: tuple[str, ...]
@@ -81,6 +86,7 @@ class WinRatios:
     wins: dict[str, int]
     count: Count
     queries: int
+    test: str = BINOMIAL
 
     def matrix(self, alpha: float = 0.05) -> "WinMatrix":
         """Return the ratios as the paper's Table 4 has them: the column beats the row.
@@ -233,11 +239,18 @@ def win_ratios(
             "win ratios compare runs, and there is only one", "Give at least two runs, or a run and qrels."
         )
     votes = count_votes(judgments, names, docs)
-    rows = [_against_later(votes, tops, number, count) for number in range(len(runs) - 1)]
+    tables, tests = [], []
+    for number in range(len(runs) - 1):
+        outcomes = _against_later(votes, tops, number, count)
+        tables.append(outcomes.sum(axis=2).T)
+        tests.append(
+            sign_flip_p(outcomes[0] - outcomes[1])
+            if count == "votes"
+            else binomial_p(tables[-1][:, 0], tables[-1][:, 1])
+        )
     first = np.repeat(np.arange(len(runs)), np.arange(len(runs))[::-1])
     second = np.concatenate([np.arange(number + 1, len(runs)) for number in range(len(runs) - 1)])
-    table = np.concatenate(rows)
-    p = binomial_p(table[:, 0], table[:, 1])
+    table, p = np.concatenate(tables), np.concatenate(tests)
     corrected = np.minimum(1.0, p * p.size)
     pairs = tuple(
         WinRatio(
@@ -262,6 +275,7 @@ def win_ratios(
         wins={run: int(number) for run, number in zip(runs, wins, strict=True)},
         count=count,
         queries=len(names),
+        test=VARIANT if count == "votes" else BINOMIAL,
     )
 
 
@@ -288,7 +302,13 @@ def _top_documents(
 
 
 def _against_later(votes: PairVotes, tops: Integers, number: int, count: Count) -> Integers:
-    """Compare one run with every later one; columns are wins, losses, ties, same and unjudged."""
+    """Compare one run with every later one, query by query.
+
+    Returns
+    -------
+    ndarray of int64, shape (5, later runs, queries)
+        Wins, losses, ties, whether the top passage is the same, and whether the pair is unjudged.
+    """
     height, width = tops.shape
     b = tops[:, number + 1 :].T.ravel()
     a = np.tile(tops[:, number], width - number - 1)
@@ -302,6 +322,4 @@ def _against_later(votes: PairVotes, tops: Integers, number: int, count: Count) 
         else [for_a, for_b, neither]
     )
     parts = [*outcomes, same, ~judged & ~same]
-    return np.column_stack(
-        [part.astype(np.int64).reshape(width - number - 1, height).sum(axis=1) for part in parts]
-    )
+    return np.stack([part.astype(np.int64).reshape(width - number - 1, height) for part in parts])

@@ -57,8 +57,8 @@ def _notes(result: WinRatios, shown: Sequence[str], alpha: float) -> tuple[str, 
     unit = "queries, by the majority of their votes" if result.count == "majority" else "votes"
     notes = (
         f"How often the top passage of the column was preferred to that of the row, over {unit}.",
-        f"Marked: significant under a two-sided binomial test at {alpha:g}, "
-        f"after a Bonferroni correction for {many(len(result.pairs), 'pair')}.",
+        f"Marked: significant at {alpha:g} after a Bonferroni correction for "
+        f"{many(len(result.pairs), 'pair')} ({result.test}).",
         "The last row counts the runs that each column beats.",
     )
     if len(shown) == len(result.runs):

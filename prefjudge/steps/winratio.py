@@ -87,7 +87,8 @@ def winratio(
     queries : Path, optional
         Look at the queries of this file only; by default at those with a judgment.
     count : {'majority', 'votes'}
-        One outcome a query, the majority of all votes on the two passages; or every vote.
+        One outcome a query, the majority of all votes on the two passages, and the binomial test; or every
+        vote, and the sign-flip test of each query's net votes, which are not independent.
     against_qrel : str or Path, optional
         A run, by its tag or its file, whose top passages are compared with the qrels, by category.
     runs_shown : int, or sequence of str
