@@ -20,6 +20,11 @@ from prefjudge.errors import CrowdError
 
 REGION = "us-east-1"
 _ATTEMPTS = 5
+_NO_KEY = ("MissingAuthenticationTokenException", "UnrecognizedClientException")
+_ASK_FOR_A_KEY = (
+    "Ask its admin for a key (prefjudge serve --new-key NAME) and set AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY."
+)
 SIMULATED = "00000000000000000SIM"
 """The qualification by which our marketplace tells its requesters which accounts were made for simulation.
 
@@ -36,18 +41,22 @@ class MTurkCrowd:
     endpoint : str
         The marketplace's address. It is always given to the client, so that no environment variable or
         profile can lead the calls elsewhere.
-    signed : bool
-        Sign the calls with the credentials that boto3 finds. Without, none are read or sent, which only a
-        marketplace on this machine accepts.
+    signed : bool, optional
+        Sign the calls with the credentials that boto3 finds; None: where it finds any. Calls that are not
+        signed are accepted only by a marketplace on this machine that has issued no key.
+    key : tuple of str, optional
+        The access key and the secret to sign with instead; no others are read.
 
     Notes
     -----
     Every creating or spending call carries its ``UniqueRequestToken``, so the client may retry it.
     """
 
-    def __init__(self, endpoint: str, *, signed: bool = False) -> None:
+    def __init__(
+        self, endpoint: str, *, signed: bool | None = False, key: tuple[str, str] | None = None
+    ) -> None:
         self._endpoint = endpoint
-        self._client = _client(endpoint, signed)
+        self._client = _client(endpoint, _finds_key() if signed is None else signed, key)
         self._qualifications: dict[str, str] | None = None
         self._simulated: dict[str, bool] | None = {}
 
@@ -293,9 +302,7 @@ class MTurkCrowd:
             raise _explained(self._endpoint, operation, error.response) from error
         except NoCredentialsError as error:
             raise CrowdError(
-                f"{self._endpoint} wants signed calls, and there is no key",
-                "Ask its admin for one (prefjudge serve --new-key NAME) and set AWS_ACCESS_KEY_ID and "
-                "AWS_SECRET_ACCESS_KEY.",
+                f"{self._endpoint} wants signed calls, and there is no key", _ASK_FOR_A_KEY
             ) from error
         except BotoCoreError as error:
             raise CrowdError(
@@ -321,10 +328,11 @@ def _explained(endpoint: str, operation: str, response: dict[str, Any]) -> Crowd
         kind = _AlreadyDoneError
     elif re.search(r"InvalidAssignmentState|InvalidHITState", code):
         kind = _WrongStateError
-    return kind(f"{endpoint} refused {operation}: {message} [{code}]")
+    hint = _ASK_FOR_A_KEY if code in _NO_KEY else ""
+    return kind(f"{endpoint} refused {operation}: {message} [{code}]", hint)
 
 
-def _client(endpoint: str, signed: bool) -> Any:
+def _client(endpoint: str, signed: bool, key: tuple[str, str] | None) -> Any:
     """Return a client pinned to ``endpoint``."""
     from botocore import UNSIGNED
     from botocore.config import Config
@@ -333,14 +341,25 @@ def _client(endpoint: str, signed: bool) -> Any:
         retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
         connect_timeout=10,
         read_timeout=60,
-        **({} if signed else {"signature_version": UNSIGNED}),
+        **({} if signed or key else {"signature_version": UNSIGNED}),
     )
-    session = _session() if signed else _unsigned_session()  # a kept session would keep old credentials
-    return session.client("mturk", endpoint_url=endpoint, config=config)
+    session = _kept_session() if key or not signed else _session()  # one that is kept keeps old credentials
+    given = {"aws_access_key_id": key[0], "aws_secret_access_key": key[1]} if key else {}
+    return session.client("mturk", endpoint_url=endpoint, config=config, **given)
+
+
+def _finds_key() -> bool:
+    """Tell whether boto3 finds a key on this machine; a cloud's services that hand out keys are not asked."""
+    from botocore.session import get_session
+
+    found = get_session().get_component("credential_provider")
+    for elsewhere in ("container-role", "iam-role"):
+        found.remove(elsewhere)
+    return found.load_credentials() is not None
 
 
 @cache
-def _unsigned_session() -> Any:
+def _kept_session() -> Any:
     """Return a session that has read the API's description once for all its clients."""
     return _session()
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from prefjudge.marketplace import requesters
 from prefjudge.marketplace.market import Market, Turn
+from prefjudge.marketplace.requesters import LOCAL_KEY as LOCAL_KEY
 from prefjudge.marketplace.requesters import Key
 from prefjudge.marketplace.sweep import sweep
 

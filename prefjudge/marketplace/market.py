@@ -147,6 +147,11 @@ class Market:
         text = "\x1f".join((purpose, *parts)).encode()
         return hmac.new(self._secret, text, hashlib.sha256).hexdigest()[:40]
 
+    @property
+    def admin_token(self) -> str:
+        """What the admin signs in with."""
+        return self.sign("admin token")
+
     def signed(self, signature: str, purpose: str, *parts: str) -> bool:
         """Tell whether this marketplace made the signature."""
         return hmac.compare_digest(signature.encode(), self.sign(purpose, *parts).encode())

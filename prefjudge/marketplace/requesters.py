@@ -10,6 +10,8 @@ from prefjudge.marketplace.turk_errors import missing
 
 LOCAL = "local"
 """The name of the requester who sends unsigned requests from this machine."""
+LOCAL_KEY = "prefjudge-local"
+"""The local requester's access key. Its secret is the admin's token: whoever can read that may do as much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +74,17 @@ def pay_in(turn: Turn, requester_id: str, cents: int) -> None:
 
 def key_owner(turn: Turn, access_key: str) -> tuple[str, str] | None:
     """Return the secret and the requester of an access key."""
+    if access_key == LOCAL_KEY:
+        return turn.market.admin_token, ensure(turn, LOCAL)
     rows = turn.rows("SELECT secret, requester_id FROM access_keys WHERE access_key = :key", key=access_key)
     return (str(rows[0][0]), str(rows[0][1])) if rows else None
 
 
 def keys_issued(turn: Turn) -> bool:
-    """Tell whether any requester has a key."""
-    return bool(turn.rows("SELECT 1 FROM access_keys LIMIT 1"))
+    """Tell whether any requester has a key, or had one: a key that is taken back opens nothing."""
+    return bool(
+        turn.rows(
+            "SELECT 1 FROM access_keys UNION ALL SELECT 1 FROM requesters WHERE name <> :local LIMIT 1",
+            local=LOCAL,
+        )
+    )

@@ -234,7 +234,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 def _admin_token(store_url: str, market: Market) -> str:
     """Return the admin's token, made from the store's secret, and leave it where the owner finds it."""
-    token = market.sign("admin token")
+    token = market.admin_token
     if store_url.startswith("sqlite:///"):
         path = Path(store_url.removeprefix("sqlite:///") + ".admin-token")
         if not path.exists() or path.read_text() != token:

@@ -145,7 +145,7 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
         )
     if configured.url:
         _refuse_closed(configured.url)
-        _pin(study, target, _identity(configured.url))
+        _pin(study, target, configured.url)
         yield Door(
             endpoint=configured.url,
             local=configured.url,
@@ -156,14 +156,14 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
         return
     running = _running(study.folder)
     if running is not None:
-        _pin(study, target, _identity(running.endpoint))
+        _pin(study, target, running.endpoint)
         yield running
         return
     from prefjudge.marketplace.server import start
 
     market = start(_store_url(study.folder), host="127.0.0.1", port=0)
     try:
-        _pin(study, target, _identity(market.endpoint))
+        _pin(study, target, market.endpoint)
         yield _door(market)
     finally:
         market.stop()
@@ -193,9 +193,13 @@ def keep_open(study: Path, target: str = SANDBOX) -> Iterator[bool]:
 def open_crowd(study: Study, target: str = SANDBOX) -> Iterator["Crowd"]:
     """Give the crowd behind a study's marketplace."""
     from prefjudge.crowd.mturk import MTurkCrowd
+    from prefjudge.marketplace.keys import LOCAL_KEY
 
     with open_door(study, target) as door:
-        yield MTurkCrowd(door.endpoint, signed=target == LIVE)
+        if door.admin_token:  # the study's own marketplace, whose local requester the study is
+            yield MTurkCrowd(door.local, key=(LOCAL_KEY, door.admin_token))
+        else:
+            yield MTurkCrowd(door.endpoint, signed=True if target == LIVE else None)
 
 
 def _store_url(folder: Path) -> str:
@@ -220,9 +224,9 @@ def _running(folder: Path) -> Door | None:
     if not path.is_file():
         return None
     try:
-        endpoint = str(json.loads(path.read_text(encoding="utf-8"))["endpoint"])
-        _identity(endpoint)
-        token = (folder / f"{MARKETPLACE_FILE}.admin-token").read_text(encoding="utf-8").strip()
+        running = json.loads(path.read_text(encoding="utf-8"))
+        endpoint, token = str(running["endpoint"]), str(running["admin_token"])
+        _ask_who(endpoint)
     except (OSError, ValueError, KeyError, CrowdError):
         return None
     return Door(
@@ -234,13 +238,14 @@ def _running(folder: Path) -> Door | None:
     )
 
 
-def _identity(endpoint: str) -> str:
-    """Ask who answers at an endpoint."""
+def _ask_who(endpoint: str) -> tuple[str, bool]:
+    """Ask who answers at an endpoint; return its id, and whether it is a sandbox."""
     import urllib3
 
     try:
         reply = urllib3.PoolManager(retries=2, timeout=10.0).request("GET", f"{endpoint.rstrip('/')}/healthz")
-        return str(reply.json()["marketplace"])
+        said = reply.json()
+        return str(said["marketplace"]), bool(said["sandbox"])
     except (urllib3.exceptions.HTTPError, ValueError, KeyError) as error:
         raise CrowdError(
             f"no prefjudge marketplace answers at {endpoint}",
@@ -259,7 +264,14 @@ def _refuse_closed(url: str) -> None:
         )
 
 
-def _pin(study: Study, target: str, identity: str) -> None:
+def _pin(study: Study, target: str, endpoint: str) -> None:
+    """Hold a study to the marketplace that it has published to, and play money to sandboxes."""
+    identity, sandbox = _ask_who(endpoint)
+    if target == SANDBOX and not sandbox:
+        raise StudyError(
+            f"{endpoint} is a live marketplace: what it holds is real money",
+            "Put its url into [targets.live] of study.toml, or point [targets.sandbox] at a sandbox.",
+        )
     with study.transaction() as db:
         pinned = keep_setting(db, f"marketplace:{target}", identity)
     if pinned != identity:
@@ -270,10 +282,14 @@ def _pin(study: Study, target: str, identity: str) -> None:
 
 
 def _announce(folder: Path, door: Door) -> None:
-    """Leave the address where the study's other verbs find it."""
-    from prefjudge.formats.atomic import write_text
+    """Leave the address and the admin's token where the study's other verbs find them, and nobody else."""
+    import os
 
-    write_text(folder / _RUNNING_FILE, json.dumps({"endpoint": door.local}))
+    path = folder / _RUNNING_FILE
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(json.dumps({"endpoint": door.local, "admin_token": door.admin_token}))
+    temporary.replace(path)
 
 
 def _retract(folder: Path, door: Door) -> None:

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from prefjudge.marketplace.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
 from tests.marketplace.people import Admin, Clock, Requester, new_requester
 from tests.marketplace.postgres import Cluster, private_cluster
@@ -34,7 +35,7 @@ def market(tmp_path, clock, stopping):
 
 @pytest.fixture
 def requester(market: Server) -> Requester:
-    return new_requester(market.endpoint)
+    return new_requester(market.endpoint, (LOCAL_KEY, market.admin_token))
 
 
 @pytest.fixture

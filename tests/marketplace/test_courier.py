@@ -8,6 +8,7 @@ import pytest
 
 from prefjudge.marketplace import courier as couriers
 from prefjudge.marketplace.courier import Courier, sign
+from prefjudge.marketplace.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
 from tests.marketplace.people import new_requester, offer, turk_error
@@ -159,7 +160,7 @@ def test_one_slow_hook_holds_up_nobody_else(market, admin, posted):
 def test_a_public_marketplace_has_no_hooks_inside(tmp_path):
     public = Settings(public_url="https://judge.example.org")
     with start(f"sqlite:///{tmp_path}/m.db", settings=public) as server:
-        requester = new_requester("http://{}:{}".format(*server._socket.getsockname()))
+        requester = new_requester(server.local, (LOCAL_KEY, server.admin_token))
         hit_type = offer(requester)["HITTypeId"]
         for destination in ("http://localhost:22/", "https://169.254.169.254/latest/meta-data"):
             with pytest.raises(requester.exceptions.RequestError, match="Destination"):

@@ -13,6 +13,7 @@ import urllib3
 from prefjudge.errors import ConfigError, PrefjudgeError
 from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.logs import JsonLines
+from prefjudge.marketplace.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import Server, serve, start
 from prefjudge.marketplace.settings import Settings
 from tests.marketplace.people import Admin, html_question, new_requester, offer
@@ -117,7 +118,8 @@ def test_a_marketplace_of_the_network_names_an_address_that_others_reach(tmp_pat
         assert server.local == f"http://127.0.0.1:{port}"
         assert "0.0.0.0" not in server.endpoint + server.worker_site + server.admin
         assert server.endpoint.endswith(f":{port}")
-        assert new_requester(server.local).get_account_balance()["AvailableBalance"]
+        local = new_requester(server.local, (LOCAL_KEY, server.admin_token))
+        assert local.get_account_balance()["AvailableBalance"]
         for elsewhere in ({"Host": f"judge.example.org:{port}"}, {"X-Forwarded-For": "203.0.113.9"}):
             answer = HTTP.request("POST", server.local, headers={**BALANCE, **elsewhere}, body=b"{}")
             assert answer.json()["__type"] == "MissingAuthenticationTokenException", elsewhere

@@ -11,6 +11,9 @@ from botocore.exceptions import ClientError
 
 from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.requesters import LOCAL_KEY
+from prefjudge.marketplace.server import start
+from prefjudge.marketplace.settings import Settings
 from prefjudge.steps.serve import serve
 from tests.marketplace.people import new_requester, offer, turk_error
 
@@ -43,6 +46,33 @@ def test_an_unknown_key_is_refused_once_there_are_keys(market, requester, admin)
     admin.call("POST", "/admin/requesters", {"name": "team"}, status=201)
     assert turk_error(stranger.get_account_balance) == "UnrecognizedClientException"
     requester.get_account_balance()
+
+
+def test_an_unsigned_call_is_refused_once_there_was_a_key(market, admin):
+    nobody = new_requester(market.endpoint)
+    nobody.get_account_balance()
+    key = admin.call("POST", "/admin/requesters", {"name": "team"}, status=201)
+    assert turk_error(nobody.get_account_balance) == "MissingAuthenticationTokenException"
+    admin.call("DELETE", f"/admin/keys/{key['access_key']}")
+    assert turk_error(nobody.get_account_balance) == "MissingAuthenticationTokenException"
+    local = new_requester(market.endpoint, (LOCAL_KEY, market.admin_token))
+    assert local.get_account_balance()["AvailableBalance"] == "10000.00"
+    forged = new_requester(market.endpoint, (LOCAL_KEY, "guess"))
+    assert turk_error(forged.get_account_balance) == "InvalidSignatureException"
+
+
+@pytest.mark.parametrize("sandbox", [True, False])
+@pytest.mark.parametrize(
+    "settings",
+    [Settings(public_url="https://judge.example.org"), Settings(host="0.0.0.0", plain_http=True)],
+    ids=["behind a web server", "open to a network"],
+)
+def test_an_unsigned_call_is_refused_where_others_come_in(tmp_path, settings, sandbox):
+    with start(f"sqlite:///{tmp_path}/m.db", settings=settings, sandbox=sandbox) as server:
+        for key in (None, ("AKIASTRANGER", "secret")):
+            code = turk_error(new_requester(server.local, key).get_account_balance)
+            assert code in ("MissingAuthenticationTokenException", "UnrecognizedClientException")
+        new_requester(server.local, (LOCAL_KEY, server.admin_token)).get_account_balance()
 
 
 def signed(market, key, *, body=b"{}", send=None, service="mturk-requester", **headers):

@@ -225,7 +225,7 @@ def test_without_a_key_a_live_marketplace_is_not_spoken_to(
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    with pytest.raises(CrowdError, match=r"there is no key\nAsk its admin for one"):
+    with pytest.raises(CrowdError, match=r"there is no key\nAsk its admin for a key"):
         publish(pooled, live=True, yes=True)
 
 
@@ -306,6 +306,48 @@ def test_the_verbs_of_a_study_go_on_while_its_network_works(pooled: Path) -> Non
                 assert collect(pooled).open == 7
             finally:
                 served.terminate()
+
+
+def test_the_verbs_of_a_study_go_on_once_its_marketplace_has_keys(pooled: Path) -> None:
+    issue_key(f"sqlite:///{pooled / 'marketplace.db'}", "another")
+    with keep_open(pooled):
+        publish(pooled, yes=True)
+        work(pooled, workers=6, error=0.0, truth=TRUTH)
+        assert collect(pooled).finished
+    assert (pooled / "marketplace.db").stat().st_mode & 0o077 == 0
+    assert not list(pooled.glob("marketplace.db.serving")), "it is gone with the marketplace"
+
+
+def test_the_address_of_a_running_marketplace_is_for_its_owner_only(pooled: Path) -> None:
+    with keep_open(pooled):
+        assert (pooled / "marketplace.db.serving").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_sandbox_elsewhere_takes_the_key_that_the_environment_has(
+    pooled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    store = f"sqlite:///{tmp_path / 'team.db'}"
+    with start(store) as team:
+        config = pooled / "study.toml"
+        config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{team.endpoint}"\n')
+        assert publish(pooled, dry_run=True).hits == 7
+        key = issue_key(store, "lab")
+        with pytest.raises(CrowdError, match=r"not signed.*\nAsk its admin for a key .*AWS_ACCESS_KEY_ID"):
+            publish(pooled, yes=True)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key.access_key)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key.secret_key)
+        assert publish(pooled, yes=True).published == 7
+
+
+def test_a_sandbox_is_never_a_live_marketplace(pooled: Path, live: Server) -> None:
+    config = pooled / "study.toml"
+    config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{live.endpoint}"\n')
+    with pytest.raises(StudyError, match=r"is a live marketplace: .*\nPut its url into \[targets.live\]"):
+        publish(pooled, yes=True)
 
 
 def test_answers_of_a_rehearsal_are_none_once_the_study_is_live(pooled: Path, live: Server) -> None:

@@ -88,16 +88,14 @@ async def _answer(front: Front, request: Request, operation: str) -> bytes:
 
 
 def _may_be_unsigned(front: Front, request: Request) -> bool:
-    """Tell whether the call comes from this machine, and not through a web server in front.
+    """Tell whether nobody but this machine comes in, and the call is not passed on by some web server.
 
-    Where the marketplace is open to a network in clear text, there is none in front, and the machine that it
-    runs on calls by a name of its own.
+    With a public address, whoever gets a web server on this machine to call here would be the requester.
     """
     client = request.client.host if request.client else ""
     forwarded = any(name.startswith(("x-forwarded-", "forwarded")) for name in request.headers)
-    alone = front.settings.plain_http and not front.settings.public_url
     return (
-        (front.settings.is_loopback or alone)
+        front.settings.is_private
         and client in LOOPBACK
         and request.url.hostname in LOOPBACK
         and not forwarded
@@ -107,17 +105,18 @@ def _may_be_unsigned(front: Front, request: Request) -> bool:
 def _requester(turn: Turn, headers: dict[str, str], body: bytes, unsigned: bool, now: float) -> str:
     """Return who calls.
 
-    On loopback a call may be unsigned; and while no key is issued, there is nothing to check one against.
+    On this machine a call may be unsigned, or signed with any key, until there is a requester with a key.
     """
     authorization = headers.get("authorization")
+    anybody = unsigned and not requesters.keys_issued(turn)
     if authorization is None:
-        if unsigned:
+        if anybody:
             return requesters.ensure(turn, requesters.LOCAL)
         raise AccessDenied("The request is not signed.", "MissingAuthenticationTokenException")
     claim = signing.read_claim(authorization)
     owner = requesters.key_owner(turn, claim.access_key)
     if owner is None:
-        if unsigned and not requesters.keys_issued(turn):
+        if anybody:
             return requesters.ensure(turn, requesters.LOCAL)
         raise AccessDenied("The access key is not one of this marketplace.", "UnrecognizedClientException")
     secret, requester_id = owner

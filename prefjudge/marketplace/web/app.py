@@ -92,7 +92,8 @@ def build_app(front: Front) -> Starlette:
 
     async def health(request: Request) -> Response:
         await front.desk.run(lambda turn: turn.rows("SELECT 1"), write=False)
-        return JSONResponse({"marketplace": front.market.ident, "status": "ok", "version": __version__})
+        kind = {"marketplace": front.market.ident, "sandbox": front.market.sandbox}
+        return JSONResponse({**kind, "status": "ok", "version": __version__})
 
     routes = [
         Route("/", home, methods=["GET", "POST"]),
