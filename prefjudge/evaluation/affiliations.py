@@ -150,12 +150,19 @@ def _institutions(text: str, aliases: Aliases) -> Iterator[tuple[str, str]]:
     groups = [text] if whole else _PLACES.split(text)
     for group in groups:
         parts = [group] if whole else [part for part in re.split(r"\s*,\s*", group) if plain(part)]
+        parts = [_without_unit(part, aliases) for part in parts]
         for place, part in enumerate(parts):
             target = aliases.institution(part)
             alone = len(plain(part).split()) < 2 or _UNIT.search(plain(part))
             if place == len(parts) - 1 or target or _UNIVERSITY.search(plain(part)) or not alone:
                 written = re.sub(r"^the\s+", "", part.strip(" *"), flags=re.IGNORECASE)
                 yield written, target or written
+
+
+def _without_unit(part: str, aliases: Aliases) -> str:
+    """Return ``University of A`` of ``Some Lab in University of A``."""
+    last = re.split(r"\s+(?:in|at)\s+", part)[-1]
+    return last if aliases.institution(last) or _UNIVERSITY.search(plain(last)) else part
 
 
 def plain(text: str) -> str:

@@ -188,64 +188,72 @@ def _why(written: str, target: str, name: str) -> str:
 def _merges(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]) -> list[Merge]:
     """Return which teams are one, and why.
 
-    First those are joined that state a common institution, or both none. A team that states none then joins
-    the others only where all that it could be are one team: a person's name alone does not say from where.
+    First those are joined that state a common institution, or all none, the ones with most people in common
+    before others: a joint submission goes to one of the teams behind it, and does not make them one. A team
+    that states none then joins the others only where all that it could be are one team: a person's name alone
+    does not say from where.
     """
-    ties = list(_ties(entries, read))
+    ties = [one for _, one in sorted(_ties(entries, read), key=lambda tie: -tie[0])]
     team = {name: name for name in read}
     merges = []
 
+    def members(name: str) -> list[str]:
+        return [other for other, at in team.items() if at == team[name]]
+
     def join(one: Merge) -> None:
-        old, new = team[one.name], team[one.into]
-        if old != new:
+        if team[one.name] != team[one.into]:
             merges.append(one)
-            team.update({name: new for name, at in team.items() if at == old})
+            team.update(dict.fromkeys(members(one.name), team[one.into]))
 
     stated = {name: {plain(target) for _, target in found.institutions} for name, found in read.items()}
     for one in ties:
-        first, second = stated[one.name], stated[one.into]
-        if first & second or not (first or second):
+        if all(
+            stated[a] & stated[b] or not (stated[a] or stated[b])
+            for a in members(one.name)
+            for b in members(one.into)
+        ):
             join(one)
-    for at in dict.fromkeys(team[name] for name in read if not stated[name]):
-        if any(stated[name] for name in read if team[name] == at):
+    for name in read:
+        if any(stated[other] for other in members(name)):
             continue
+        at = team[name]
         outward = [one for one in ties if (team[one.name] == at) != (team[one.into] == at)]
-        if len({team[name] for one in outward for name in (one.name, one.into)} - {at}) == 1:
+        if len({team[other] for one in outward for other in (one.name, one.into)} - {at}) == 1:
             join(outward[0])
     return merges
 
 
-def _ties(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]) -> Iterator[Merge]:
-    """Yield what may make two teams one, later names first in each pair."""
+def _ties(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]) -> Iterator[tuple[int, Merge]]:
+    """Yield what may make two teams one, and how many people they have in common."""
     stems: dict[str, str] = {}
     for submission, name in entries:
         stem = _stem(submission)
         first = stems.setdefault(stem, name) if stem else name
         if first != name and not (read[first].people and read[name].people):
-            yield Merge(name=name, into=first, reason=f"ids that end in -{stem}")
+            yield 0, Merge(name=name, into=first, reason=f"ids that end in -{stem}")
     names = list(read)
     for place, later in enumerate(names):
         for earlier in names[:place]:
-            reason = _in_common(earlier, later, read[earlier], read[later])
+            shared, reason = _in_common(earlier, later, read[earlier], read[later])
             if reason:
-                yield Merge(name=later, into=earlier, reason=reason)
+                yield shared, Merge(name=later, into=earlier, reason=reason)
 
 
-def _in_common(one: str, other: str, first: Affiliation, second: Affiliation) -> str:
-    """Say what two names share, if it is enough to take them for one team.
+def _in_common(one: str, other: str, first: Affiliation, second: Affiliation) -> tuple[int, str]:
+    """Count the people that two names share, and say which, if it is enough to take them for one team.
 
     Enough is half of the people of the smaller team, so that a wide collaboration does not tie its members.
     """
     if plain(one) == plain(other):
-        return "the same name written differently"
+        return max(1, len(first.people)), "the same name written differently"
     if not (first.people or second.people):
-        return "nearly the same spelling" if is_near(one, other) else ""
+        return 0, "nearly the same spelling" if is_near(one, other) else ""
     places = {plain(target) for _, target in first.institutions}
     local = any(plain(target) in places for _, target in second.institutions)
     found = {a: why for a in first.people for b in second.people if (why := _same_person(a, b, local=local))}
     if not found or 2 * len(found) < min(len(first.people), len(second.people)):
-        return ""
-    return min(found.values(), key=lambda why: "for" in why.split())
+        return 0, ""
+    return len(found), min(found.values(), key=lambda why: "for" in why.split())
 
 
 def _same_person(one: str, other: str, *, local: bool) -> str:

@@ -36,6 +36,12 @@ SEVERAL = {"ETU": "Example Technical University", "Acme": "Acme Works"}
         ("Ada-Lovelace,Mary-Shelley", ["Ada-Lovelace", "Mary-Shelley"], []),
         ("Lovelace, Shelley, and Byron", [], []),
         ("Institute of Engines, Acme", [], ["Acme Works"]),
+        ("Ada Lovelace - Engine Lab in ETU", ["Ada Lovelace"], ["Example Technical University"]),
+        (
+            "Ada Lovelace - Institute for Research in Looms",
+            ["Ada Lovelace"],
+            ["Institute for Research in Looms"],
+        ),
     ],
 )
 def test_people_and_institutions_are_read_out_of_a_name(
@@ -71,7 +77,10 @@ def test_a_person_does_not_pull_other_institutions_submissions() -> None:
         ["c"],
     ]
     joint = "Ada Lovelace, Mary Shelley - Somewhere & Elsewhere"
-    assert teams("Ada Lovelace - Somewhere", "Mary Shelley - Elsewhere", joint) == [["a", "b", "c"]]
+    assert teams("Ada Lovelace - Somewhere", "Mary Shelley - Elsewhere", joint) == [["a", "c"], ["b"]]
+    couple = "Mary Shelley and Grace Hopper - Elsewhere"
+    joint = "Ada Lovelace, Mary Shelley, Grace Hopper - Somewhere & Elsewhere"
+    assert teams("Ada Lovelace - Somewhere", couple, joint) == [["a"], ["b", "c"]]
 
 
 def test_a_wide_collaboration_does_not_tie_all_its_members() -> None:
