@@ -1,6 +1,7 @@
 """The exact sign-flip test: votes that hang together query by query, as one outcome a query."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from prefjudge.evaluation.placings import Floats, Integers
@@ -35,7 +36,7 @@ def _one(net: Integers) -> float:
         return 1.0
     sizes, counts = np.unique(np.abs(net), return_counts=True)
     step = int(np.gcd.reduce(sizes))
-    chance: Floats = np.ones(1)  # [s]: that the balances with a positive sign sum to s steps
+    chance: NDArray[np.floating] = np.ones(1)  # [s]: that the balances with a positive sign sum to s steps
     for size, count in zip((sizes // step).tolist(), counts.tolist(), strict=True):
         positive = np.zeros(size * count + 1)
         positive[::size] = _halves(count)
