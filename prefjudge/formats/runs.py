@@ -17,7 +17,7 @@ from prefjudge.formats.run_chunks import OnDuplicate, RunChunk
 from prefjudge.formats.run_lines import RunReader
 from prefjudge.formats.sources import BLOCK, Holds, blocks, whole_lines
 
-_SUFFIXES = (".gz", ".bz2", ".zst", ".txt", ".run", ".trec", ".tsv", ".res", ".input")
+_SUFFIXES = (".gz", ".bz2", ".zst", ".txt", ".run", ".trec", ".tsv", ".res", ".input", ".qrels", ".qrel")
 
 
 def stem(path: str | Path) -> str:

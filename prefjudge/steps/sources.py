@@ -94,12 +94,12 @@ def gather(
     from prefjudge.formats.pools import read_pool
     from prefjudge.formats.queries import read_queries
 
-    named = [_named(given) for given in several(qrels)]
+    own = _of_study(study, notices, preference=preference) if study is not None else None
+    named = _all_named(several(qrels), taken=[labels.name for labels in own.qrels] if own else [])
     paths = expand(runs) if runs else ()
     sets = [_read_labels(path, name, notices) for name, path in named]
     votes = read_judgments(judgments, notices=notices) if judgments else None
     extra = [("judgments", judgments)] if judgments else []
-    own = _of_study(study, notices, preference=preference) if study is not None else None
     if own and pool:
         raise InputError(f"{own.study.folder if own.study else study} has its own pool", "Leave out --pool.")
     pools, asked_for = (own.pools, own.asked) if own else (None, None)
@@ -166,6 +166,18 @@ def _named(given: str | Path) -> tuple[str | None, Path]:
     if isinstance(given, Path) or not separator or Path(given).exists():
         return None, Path(given)
     return name, Path(path)
+
+
+def _all_named(given: Sequence[str | Path], *, taken: Sequence[str]) -> list[tuple[str | None, Path]]:
+    """Name the label sets as they are told, else by the file; with its suffix where two had one name."""
+    from prefjudge.formats.runs import stem
+
+    named = [_named(one) for one in given]
+    short = [stem(path) if name is None else name for name, path in named]
+    return [
+        (path.name if name is None and [*short, *taken].count(brief) > 1 else name, path)
+        for (name, path), brief in zip(named, short, strict=True)
+    ]
 
 
 def _of_study(folder: str | Path, notices: list["Notice"], *, preference: bool) -> Sources:

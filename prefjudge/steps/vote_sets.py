@@ -108,8 +108,9 @@ def vote_sets(
 ) -> list[VoteSet]:
     """Return the judgments of the files, or else a study's, by the name of the qrels that they make."""
     from prefjudge.formats.judgments import read_judgments
+    from prefjudge.formats.runs import stem
 
-    named = [(path.stem, read_judgments(path, notices=notices)) for path in paths]
+    named = [(stem(path), read_judgments(path, notices=notices)) for path in paths]
     if not named and found.judgments is not None and len(found.judgments):
         named = [("preference", found.judgments)]
     return [VoteSet(name, judgments, found, measures, reader) for name, judgments in named]

@@ -1,6 +1,7 @@
 """Scoring on files: what is computed from which input, and what is left behind."""
 
 import csv
+import gzip
 import json
 from itertools import combinations
 from pathlib import Path
@@ -152,6 +153,20 @@ def test_each_measure_and_label_set_gives_a_board(preference: Path, tmp_path: Pa
     assert all(found["digest"].startswith("sha256:") for found in made_from["inputs"])
 
 
+def test_a_label_set_is_called_after_its_file_without_the_suffix(tmp_path: Path) -> None:
+    def names(*files: str) -> list[str]:
+        for file in files:
+            raw = QRELS.read_bytes()
+            (tmp_path / file).write_bytes(gzip.compress(raw) if file.endswith(".gz") else raw)
+        found = score(runs=RUNS, qrels=[tmp_path / file for file in files])
+        return [board.qrels for board in found.leaderboards]
+
+    assert names("Set-I.qrels", "Set-II.qrels.gz", "nist.txt") == ["Set-I", "Set-II", "nist"]
+    assert names("Set-I.qrels", "Set-I.txt", "qrels.dev.tsv") == ["Set-I.qrels", "Set-I.txt", "qrels.dev"]
+    clash = [f"nist={QRELS}", str(tmp_path / "nist.txt")]
+    assert [board.qrels for board in score(runs=RUNS, qrels=clash).leaderboards] == ["nist", "nist.txt"]
+
+
 @pytest.mark.parametrize(
     ("suffix", "start"), [(".md", "**Scores**"), (".tex", "% prefjudge:"), (".json", "{")]
 )
@@ -245,7 +260,7 @@ def test_health_is_reported_run_by_run() -> None:
             {"runs": RUNS, "qrels": [str(QRELS)], "measure": ["ppref@10"]},
             "ppref@10 is computed from judgments",
         ),
-        ({"runs": RUNS, "qrels": [str(QRELS), str(QRELS)]}, "two qrels are called 'qrels'"),
+        ({"runs": RUNS, "qrels": [str(QRELS), str(QRELS)]}, "two qrels are called 'qrels.txt'"),
         ({"runs": RUNS, "qrels": [str(QRELS)], "leave_one_out": True}, "Add --judgments"),
         ({"runs": RUNS, "qrels": [str(QRELS)], "sample": 99}, "sample of 99 queries"),
     ],
