@@ -50,6 +50,15 @@ def score(
         bool, typer.Option("--leave-one-out", help="Re-score each run without its own pooled passages.")
     ] = False,
     pool: Pool = None,
+    leaderboard: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="The official leaderboard: adds its ranks and scores.")
+    ] = None,
+    order_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOARD", help="Draw the runs in the order of a label set, or of a leaderboard's CSV."
+        ),
+    ] = None,
     sample: Annotated[
         int | None, typer.Option(help="Do samples of so many queries rank the runs as all of them?")
     ] = None,
@@ -81,6 +90,8 @@ def score(
         health=health,
         leave_one_out=leave_one_out,
         pool=pool,
+        leaderboard=leaderboard,
+        order_by=order_by,
         sample=sample,
         seed=seed,
         in_sql=in_sql,
@@ -98,6 +109,7 @@ def score(
 def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = False) -> None:
     """Print the boards, their correlation and whatever else was asked for."""
     from prefjudge.render.leaderboard_tables import per_query_table
+    from prefjudge.render.official_tables import official_table
     from prefjudge.render.score_tables import score_tables
     from prefjudge.steps.surprises import run_surprises
 
@@ -106,11 +118,15 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
         tau=result.tau,
         winratio=result.winratio,
         pair_agreement=result.pair_agreement,
+        pairings=result.pairings,
+        cycles=result.cycles,
         left_out=result.left_out,
         samples=result.samples,
         long=form == "csv",
         provenance=result.provenance,
     )
+    if result.official and form != "csv":
+        tables.append(official_table(result.official))
     if per_query and not result.out:
         tables = [per_query_table([scores for board in result.boards for scores in board.matrices])]
     print_tables(tables, form)
@@ -164,6 +180,9 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
         "winratio": to_plain(result.winratio),
         "pair_agreement": to_plain(result.pair_agreement),
         "leave_one_out": to_plain(result.left_out),
+        "pairings": [{**to_plain(row), "share": to_plain(row.share)} for row in result.pairings],
+        "cycles": result.cycles,
+        "official": to_plain(result.official),
         "samples": to_records(samples_table(result.samples)),
         "health": to_plain(result.health),
         "provenance": result.provenance,

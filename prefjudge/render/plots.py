@@ -18,14 +18,27 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.winratio import WinRatios
 
 
-def plot_leaderboard(board: "Leaderboard", standings: Sequence["Standing"] = ()) -> "Figure":
+def plot_leaderboard(
+    board: "Leaderboard",
+    standings: Sequence["Standing"] = (),
+    *,
+    order: Sequence[str] = (),
+    order_name: str = "",
+) -> "Figure":
     """Draw each run's score with its interval, best on top; tiers are bands, the perfect ranking a line.
+
+    Another ``order`` of the runs shows where it and the board part (shallow pooling, Figure 6, bottom); tiers
+    are no bands then. Runs that it does not have stand below.
 
     There is no line where the perfect ranking has not all queries: the runs' scores are not beside it there.
     Runs that are better than perfect are filled in orange; those above it, not significantly, are orange
     rings.
     """
     rows = [row for row in board.rows if not row.perfect]
+    if order:
+        places = {run: place for place, run in enumerate(order)}
+        rows.sort(key=lambda row: places.get(row.run, len(places)))
+        standings = ()
     tiers = {one.run: one.tier for one in standings}
     with drawing(7, 1.4 + 0.24 * len(rows)) as (figure, axes):
         for place, row in enumerate(rows):
@@ -54,7 +67,7 @@ def plot_leaderboard(board: "Leaderboard", standings: Sequence["Standing"] = ())
         axes.grid(axis="x")
         scale = f"{board.measure} ({board.statistic} and {board.confidence:.0%} interval)"
         axes.set_xlabel("\n".join(map(printable, [scale, *_perfect_key(board)])))
-        extra = "; bands are tiers" if standings else ""
+        extra = "; bands are tiers" if standings else f", in the order of {order_name}" if order_name else ""
         axes.set_title(printable(f"{board.qrels} qrels, {board.queries:,} queries{extra}"), pad=16)
     return figure
 

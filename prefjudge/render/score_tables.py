@@ -8,9 +8,11 @@ from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.leave_one_out import LeftOut
 from prefjudge.evaluation.pair_agreement import PairAgreement
+from prefjudge.evaluation.pairings import Pairings
 from prefjudge.evaluation.query_samples import SampleAgreement
 from prefjudge.evaluation.winratio import RUNS_SHOWN, WinRatios, best_runs
 from prefjudge.render.cells import Column, Table
+from prefjudge.render.counts import many
 from prefjudge.render.leaderboard_tables import (
     correlation_table,
     leaderboard_table,
@@ -26,6 +28,8 @@ def score_tables(
     tau: Sequence[RankCorrelation] = (),
     winratio: WinRatios | None = None,
     pair_agreement: Sequence[PairAgreement] = (),
+    pairings: Sequence[Pairings] = (),
+    cycles: int | None = None,
     left_out: Sequence[LeftOut] = (),
     samples: Sequence[SampleAgreement] = (),
     long: bool = False,
@@ -56,6 +60,8 @@ def score_tables(
         tables.append(winratio_matrix(winratio, shown=best_runs(winratio, RUNS_SHOWN)))
     if pair_agreement:
         tables.append(pair_agreement_table(pair_agreement))
+    if pairings:
+        tables.append(pairings_table(pairings, cycles))
     if left_out:
         tables.append(left_out_table(left_out))
     if samples:
@@ -76,6 +82,26 @@ def pair_agreement_table(rows: Sequence[PairAgreement]) -> Table:
         ),
         rows=tuple((row.run, row.agree, row.disagree, row.ratio) for row in ordered),
         notes=("Decided pairs with both passages in the run's top 10.",),
+    )
+
+
+def pairings_table(rows: Sequence[Pairings], cycles: int | None = None) -> Table:
+    """Return how often the passages of each label set win (shallow pooling, section 5.1)."""
+    notes = ["Judged pairs with a relevant passage of the label set, by the majority of their votes."]
+    if cycles is not None:
+        notes.append(f"{many(cycles, 'query', 'queries')} end in a cycle, with several best passages.")
+    return Table(
+        title="Pairings that the labelled passages win",
+        columns=(
+            Column(name="qrels", priority=0),
+            Column(name="passages", kind="integer"),
+            Column(name="won", kind="integer"),
+            Column(name="lost", kind="integer"),
+            Column(name="tied", kind="integer"),
+            Column(name="share", head="% won", kind="percent", digits=1),
+        ),
+        rows=tuple((row.qrels, row.passages, row.won, row.lost, row.tied, row.share) for row in rows),
+        notes=tuple(notes),
     )
 
 

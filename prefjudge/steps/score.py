@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.correlation import RankCorrelation
     from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.evaluation.leave_one_out import LeftOut
+    from prefjudge.evaluation.official import OfficialBoard
     from prefjudge.evaluation.pair_agreement import PairAgreement
+    from prefjudge.evaluation.pairings import Pairings
     from prefjudge.evaluation.query_samples import SampleAgreement
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
@@ -45,6 +47,9 @@ class ScoreResult:
     inputs: tuple["InputDigest", ...]
     out: tuple[str, ...]
     notices: tuple[str, ...]
+    official: "OfficialBoard | None" = None
+    pairings: "tuple[Pairings, ...]" = ()
+    cycles: int | None = None
 
     @property
     def leaderboards(self) -> tuple["Leaderboard", ...]:
@@ -74,6 +79,8 @@ def score(
     health: bool = False,
     leave_one_out: bool = False,
     pool: str | Path | None = None,
+    leaderboard: str | Path | None = None,
+    order_by: str | Path | None = None,
     sample: int | None = None,
     seed: int | None = None,
     in_sql: bool = False,
@@ -118,6 +125,11 @@ def score(
     pool : Path, optional
         The pool that was judged, with who contributed what, as ``pool --out`` writes it; a study knows its
         own. Without either, a run contributed the judged passages that stand on top of it.
+    leaderboard : Path, optional
+        The CSV of the official leaderboard: adds its ranks and scores beside those of the first measure under
+        the first label set (on all its queries, and on those of the second) and under the second.
+    order_by : str or Path, optional
+        Draw the runs in the order of a board: the name of a label set, or a leaderboard's CSV.
     sample : int, optional
         Draw 1,000 samples of so many queries, and say how far their boards agree with those of all queries.
     seed : int, optional
@@ -150,6 +162,7 @@ def score(
     from prefjudge.steps.outputs import check_outputs, left_unwritten
     from prefjudge.steps.provenance import digesting
     from prefjudge.steps.score_boards import (
+        all_pairings,
         all_win_ratios,
         correlations,
         few_hits,
@@ -164,6 +177,7 @@ def score(
         score_files,
         write_score,
     )
+    from prefjudge.steps.score_official import check_order, official_scores, run_order
     from prefjudge.steps.score_sql import boards_in_sql, check_in_sql
     from prefjudge.steps.sources import gather, need_files
 
@@ -186,6 +200,7 @@ def score(
     check_outputs(*outputs, inputs=(path for _, path in found.files), study=study, plot=plot, engine=engine)
     by_labels, by_pairs = named_measures(found, measure)
     chosen = named_statistic(statistic)
+    check_order(order_by, found)
     if in_sql:
         check_in_sql(
             engine,
@@ -196,6 +211,7 @@ def score(
                 "--health": health,
                 "--leave-one-out": leave_one_out,
                 "--sample": sample,
+                "--leaderboard": leaderboard,
                 "--per-query without a Parquet file to write": per_query and not (out and is_parquet(out)),
             },
         )
@@ -210,6 +226,7 @@ def score(
             boards, agreement = score_boards(found, by_labels, by_pairs, chosen, reader)
         tau = tuple(correlations(boards, found, notices))
         notices.extend(few_hits(boards))
+        pairings, cycles = all_pairings(found)
         result = ScoreResult(
             boards=tuple(boards),
             tau=tau,
@@ -223,6 +240,11 @@ def score(
             provenance=found.provenance(reader, order),
             inputs=digests(),
             out=(),
+            official=official_scores(leaderboard, found, by_labels[0], boards, reader)
+            if leaderboard and by_labels
+            else None,
+            pairings=pairings,
+            cycles=cycles,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     if not write:
@@ -231,5 +253,8 @@ def score(
         names = (WIN_RATIO_FILE,) if out else (LEADERBOARD_FILE, WIN_RATIO_FILE)
         unwritten = left_unwritten(found.study.folder, *names)
         result = replace(result, notices=(*result.notices, *unwritten))
-    files = write_score(result, found, out=out, per_query=per_query and not saved, plot=plot, engine=engine)
+    shown = run_order(order_by, result.boards) if order_by and result.boards else None
+    files = write_score(
+        result, found, out=out, per_query=per_query and not saved, plot=plot, order=shown, engine=engine
+    )
     return replace(result, out=(*files, *([str(saved)] if saved else [])))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.leave_one_out import LeftOut
     from prefjudge.evaluation.measures import Measure
     from prefjudge.evaluation.pair_agreement import PairAgreement
+    from prefjudge.evaluation.pairings import Pairings
     from prefjudge.evaluation.preference_measures import PreferenceMeasure
     from prefjudge.evaluation.query_samples import SampleAgreement
     from prefjudge.evaluation.winratio import WinRatios
@@ -113,6 +114,19 @@ def all_win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
         return None
     queries = found.pools.queries if found.pools else None
     return win_ratios(found.judgments, heads, official, queries=queries)
+
+
+def all_pairings(found: "Sources") -> tuple[tuple["Pairings", ...], int | None]:
+    """Return how often each label set's passages win their pairs, and how many queries end in a cycle."""
+    from prefjudge.core.preferences import resolve
+    from prefjudge.evaluation.compared import compared_pairs
+    from prefjudge.evaluation.pairings import pairings
+
+    if found.judgments is None or not len(found.judgments):
+        return (), None
+    pairs = compared_pairs(found.judgments)
+    resolved = resolve(found.judgments, rule=found.rule, pools=found.pools, asked=found.asked)
+    return tuple(pairings(pairs, labels) for labels in found.qrels), resolved.counts()["cycle"]
 
 
 def runs_left_out(

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.render.tables import Table
     from prefjudge.steps.score import ScoreResult
+    from prefjudge.steps.score_official import RunOrder
     from prefjudge.steps.sources import Sources
     from prefjudge.study.study import Study
 
@@ -24,6 +25,7 @@ def write_score(
     out: str | Path | None,
     per_query: bool,
     plot: Path | None,
+    order: "RunOrder | None" = None,
     engine: str = "files",
 ) -> tuple[str, ...]:
     """Write the boards, the scores of each query, what they were made from, plots, and a study's win ratios.
@@ -31,6 +33,7 @@ def write_score(
     Returns the files written, the boards first.
     """
     from prefjudge.render.leaderboard_tables import per_query_table, scores_table
+    from prefjudge.render.official_tables import official_table
     from prefjudge.render.winratio_tables import winratio_matrix
     from prefjudge.steps.tables import write_table
 
@@ -41,13 +44,15 @@ def write_score(
     if target and per_query:
         matrices = [scores for board in result.boards for scores in board.matrices]
         tables[per_query_file(target)] = per_query_table(matrices, provenance=result.provenance)
+    if target and result.official:
+        tables[official_file(target)] = official_table(result.official, provenance=result.provenance)
     own = own_file(found.study.folder, WIN_RATIO_FILE) if found.study else None
     if own and result.winratio:
         tables[own] = winratio_matrix(result.winratio, numbered=False)
     for path, table in tables.items():
         write_table(path, table, engine)
     written = [*tables, *([_sidecar(result, target, engine)] if target else [])]
-    plots = _draw(result, plot) if plot else []
+    plots = _draw(result, plot, order) if plot else []
     return tuple(map(str, [*written, *plots]))
 
 
@@ -59,13 +64,20 @@ def board_file(out: str | Path | None, study: "Study | None") -> str | Path | No
 def score_files(out: str | Path | None, study: "Study | None") -> list[str | Path]:
     """Return every file that may be written, but for plots."""
     target = board_file(out, study)
-    boards = [target, per_query_file(target), provenance_file(target)] if target else []
+    boards = (
+        [target, per_query_file(target), official_file(target), provenance_file(target)] if target else []
+    )
     return [*boards, *([study.folder / WIN_RATIO_FILE] if study else [])]
 
 
 def per_query_file(target: str | Path) -> str | Path:
     """Return the file of the scores of each query, beside that of the boards."""
     return beside(target, f"per-query{PurePath(target).suffix}")
+
+
+def official_file(target: str | Path) -> str | Path:
+    """Return the file of the runs on the official leaderboard, beside that of the boards."""
+    return beside(target, f"official{PurePath(target).suffix}")
 
 
 def provenance_file(target: str | Path) -> str | Path:
@@ -93,18 +105,22 @@ def _sidecar(result: "ScoreResult", target: str | Path, engine: str) -> str | Pa
     return path
 
 
-def _draw(result: "ScoreResult", plot: Path) -> list[Path]:
+def _draw(result: "ScoreResult", plot: Path, order: "RunOrder | None") -> list[Path]:
     """Draw each board, each two boards of a measure against each other, and the win ratios."""
     from prefjudge.formats.figures import write_figure
+    from prefjudge.render.official_tables import plot_official
     from prefjudge.render.plots import plot_leaderboard, plot_two_boards, plot_win_ratios
 
+    ordered = {"order": order.runs, "order_name": order.name} if order else {}
+    board_plot = partial(plot_leaderboard, **ordered)  # type: ignore[arg-type]
     figures = [
-        *(("", partial(plot_leaderboard, board.leaderboard, board.standings)) for board in result.boards),
+        *(("", partial(board_plot, board.leaderboard, board.standings)) for board in result.boards),
         *(
             (".against", partial(plot_two_boards, a, b, tau=pair.tau))
             for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True)
         ),
         *([(".winratio", partial(plot_win_ratios, result.winratio))] if result.winratio else []),
+        *([(".official", partial(plot_official, result.official))] if result.official else []),
     ]
     drawn: list[Path] = []
     for number, (kind, draw) in enumerate(figures):

@@ -22,7 +22,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "json.md"
 FILES = ["--runs", COLLECTION / "runs", "--qrels", COLLECTION / "qrels.txt"]
 TWO = [*FILES, "--qrels", f"again={COLLECTION / 'qrels.txt'}"]
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
-BOARD = "id,date,description,team,eval\n1,2021/01/02,one,A,0.30\n2,2021/02/03,one,A,0.32\n"
+BOARD = "id,date,description,team,eval\nlexical,2021/01/02,one,A,0.30\n2,2021/02/03,one,A,0.32\n"
 
 
 def documented() -> dict[str, set[str]]:
@@ -100,6 +100,7 @@ def on_files(verb: Printed, folder: Path) -> None:
         "--out",
         folder / "x.csv",
     )
+    verb("score", *TWO, "--leaderboard", folder / "board.csv")
     verb("compare", *FILES, "--baseline", "lexical", "--out", folder / "c.csv")
     verb("stability", *FILES, "--trials", 20, "--judgments", folder / "votes")
     verb("agreement", *FILES, "--splits", 4)

@@ -242,3 +242,18 @@ def test_points_are_filled_as_the_table_marks_them() -> None:
         for row in board.ranked
     ]
     assert {*fills} >= {"#d97706", "white"}
+
+
+def test_a_board_is_drawn_in_the_order_of_another() -> None:
+    made = leaderboard(scores("official", 1))
+    tested = compare_runs(scores("official", 1), test="t", rng=np.random.default_rng(0))
+    order = tuple(reversed([row.run for row in made.ranked]))
+    drawn = plots.plot_leaderboard(made, standings(tested), order=order[:-1], order_name="the leaderboard")
+    (axes,) = drawn.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(order)
+    assert "in the order of the leaderboard" in axes.get_title(loc="left")
+    assert "tiers" not in axes.get_title(loc="left")
+    at = {line.get_ydata()[0]: line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 1}  # type: ignore[index,arg-type]
+    assert [at[place] for place in range(len(order))] == [
+        next(row.score for row in made.rows if row.run == run) for run in order
+    ]

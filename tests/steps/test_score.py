@@ -399,3 +399,44 @@ def test_the_real_votes_leave_runs_out(data_dir: Path, tmp_path: Path) -> None:
     )
     assert len(result.leaderboards[0].ranked) == 24
     assert 0 < len(result.left_out) <= 24
+
+
+def test_the_official_leaderboard_stands_beside_the_boards(
+    preference: Path, judgments: Path, tmp_path: Path
+) -> None:
+    csv_file, out, plot = tmp_path / "board.csv", tmp_path / "x.csv", tmp_path / "f.svg"
+    names = ("first-try", "lexical", "reranker-large")
+    lines = [f"{name},2021/01/0{n},d{n},Team {n},0.{n}\n" for n, name in enumerate(names, 1)]
+    csv_file.write_text("id,date,description,team,eval\n" + "".join(lines))
+    few = tmp_path / "few.qrels"
+    few.write_text("".join(preference.read_text().splitlines(keepends=True)[:9]))
+    result = score(
+        runs=RUNS, qrels=[f"old={QRELS}", f"new={few}"], judgments=judgments, leaderboard=csv_file,
+        order_by=csv_file, out=out, plot=plot,
+    )  # fmt: skip
+    found = result.official
+    assert found is not None
+    assert (found.queries, found.selected, found.original, found.preference) == (15, 9, "old", "new")
+    assert [row.run for row in found.rows[1:4]] == list(names)[::-1]
+    old, new = ({row.run: row.score for row in board.rows} for board in result.leaderboards)
+    chosen = tmp_path / "chosen.tsv"
+    chosen.write_text("".join(f"{line.split()[0]}\tx\n" for line in few.read_text().splitlines()))
+    less = score(runs=RUNS, qrels=[f"old={QRELS}"], queries=chosen).leaderboards[0]
+    selected = {row.run: row.score for row in less.rows}
+    for row in found.rows[1:]:
+        assert (row.all_queries, row.selected, row.preference) == (
+            old[row.run], pytest.approx(selected[row.run]), new[row.run],
+        )  # fmt: skip
+    bar = result.leaderboards[1].perfect
+    assert bar is not None
+    assert (found.rows[0].all_queries, found.rows[0].preference) == (1.0, bar.score)
+    written = [Path(path).name for path in result.out]
+    assert {"x.official.csv", "f.official.svg", "f.svg", "f.2.svg"} <= set(written)
+    assert [one.qrels for one in result.pairings] == ["old", "new"]
+    assert result.cycles == 0  # the truth has none
+    assert result.pairings[1].lost == 0
+    with pytest.raises(InputError, match="no label set is called so"):
+        score(runs=RUNS, qrels=[f"old={QRELS}"], order_by="new")
+    csv_file.write_text("id,date,description,team,eval\nz,2021/01/01,d,T,0.1\n")
+    with pytest.raises(InputError, match="lists none of the runs"):
+        score(runs=RUNS, qrels=[f"old={QRELS}"], leaderboard=csv_file)
