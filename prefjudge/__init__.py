@@ -78,7 +78,9 @@ __all__ = ["Study", "__version__", *_VERBS]
 
 def __getattr__(name: str) -> Any:
     if name in _VERBS:
-        return getattr(import_module(f"prefjudge.steps.{name}"), name)
+        checked = import_module("prefjudge.steps.arguments").checked
+        verb = checked(getattr(import_module(f"prefjudge.steps.{name}"), name))
+        return globals().setdefault(name, verb)
     if name == "Study":
         return import_module("prefjudge.study.study").Study
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -70,6 +70,8 @@ def check_resamples(resamples: int, pairs: int, alpha: float, correction: Correc
     InputError
         Names the number that is needed.
     """
+    if resamples < 1:
+        raise InputError(f"{resamples} resamples: nothing would be drawn", "Give 1 or more.")
     needed = resamples_needed(pairs, alpha, correction)
     if resamples < needed:
         raise InputError(

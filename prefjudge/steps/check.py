@@ -65,7 +65,7 @@ def check(
     cutoff: int = 10,
     order: Order | None = None,
     workers: int | Executor | None = 1,
-    manifest: str | None = None,
+    manifest: str | Path | None = None,
 ) -> CheckResult:
     """Check files line by line, and say what in them may surprise.
 
@@ -85,7 +85,7 @@ def check(
         What ranks a document higher.
     workers : int or Executor, optional
         How many processes check files side by side, or an executor whose workers do; None for as many as pay.
-    manifest : str, optional
+    manifest : str or Path, optional
         The list of files that the folder should hold: ``trec-dl-2020``, or a TOML file.
 
     Raises
@@ -103,7 +103,7 @@ def check(
     if not files:
         raise InputError("check needs a file", "For instance: prefjudge check run.gz --qrels FILE")
     if manifest is not None:
-        return CheckResult(files=(), identical=(), manifest=_against(manifest, files))
+        return CheckResult(files=(), identical=(), manifest=_against(str(manifest), files))
     judged = read_qrels(qrels, fractions=True) if qrels else None
     expected = tuple(read_queries(queries)) if queries else None
     paths = expand(files)

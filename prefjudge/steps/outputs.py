@@ -65,14 +65,21 @@ def left_unwritten(study: Path, *names: str) -> tuple[str, ...]:
 
 def beside(path: str | Path, ending: str) -> str | Path:
     """Return the name of a file that goes with another: ``scores.csv`` and ``scores.per-query.csv``."""
+    _check_name(path)
     if isinstance(path, Path):
         return path.with_name(f"{path.stem}.{ending}")
     folder, _, name = path.rpartition("/")
     return f"{folder}/{PurePosixPath(name).stem}.{ending}"
 
 
+def _check_name(path: str | Path | None) -> None:
+    if isinstance(path, Path) and not path.name:
+        raise InputError(f"{path} is a folder, and a file is written", "Give the file a name.")
+
+
 def _check_address(path: str | Path | None, engine: str) -> None:
-    """Refuse an address that the engine cannot write to."""
+    """Refuse a folder, and an address that the engine cannot write to."""
+    _check_name(path)
     if isinstance(path, Path) and _SCHEME.match(str(path)):
         raise InputError(
             f"{path} looks like an address, and this is written into a file here",

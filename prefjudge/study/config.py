@@ -225,12 +225,10 @@ def template(name: str) -> str:
     ConfigError
         There is no such config.
     """
-    folder = resource_dir("configs")
-    path = folder / f"{name}.toml"
-    if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in folder.glob("*.toml")))
-        raise ConfigError(f"there is no config {name!r}", f"Choose one of: {known}.")
-    return path.read_text(encoding="utf-8")
+    known = {path.stem: path for path in sorted(resource_dir("configs").glob("*.toml"))}
+    if name not in known:
+        raise ConfigError(f"there is no config {name!r}", f"Choose one of: {', '.join(known)}.")
+    return known[name].read_text(encoding="utf-8")
 
 
 def _overlay(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:

@@ -59,6 +59,9 @@ class Study:
     """
 
     def __init__(self, folder: str | Path, *, recovering: bool = False) -> None:
+        if not isinstance(folder, str | Path):
+            given = type(folder).__name__
+            raise StudyError(f"a study is opened by its folder, not by {given}", "Give a path.")
         self.folder = Path(folder)
         self._recovering = recovering
         if not (self.folder / CONFIG_FILE).is_file():

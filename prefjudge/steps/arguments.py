@@ -1,0 +1,270 @@
+"""What a program gives to a verb: checked against the verb's annotations before anything is done.
+
+The command line has its own parser. A function may be given anything: a DataFrame, a dictionary, a generator.
+What a verb can take is made what it expects; all else is refused with the name of the argument.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Set as AbstractSet
+from concurrent.futures import Executor
+from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+from enum import Enum
+from functools import wraps
+from inspect import Signature, signature
+from math import isfinite
+from numbers import Real
+from operator import index
+from os import PathLike, fsencode, fspath
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
+
+from prefjudge.errors import InputError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+_BEYOND = 2**63
+"""No count or seed is so large, and numpy holds none."""
+
+_LONGEST_NAME = 255
+"""The bytes of the longest name that file systems take."""
+
+
+class _No(Exception):  # noqa: N818 - a kind that does not take a value, while another may
+    pass
+
+
+def checked(verb: Callable[P, R]) -> Callable[P, R]:
+    """Return the verb with its arguments checked, and made what their annotations say.
+
+    Texts and paths stand for themselves where several are taken, and generators are read. A function of the
+    same signature is returned.
+
+    Raises
+    ------
+    InputError
+        From the function returned: an argument is unknown, missing, or nothing that the verb takes.
+    """
+    expected = signature(verb)
+
+    @wraps(verb)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            bound = expected.bind(*args, **kwargs)
+        except TypeError as error:
+            raise _unbound(verb.__name__, expected, kwargs, error) from None
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = _taken(verb.__name__, name, expected.parameters[name].annotation, value)
+        return verb(*bound.args, **bound.kwargs)
+
+    return call
+
+
+def _unbound(verb: str, expected: Signature, given: Mapping[str, object], error: TypeError) -> InputError:
+    names = list(expected.parameters)
+    unknown = next((name for name in given if name not in names), None)
+    if unknown is None:
+        return InputError(f"{verb}: {error}", f"It takes: {', '.join(names)}.")
+    close = get_close_matches(unknown, names, 1)
+    hint = f"{close[0]} was probably meant." if close else f"It takes: {', '.join(names)}."
+    return InputError(f"{verb}: there is no argument {unknown}", hint)
+
+
+def _taken(verb: str, name: str, annotation: Any, value: object) -> object:
+    """Return the value as a kind that the annotation names."""
+    kinds = _kinds(annotation)
+    for kind in kinds:
+        try:
+            return _as(kind, value)
+        except _No:
+            continue
+    choices = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Enum)]
+    if choices and isinstance(value, str):
+        known = ", ".join(str(member.value) for member in choices[0])
+        raise InputError(f"{verb}: there is no {name} {value[:60]!r}", f"Choose one of: {known}.")
+    takes = _words(kinds)
+    raise InputError(f"{verb}: {name} is {_named(value)}; it takes {takes}", _hint(takes, value))
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    """Return the kinds of a union; a path in text is a path."""
+    kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return tuple(kind for kind in kinds if kind is not str) if Path in kinds else kinds
+
+
+def _as(kind: Any, value: object) -> object:
+    """Return a value as one kind, or raise `_No`."""
+    origin = get_origin(kind) or kind
+    if origin is NoneType:
+        return _only(value is None, value)
+    if origin is Sequence:
+        return _several(_kinds(get_args(kind)[0]), value)
+    if origin is tuple:
+        return _pair(get_args(kind), value)
+    if origin is Callable:
+        return _only(callable(value), value)
+    if isinstance(origin, type) and issubclass(origin, Enum):
+        return origin(_only(isinstance(value, str) and value in {one.value for one in origin}, value))
+    if origin in _SINGLE:
+        return _SINGLE[origin](value)
+    return _only(isinstance(value, origin), value)
+
+
+def _only(fits: bool, value: object) -> object:
+    if not fits:
+        raise _No
+    return value
+
+
+def _several(kinds: tuple[Any, ...], value: object) -> tuple[object, ...]:
+    """Return several; not the keys of a dictionary, nor the column names of a table."""
+    if isinstance(value, str | PathLike):
+        value = (value,)
+    if isinstance(value, bytes | bytearray) or not isinstance(
+        value, Sequence | AbstractSet | Iterator | ValuesView
+    ):
+        raise _No
+    return tuple(_first(kinds, item) for item in value)
+
+
+def _first(kinds: tuple[Any, ...], value: object) -> object:
+    for kind in kinds:
+        try:
+            return _as(kind, value)
+        except _No:
+            continue
+    raise _No
+
+
+def _pair(kinds: tuple[Any, ...], value: object) -> tuple[object, ...]:
+    if not isinstance(value, tuple | list) or len(value) != len(kinds):
+        raise _No
+    return tuple(_as(kind, item) for kind, item in zip(kinds, value, strict=True))
+
+
+def _text(value: object) -> object:
+    return _only(isinstance(value, str) and "\0" not in value and _encoded(value) is not None, value)
+
+
+def _encoded(text: str) -> bytes | None:
+    """Return a text's bytes; None where it holds half a character, which no file and no name can."""
+    try:
+        return fsencode(text)
+    except UnicodeEncodeError:
+        return None
+
+
+def _path(value: object) -> object:
+    """Return a path, also one in text; one that no file system takes is none."""
+    if not isinstance(value, str | PathLike):
+        raise _No
+    text = fspath(value)
+    if not isinstance(text, str) or any(len(part) > _LONGEST_NAME for part in _encoded_parts(text)):
+        raise _No
+    _text(text)
+    return value if isinstance(value, str | Path) else Path(text)
+
+
+def _encoded_parts(text: str) -> list[bytes]:
+    return (_encoded(text) or b"").split(b"/")
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise _No
+    try:
+        number = index(value)  # numpy's integers are no int
+    except TypeError:
+        raise _No from None
+    if abs(number) >= _BEYOND:
+        raise _No
+    return number
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        raise _No
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        raise _No from None
+    return float(_only(isfinite(number), number))  # type: ignore[arg-type]
+
+
+def _flag(value: object) -> bool:
+    is_flag = type(value).__name__ in ("bool", "bool_")  # numpy's, too
+    return bool(_only(is_flag or (isinstance(value, int) and value in (0, 1)), value))
+
+
+def _amount(value: object) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, Decimal | Real | str):
+        raise _No
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        raise _No from None
+    if not amount.is_finite() or amount < 0:
+        raise _No
+    return amount
+
+
+_SINGLE: Mapping[object, Callable[[object], object]] = {
+    str: _text,
+    Path: _path,
+    int: _whole,
+    float: _number,
+    bool: _flag,
+    Decimal: _amount,
+}
+
+_NAMES: Mapping[object, str] = {
+    NoneType: "None",
+    str: "text",
+    Path: "a path or its text",
+    int: "a whole number",
+    float: "a finite number",
+    bool: "True or False",
+    Decimal: "an amount of dollars",
+    Executor: "an executor",
+}
+
+
+def _words(kinds: tuple[Any, ...]) -> str:
+    """Return what an argument takes, as the end of a sentence."""
+    return " or ".join(dict.fromkeys(map(_word, kinds)))
+
+
+def _word(kind: Any) -> str:
+    origin = get_origin(kind) or kind
+    if origin is Sequence:
+        return f"several of: {_words(_kinds(get_args(kind)[0]))}"
+    if origin is tuple:
+        return f"{len(get_args(kind))} numbers"
+    if origin is Callable:
+        return "a function"
+    if isinstance(origin, type) and issubclass(origin, Enum):
+        return f"one of {', '.join(str(member.value) for member in origin)}"
+    return _NAMES.get(origin, getattr(origin, "__name__", str(origin)))
+
+
+def _named(value: object) -> str:
+    """Name a value that was refused, and show it where it is short."""
+    if value is None or isinstance(value, bool | int | float | Decimal):
+        return repr(value)
+    if isinstance(value, str):
+        return f"the text {value[:60]!r}{'…' if len(value) > 60 else ''}"
+    kind = type(value).__name__
+    return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"
+
+
+def _hint(takes: str, value: object) -> str:
+    if isinstance(value, bytes):
+        return "Decode it: a text is wanted."
+    if isinstance(value, Sequence | AbstractSet) and not isinstance(value, str):
+        return "Look at its items."
+    if "a path" in takes:
+        return "Write what you have into a file, and give the file."
+    return "Give its name as text, as str(…) returns it." if "text" in takes else ""
