@@ -18,7 +18,7 @@ from prefjudge.cli.options import (
     Seed,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, say, stamp, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.agreement import AgreementResult
@@ -59,6 +59,7 @@ def agreement(
         **reading,
     )
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(to_json(result), result.notices)
     else:
@@ -69,7 +70,7 @@ def show(result: "AgreementResult") -> None:
     """Print the agreement rates."""
     from prefjudge.render.agreement_tables import agreement_table
 
-    print_tables([agreement_table(result.agreements)])
+    print_tables([agreement_table(result.agreements)], rehearsal=result.rehearsal)
     if result.out:
         say(f"wrote {result.out}")
 
@@ -80,5 +81,6 @@ def to_json(result: "AgreementResult") -> dict[str, Any]:
         "agreements": to_plain(result.agreements),
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),
+        "rehearsal": to_plain(result.rehearsal),
         "out": result.out,
     }

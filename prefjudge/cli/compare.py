@@ -18,7 +18,7 @@ from prefjudge.cli.options import (
     Seed,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.compare import CompareResult, Comparison
@@ -77,6 +77,7 @@ def compare(
         **reading,
     )
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(to_json(result), result.notices)
     else:
@@ -88,7 +89,7 @@ def show(result: "CompareResult") -> None:
     from prefjudge.render.comparison_tables import naive_table, outcomes_table, pairs_table
 
     for one in result.comparisons:
-        print_tables([pairs_table([one.significance])])
+        print_tables([pairs_table([one.significance])], rehearsal=result.rehearsal)
         typer.echo()
         for words in one.words[:_SENTENCES]:
             print_words(words)
@@ -98,7 +99,7 @@ def show(result: "CompareResult") -> None:
             typer.echo()
         if one.outcomes:
             rows = [(one.significance, row) for row in one.outcomes]
-            print_tables([naive_table(rows), outcomes_table(rows)])
+            print_tables([naive_table(rows), outcomes_table(rows)], rehearsal=result.rehearsal)
             typer.echo()
             for words in one.outcome_words[:_SENTENCES]:
                 print_words(words)
@@ -116,6 +117,7 @@ def to_json(result: "CompareResult") -> dict[str, Any]:
         "comparisons": [_comparison(one) for one in result.comparisons],
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),
+        "rehearsal": to_plain(result.rehearsal),
         "out": result.out,
     }
 

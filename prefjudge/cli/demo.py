@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from prefjudge.cli.options import Json
-from prefjudge.cli.output import print_json, say
+from prefjudge.cli.output import print_json, say, stamp
 from prefjudge.cli.pool import show_sizes
 
 
@@ -25,6 +25,7 @@ def demo(
         return
     from prefjudge.cli.score import show
 
+    stamp(result.score.rehearsal)
     show(result.score)
     say(f"\nEverything is in {result.folder}. The same, typed by hand:\n")
     for command in result.commands:

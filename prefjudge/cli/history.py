@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, StudyFolder
-from prefjudge.cli.output import notice, print_json, print_tables, say
+from prefjudge.cli.output import notice, print_json, print_tables, say, stamp
 
 if TYPE_CHECKING:
     from prefjudge.steps.history import HistoryResult
@@ -21,6 +21,7 @@ def history(
 
     result = run(study, moves=moves)
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(result)
     else:
@@ -49,7 +50,7 @@ def _show(result: "HistoryResult") -> None:
         changes_table({one.version: (one.changes, one.duels) for one in result.versions}),
         moves_table(result.measure or "", {one.version: one.moved for one in result.versions}),
     ]
-    print_tables(table for table in tables if table.rows)
+    print_tables((table for table in tables if table.rows), rehearsal=result.rehearsal)
     if not result.versions:
         say("no answers are kept yet: `prefjudge run` keeps them, and so does `pool --challenge`")
     if result.under_way:

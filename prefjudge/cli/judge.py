@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, StudyFolder
-from prefjudge.cli.output import money, notice, print_json, progress, say
+from prefjudge.cli.output import money, notice, print_json, progress, say, stamp
 from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def judge(
             tell=say,
         )
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(result)
     else:

@@ -17,6 +17,7 @@ from prefjudge.errors import InputError, NotFinished, PrefjudgeError
 
 if TYPE_CHECKING:
     from prefjudge.render.cells import Table
+    from prefjudge.study.rehearsal import Rehearsal
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -72,12 +73,18 @@ def screen_width() -> int | None:
         return _USUAL_WIDTH
 
 
-def print_tables(tables: Iterable["Table"], form: str = "terminal") -> None:
-    """Print tables on stdout, a blank line between two; those for a terminal fit it."""
+def print_tables(
+    tables: Iterable["Table"], form: str = "terminal", *, rehearsal: "Rehearsal | None" = None
+) -> None:
+    """Print tables on stdout, a blank line between two; those for a terminal fit it.
+
+    Each says where it rests on simulated judgments.
+    """
     from prefjudge.render.tables import render_table
 
     width = screen_width()
-    typer.echo("\n".join(render_table(table, form, width=width) for table in tables), nl=False)
+    stamped = (table.stamped(str(rehearsal or "")) for table in tables)
+    typer.echo("\n".join(render_table(table, form, width=width) for table in stamped), nl=False)
 
 
 def print_words(text: str) -> None:
@@ -102,6 +109,12 @@ def print_words(text: str) -> None:
             break_on_hyphens=False,
         )
     )
+
+
+def stamp(rehearsal: "Rehearsal | None") -> None:
+    """Print, on stderr, that a result rests on simulated judgments, where it does."""
+    if rehearsal is not None:
+        say(str(rehearsal), "red")
 
 
 def notice(notices: tuple[str, ...], limit: int = 8) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from prefjudge.cli.options import Json, Out, StudyFolder
-from prefjudge.cli.output import notice, print_json, say
+from prefjudge.cli.output import notice, print_json, say, stamp
 
 
 def release(
@@ -15,13 +15,17 @@ def release(
     gold: Annotated[
         bool, typer.Option("--gold", help="Add the gold pairs, which then screen nobody any more.")
     ] = False,
+    rehearsal: Annotated[
+        bool, typer.Option("--rehearsal", help="Release simulated judgments, which then say that they are.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write judgments and answers into a folder for others, with pseudonyms for the workers."""
     from prefjudge.steps.release import release as run
 
-    result = run(study, out=out, texts=texts, gold=gold)
+    result = run(study, out=out, texts=texts, gold=gold, rehearsal=rehearsal)
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(result)
         return

@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from prefjudge.cli.options import Json, Out, ReadOptions, StudyFolder, reads_runs
-from prefjudge.cli.output import notice, print_json, say
+from prefjudge.cli.output import notice, print_json, say, stamp
 
 
 @reads_runs
@@ -13,6 +13,7 @@ def report(study: StudyFolder, out: Out = None, json: Json = False, **reading: U
 
     result = run(study, out=out, **reading)
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(result)
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, MaybeStudy, Out
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, say
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, say, stamp
 
 if TYPE_CHECKING:
     from prefjudge.steps.resolve import ResolveResult
@@ -78,6 +78,7 @@ def resolve(
         out=out,
     )
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(result)
         return
@@ -93,7 +94,7 @@ def show(result: "ResolveResult") -> None:
     tables = [rules_table(result.rules)] if len(result.rules) > 1 else []
     tables += [per_query_table(result.per_query)] if result.per_query else []
     tables += [sensitivity_table(result.rule, result.sensitivity)] if result.sensitivity else []
-    print_tables(tables)
+    print_tables(tables, rehearsal=result.rehearsal)
     decided = ", ".join(f"{count} {status}" for status, count in result.statuses.items() if count)
     say(f"{result.rule}: {result.queries:,} queries from {result.judgments:,} judgments: {decided}")
     for query, docs in list(result.cycles.items())[:10]:

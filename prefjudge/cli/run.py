@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, Live, Sandbox, StudyFolder, one_target
-from prefjudge.cli.output import print_json, say
+from prefjudge.cli.output import print_json, say, stamp
 from prefjudge.errors import NotFinished
 from prefjudge.render.counts import many
 
@@ -64,6 +64,7 @@ def run(
     if json:
         print_json(result)
     else:
+        stamp(result.rehearsal)
         _show(result, study)
     if result.unfinished:
         raise NotFinished(

@@ -21,7 +21,7 @@ from prefjudge.cli.options import (
     Target,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
 from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def score(
         **reading,
     )
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(to_json(result, per_query=per_query), result.notices)
     else:
@@ -129,7 +130,7 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
         tables.append(official_table(result.official))
     if per_query and not result.out:
         tables = [per_query_table([scores for board in result.boards for scores in board.matrices])]
-    print_tables(tables, form)
+    print_tables(tables, form, rehearsal=result.rehearsal)
     for run in result.health:
         size = f"{many(run.queries, 'query', 'queries')}, {many(run.lines, 'line')}"
         typer.echo()
@@ -187,6 +188,7 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
         "health": to_plain(result.health),
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),
+        "rehearsal": to_plain(result.rehearsal),
         "out": result.out[0] if result.out else None,
         "files": list(result.out),
     }

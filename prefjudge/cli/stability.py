@@ -19,7 +19,7 @@ from prefjudge.cli.options import (
     Seed,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.stability import Condition, StabilityResult
@@ -73,6 +73,7 @@ def stability(
         **reading,
     )
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(to_json(result), result.notices)
     else:
@@ -84,14 +85,14 @@ def show(result: "StabilityResult") -> None:
     from prefjudge.render.stability_tables import conditions_table, describe_ceiling, rank_table
 
     for one in result.conditions:
-        print_tables([rank_table(one.part, one.stability)])
+        print_tables([rank_table(one.part, one.stability)], rehearsal=result.rehearsal)
         if one.ceiling:
             source = f"votes drawn like those of {one.stability.qrels}"
             print_words(describe_ceiling(one.ceiling, source))
         typer.echo()
     if len(result.conditions) > 1:
         named = [(one.part, one.stability) for one in result.conditions]
-        print_tables([conditions_table(named)])
+        print_tables([conditions_table(named)], rehearsal=result.rehearsal)
     if result.ceiling:
         print_words(describe_ceiling(result.ceiling, "the sets of judgments given"))
     for path in result.out:
@@ -105,6 +106,7 @@ def to_json(result: "StabilityResult") -> dict[str, Any]:
         "ceiling": to_plain(result.ceiling),
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),
+        "rehearsal": to_plain(result.rehearsal),
         "out": result.out,
     }
 

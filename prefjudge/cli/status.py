@@ -1,7 +1,7 @@
 """``prefjudge status``."""
 
 from prefjudge.cli.options import Json, StudyFolder
-from prefjudge.cli.output import print_json, say
+from prefjudge.cli.output import print_json, say, stamp
 from prefjudge.render.counts import many
 
 
@@ -13,6 +13,7 @@ def status(study: StudyFolder, json: Json = False) -> None:
     if json:
         print_json(result)
         return
+    stamp(result.rehearsal)
     hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
     queries, pairs = many(result.queries, "query", "queries"), many(result.pairs, "pair")
     say(f"pool         {queries}, {pairs}, {many(result.gold, 'gold pair')}")

@@ -19,7 +19,7 @@ from prefjudge.cli.options import (
     Seed,
     reads_runs,
 )
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.winratio import WinRatioResult
@@ -79,6 +79,7 @@ def winratio(
         **reading,
     )
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(to_json(result), result.notices)
     else:
@@ -97,7 +98,7 @@ def show(result: "WinRatioResult", format: str = "terminal") -> None:
         tables = [winratio_matrix(result.winratio, shown=result.shown, provenance=result.provenance)]
     if against := result.against_qrel:
         tables += [categories_table(against.split, against.run), preferred_table(against)]
-    print_tables(tables, format)
+    print_tables(tables, format, rehearsal=result.rehearsal)
     for words, *_ in example_lines(result.examples):
         print_words(words)
     for path in result.files:
@@ -114,6 +115,7 @@ def to_json(result: "WinRatioResult") -> dict[str, Any]:
         "examples": to_plain(result.examples),
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),
+        "rehearsal": to_plain(result.rehearsal),
         "out": result.out,
         "files": list(result.files),
     }

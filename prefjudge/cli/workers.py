@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Format, Json, MaybeStudy
-from prefjudge.cli.output import notice, one_of, print_json, print_tables
+from prefjudge.cli.output import notice, one_of, print_json, print_tables, stamp
 
 if TYPE_CHECKING:
     from prefjudge.steps.workers import WorkersResult
@@ -33,6 +33,7 @@ def workers(
         study, judgments=judgments, golds=golds, model=one_of(WorkerModel, model, "--model"), ids=ids
     )
     notice(result.notices)
+    stamp(result.rehearsal)
     if json:
         print_json(result)
     else:
@@ -48,7 +49,7 @@ def show(result: "WorkersResult", format: str = "terminal") -> None:
     tables = [workers_table([asdict(one) for one in result.workers], _notes(result))]
     if result.signs and format != "csv":
         tables.append(signs_table(result.signs))
-    print_tables(tables, format)
+    print_tables(tables, format, rehearsal=result.rehearsal)
 
 
 def _notes(result: "WorkersResult") -> list[str]:

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write_figure(path: str | Path, figure: "Figure") -> None:
-    """Write a figure in the form that the file's suffix names.
+def write_figure(path: str | Path, figure: "Figure", stamp: str = "") -> None:
+    """Write a figure in the form that the file's suffix names, with a stamp below it where there is one.
 
     Raises
     ------
     InputError
         The suffix is neither ``.svg`` nor ``.png``, or the file cannot be written.
     """
-    content = render_figure(figure, Path(path).suffix)
+    content = render_figure(figure, Path(path).suffix, stamp)
     with atomic_write(path) as file:
         file.write(content)

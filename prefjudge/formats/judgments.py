@@ -125,14 +125,19 @@ class _Reader:
         )
 
 
-def write_judgments(path: str | Path, judgments: Judgments) -> None:
-    """Write judgments atomically: ``query doc_1 doc_2 preferred``, and the worker where all are known."""
+def write_judgments(path: str | Path, judgments: Judgments, *, comment: str = "") -> None:
+    """Write judgments atomically: ``query doc_1 doc_2 preferred``, and the worker where all are known.
+
+    A comment is a line above them, behind a ``#``.
+    """
     queries, docs, workers = (
         [column(name) for name in names] for names in (judgments.queries, judgments.docs, judgments.workers)
     )
     named = bool(len(judgments)) and int(judgments.worker.min()) >= 0
     columns = (judgments.query, judgments.left, judgments.right, judgments.choice, judgments.worker)
     with atomic_write(path) as file:
+        if comment:
+            file.write(f"# {comment}\n".encode())
         for query, left, right, choice, worker in zip(*(column.tolist() for column in columns), strict=True):
             preferred = b"tie" if choice == 0 else docs[left if choice > 0 else right]
             parts = [queries[query], docs[left], docs[right], preferred]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -69,6 +69,10 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
+
+    def stamped(self, stamp: str) -> "Table":
+        """Return the table with a stamp above its notes; as it is where there is none."""
+        return replace(self, notes=(stamp, *self.notes)) if stamp else self
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

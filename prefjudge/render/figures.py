@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
 INK, MUTED, GRID = "#1f2430", "#6b7280", "#e5e7eb"
 BLUE, ORANGE, RED, PALE = "#2563a8", "#d97706", "#b4232c", "#dbe7f5"
@@ -121,14 +122,16 @@ def shades(name: str, *colors: str) -> "Colormap":
     return LinearSegmentedColormap.from_list(name, list(colors))
 
 
-def render_figure(figure: "Figure", form: str) -> bytes:
-    """Return a figure as an SVG or PNG file, the same bytes for the same figure.
+def render_figure(figure: "Figure", form: str, stamp: str = "") -> bytes:
+    """Return a figure as an SVG or PNG file, the same bytes for the same figure and stamp.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
     form : str
         ``svg`` or ``png``, or a file's suffix with its dot.
+    stamp : str
+        Words to print below the figure, which takes no room from it.
     """
     from matplotlib import rc_context
 
@@ -137,5 +140,19 @@ def render_figure(figure: "Figure", form: str) -> bytes:
         raise InputError(f"no plot can be written as {form!r}", f"Choose one of: {', '.join(FORMS)}.")
     silent = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with rc_context(_STYLE), BytesIO() as file:
-        figure.savefig(file, format=kind, dpi=200, metadata=silent)
+        figure.savefig(file, format=kind, dpi=200, metadata=silent, bbox_inches=_stamped(figure, stamp))
         return file.getvalue()
+
+
+def _stamped(figure: "Figure", stamp: str) -> "Bbox | None":
+    """Print a stamp below a figure, and return the space, in inches, that both take."""
+    if not stamp:
+        return None
+    from matplotlib.transforms import Bbox
+
+    width, height = map(float, figure.get_size_inches())
+    figure.text(
+        0.1 / width, -0.04 / height, stamp, va="top", color=RED, fontweight="bold",
+        fontsize=min(9.0, 110 * width / len(stamp)),
+    )  # fmt: skip
+    return Bbox([[0.0, -0.26], [width, height]])

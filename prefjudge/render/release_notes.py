@@ -19,6 +19,23 @@ _KEPT = (
 )
 
 
+def _who(rehearsal: Mapping[str, int] | None) -> str:
+    """Return who judged, in words."""
+    if not rehearsal:
+        return "people"
+    some = rehearsal["simulated"] < rehearsal["judgments"]
+    return "people and simulated workers" if some else "simulated workers"
+
+
+def _rehearsed(rehearsal: Mapping[str, int]) -> str:
+    """Return what must be read before all else."""
+    return (
+        f"**Rehearsal: {rehearsal['simulated']:,} of {rehearsal['judgments']:,} judgments are simulated.** "
+        "They say how the study would go, and nothing about what people prefer: do not score by them. "
+        "`judgments.jsonl` says under `judge` whose each judgment is."
+    )
+
+
 def release_notes(record: Mapping[str, Any]) -> str:
     """Return the page for the record of a release."""
     numbers, design, pool = record["numbers"], record["design"], record["pool"]
@@ -40,10 +57,12 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ("Screening", record["screening"]["policy"]),
         ("Reward of a HIT", f"${record['reward']}"),
     ]
+    rehearsal = record.get("rehearsal")
     parts = [
         f"# {_cell(record['name'])}",
-        "Preference judgments of search results: people chose, side by side, the passage that best answers "
-        f"the question. Made with prefjudge {record['prefjudge']}.",
+        *([_rehearsed(rehearsal)] if rehearsal else []),
+        f"Preference judgments of search results: {_who(rehearsal)} chose, side by side, the passage that "
+        f"best answers the question. Made with prefjudge {record['prefjudge']}.",
         _table(("", ""), facts),
         "## Files",
         _table(

@@ -62,10 +62,17 @@ class Section:
 
 
 def report_page(
-    title: str, lead: Sequence[str], sections: Sequence[Section], notices: Sequence[str] = ()
+    title: str,
+    lead: Sequence[str],
+    sections: Sequence[Section],
+    notices: Sequence[str] = (),
+    stamp: str = "",
 ) -> str:
-    """Return the page; every text in it is escaped, and bytes that are no text are spelt out."""
-    page = _template().render(title=title, lead=lead, sections=sections, notices=notices)
+    """Return the page; every text in it is escaped, and bytes that are no text are spelt out.
+
+    A stamp stays in sight, also on each sheet of a print, and is repeated with every table.
+    """
+    page = _template().render(title=title, lead=lead, sections=sections, notices=notices, stamp=stamp)
     return re.sub("[\udc80-\udcff]", lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", page)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.agreement import Agreement
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
+    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class AgreementResult:
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
     out: str | None
+    rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
 
 
@@ -105,6 +107,7 @@ def agreement(
             provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
             out=str(out) if out else None,
+            rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     if out:
@@ -114,7 +117,8 @@ def agreement(
 
 def _write(result: AgreementResult, out: Path) -> None:
     from prefjudge.render.agreement_tables import agreement_table
+    from prefjudge.steps.stamps import stamp_of
     from prefjudge.steps.tables import write_table
 
     table = agreement_table(result.agreements, provenance=result.provenance)
-    write_table(out, table)
+    write_table(out, table, stamp=stamp_of(result.rehearsal))

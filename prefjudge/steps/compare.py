@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
     from prefjudge.steps.sources import Sources
+    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class CompareResult:
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
     out: tuple[str, ...]
+    rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
 
 
@@ -160,6 +162,7 @@ def compare(
             provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
             out=tuple(map(str, _targets(out) if broken_down else _targets(out)[:1])),
+            rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     _write(result)
@@ -215,6 +218,7 @@ def _targets(out: Path | None) -> tuple[str | Path, ...]:
 
 def _write(result: CompareResult) -> None:
     from prefjudge.render.comparison_tables import naive_table, outcomes_table, pairs_table
+    from prefjudge.steps.stamps import stamp_of
     from prefjudge.steps.tables import write_table
 
     tested = [comparison.significance for comparison in result.comparisons]
@@ -223,4 +227,4 @@ def _write(result: CompareResult) -> None:
     tables = [pairs_table(tested, provenance=made)]
     tables += [naive_table(rows, provenance=made), outcomes_table(rows, provenance=made)]
     for path, table in zip(result.out, tables, strict=False):
-        write_table(path, table)
+        write_table(path, table, stamp=stamp_of(result.rehearsal))

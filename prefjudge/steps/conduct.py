@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
     from prefjudge.formats.problems import Notice
     from prefjudge.study.conduct import Pace
+    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,7 @@ class Observed:
     hourly_all: Decimal | None = None
     hourly_floor: Decimal | None = None
     barred: Mapping[str, str] = field(default_factory=dict)
+    rehearsal: "Rehearsal | None" = None
     notices: tuple[str, ...] = ()
 
 
@@ -69,11 +71,13 @@ def _observe_study(study: Path, *, ids: bool) -> Observed:
     from prefjudge.study.conduct import load_conduct, load_paces
     from prefjudge.study.pooling import load_passages, load_queries
     from prefjudge.study.progress import load_barred
+    from prefjudge.study.rehearsal import load_rehearsal
     from prefjudge.study.study import Study
 
     opened = Study(study)
     with opened.transaction(write=False) as db:
         conduct, kept, paces = load_conduct(db), load_judgments(db), load_paces(db)
+        rehearsal = load_rehearsal(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
     if not len(conduct.judgments):
         raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {study}")
@@ -98,6 +102,7 @@ def _observe_study(study: Path, *, ids: bool) -> Observed:
         },
         hourly_all=_hourly(paces),
         hourly_floor=opened.config.design.hourly_floor,
+        rehearsal=rehearsal,
         barred={name(worker): reason for worker, reason in barred.items()},
     )
 

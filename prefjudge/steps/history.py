@@ -15,6 +15,7 @@ from prefjudge.study.history import (
     load_challenges,
     load_duels,
 )
+from prefjudge.study.rehearsal import Rehearsal, load_rehearsal
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class HistoryResult:
     measure: str | None
     versions: tuple[Version, ...]
     under_way: ChallengeRecord | None
+    rehearsal: Rehearsal | None
     notices: tuple[str, ...]
 
 
@@ -83,7 +85,7 @@ def history(study: str | Path, *, moves: bool = True) -> HistoryResult:
     with opened.transaction(write=False) as db:
         counts, challenges = count_answers(db), load_challenges(db)
         answers = {version: load_answers(db, version, f"version {version}") for version in counts}
-        since = first_answers_since(db)
+        since, rehearsal = first_answers_since(db), load_rehearsal(db)
         # a conclusion makes the next version, and challenges follow one another
         makers = dict(enumerate((one for one in challenges if one.concluded is not None), start=2))
         duels = {version: load_duels(db, maker.challenge) for version, maker in makers.items()}
@@ -110,5 +112,6 @@ def history(study: str | Path, *, moves: bool = True) -> HistoryResult:
         measure=opened.config.measures[0] if moves else None,
         versions=tuple(versions),
         under_way=next((one for one in challenges if one.concluded is None), None),
+        rehearsal=rehearsal,
         notices=tuple(notices),
     )

@@ -26,6 +26,7 @@ from prefjudge.steps.model_ledger import ModelLedger
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import count_tokens, load_reply, load_votes, save_votes
 from prefjudge.study.pooling import load_inputs, load_pairs_by_number, load_passages, load_queries
+from prefjudge.study.rehearsal import Rehearsal, load_rehearsal
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class JudgeResult:
     comparison: ModelComparison
     hopeless: int
     unreadable: int
+    rehearsal: Rehearsal | None
     notices: tuple[str, ...]
 
 
@@ -263,7 +265,7 @@ def _result(study: Study, model: str, asker: _Asker, notices: tuple[str, ...]) -
     with study.transaction(write=False) as db:
         votes = [vote for _, vote in load_votes(db, model)]
         replies, tokens = count_tokens(db, model)
-        people = load_choices(db)
+        people, rehearsal = load_choices(db), load_rehearsal(db)
     cost, _, unsettled = asker.ledger.cost()
     return JudgeResult(
         model=model,
@@ -276,5 +278,6 @@ def _result(study: Study, model: str, asker: _Asker, notices: tuple[str, ...]) -
         comparison=compare_with_people(votes, people),
         hopeless=len(hopeless(votes)),
         unreadable=len(asker.unreadable),
+        rehearsal=rehearsal,
         notices=notices,
     )

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from prefjudge.core.challenge import Duel, merge_answers
 from prefjudge.steps.drives import Drive
 from prefjudge.steps.moves import find_moves
+from prefjudge.steps.stamps import stamp_of, write_stamp
 from prefjudge.study.answers import last_version, load_answers, save_answers, save_conclusion
+from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -72,8 +74,11 @@ def _write_versions(study: Study, version: int) -> Path:
     from prefjudge.steps.resolve import QRELS_FILE
 
     out = study.folder / QRELS_FILE
+    with study.transaction(write=False) as db:
+        stamp = stamp_of(load_rehearsal(db))
     paths = [out.with_name(f"{out.stem}-v{number}{out.suffix}") for number in range(1, version)]
     for number, path in enumerate([*paths, out], start=1):
+        write_stamp(path, stamp)
         if path == out or not path.is_file():
             with study.transaction(write=False) as db:
                 write_qrels(path, load_answers(db, number, "preference"))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from prefjudge.steps.inputs import as_path
 if TYPE_CHECKING:
     from prefjudge.core.models import ModelVote
     from prefjudge.study.logs import LoggedAssignment, LoggedJudgment
+    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 FOLDER = "release"
@@ -54,12 +55,18 @@ class ReleaseResult:
     workers: int
     answers: int
     rule: str
+    rehearsal: "Rehearsal | None"
     files: tuple[ReleasedFile, ...]
     notices: tuple[str, ...]
 
 
 def release(
-    study: str | Path, *, out: str | Path | None = None, texts: bool = False, gold: bool = False
+    study: str | Path,
+    *,
+    out: str | Path | None = None,
+    texts: bool = False,
+    gold: bool = False,
+    rehearsal: bool = False,
 ) -> ReleaseResult:
     """Write a study's judgments and answers into a folder for others, with no worker's id or secret in it.
 
@@ -76,11 +83,13 @@ def release(
         Add the texts of the queries and passages that were judged, where their licence allows it.
     gold : bool
         Add the gold pairs, which then screen nobody any more.
+    rehearsal : bool
+        Release simulated judgments, too: the page of the release and every judgment in it say so.
 
     Raises
     ------
     StudyError
-        The study has no judgments, or the folder holds something else.
+        The study has no judgments, some are simulated, or the folder holds something else.
     """
     from prefjudge.steps.outputs import own_file
     from prefjudge.study.study import Study
@@ -91,6 +100,11 @@ def release(
         raise InputError(f"{opened.folder} may only be read", "Write the release elsewhere: --out FOLDER")
     _check_folder(folder)
     bundle = _Bundle(opened, folder)
+    if bundle.rehearsal and not rehearsal:
+        raise StudyError(
+            f"{bundle.rehearsal}, and nobody's preferences",
+            "Have people judge, or say --rehearsal: then the release says what it is.",
+        )
     bundle.write(texts=texts, gold=gold)
     return bundle.close()
 
@@ -122,6 +136,7 @@ class _Bundle:
         self.study, self.folder, self.named = study, folder, cache(study.opaque)
         self.files: list[ReleasedFile] = []
         self.best = explain_best_answers(study, verb="release")
+        self.rehearsal = self.best.votes.rehearsal
         with study.transaction(write=False) as db:
             self.log, self.assignments = load_judgment_log(db), load_assignment_log(db)
             self.models = load_votes(db)
@@ -139,7 +154,9 @@ class _Bundle:
         from prefjudge.formats.pools import write_pool, write_prefs
         from prefjudge.formats.qrels import write_qrels
         from prefjudge.formats.resolutions import write_resolutions
+        from prefjudge.steps.stamps import stamp_of, write_stamp
 
+        stamp = stamp_of(self.rehearsal)
         log, pools = self.best.votes.log, self.best.votes.pools
         found, qrels = self.best.resolutions, self.best.qrels
         assert pools is not None
@@ -148,7 +165,7 @@ class _Bundle:
         files: list[tuple[str, str, int, Callable[[Path, Any], None], Any]] = [
             ("preference.qrels", _ANSWERS, int(qrels.query.size), write_qrels, qrels),
             ("resolutions.jsonl", _TOURNAMENTS, len(found), write_resolutions, [found]),
-            ("judgments.txt", _KEPT, len(log), write_judgments, log),
+            ("judgments.txt", _KEPT, len(log), partial(write_judgments, comment=stamp), log),
             ("preferences.prefs", _PREFS, len(log), write_prefs, log),
             ("judgments.jsonl", _LOG, len(votes), _write_lines, votes),
             ("assignments.jsonl", _WORK, len(works), _write_lines, works),
@@ -167,6 +184,8 @@ class _Bundle:
         if gold:
             pairs = list(self.gold.values())
             files.append(("gold.tsv", "the gold pairs", len(pairs), write_gold, pairs))
+        for name in ("preference.qrels", "preferences.prefs"):  # which have no room for it
+            write_stamp(self.folder / name, stamp)
         for name, holds, rows, write, what in files:
             path = self.folder / name
             write(path, what)
@@ -188,6 +207,7 @@ class _Bundle:
             workers=len({vote.worker_id for vote in self.log}),
             answers=int(self.best.qrels.query.size),
             rule=self.best.resolutions.rule,
+            rehearsal=self.rehearsal,
             files=tuple(self.files),
             notices=self.notices,
         )
@@ -241,6 +261,7 @@ class _Bundle:
                 name: getattr(result, name)
                 for name in ("queries", "judgments", "dropped", "workers", "answers")
             },
+            "rehearsal": asdict(self.rehearsal) if self.rehearsal else None,
             "rule": result.rule,
             "driven_by": self.best.votes.driven_by or None,
             "model": self.study.setting("strategy model") or None,
@@ -260,6 +281,7 @@ def _model_vote(model: str, vote: "ModelVote") -> dict[str, Any]:
     chosen = {1: a, -1: b, 0: None}
     return {
         "model": model,
+        "judge": f"model:{model}",
         "query": query,
         "a": a,
         "b": b,

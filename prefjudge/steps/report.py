@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.render.report_page import Picture, Section
     from prefjudge.steps.status import StatusResult
+    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 REPORT_FILE = "report.html"
@@ -33,6 +34,7 @@ class ReportResult:
     out: str
     sections: tuple[str, ...]
     plots: int
+    rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
 
 
@@ -71,6 +73,7 @@ def report(
     from prefjudge.render.report_page import report_page
     from prefjudge.steps.changed_answers import answers_section
     from prefjudge.steps.outputs import check_outputs, own_file
+    from prefjudge.steps.stamps import stamp_of
     from prefjudge.steps.status import status
     from prefjudge.study.study import Study
 
@@ -105,12 +108,13 @@ def report(
         except PrefjudgeError as error:  # the study has not come so far, or its files have gone
             notices.append(error.message)
     said = tuple(dict.fromkeys(notices))
-    write_text(path, report_page(opened.config.name, _lead(state), sections, said))
+    write_text(path, report_page(opened.config.name, _lead(state), sections, said, stamp_of(state.rehearsal)))
     return ReportResult(
         study=str(opened.folder),
         out=str(path),
         sections=tuple(section.heading for section in sections),
         plots=sum(len(section.pictures) for section in sections),
+        rehearsal=state.rehearsal,
         notices=said,
     )
 
@@ -148,7 +152,10 @@ def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) ->
         picture
         for boards, _, draw in shown
         for picture in _drawn(
-            draw, " and ".join(f"{one.measure}, {one.qrels} qrels" for one in boards), notices
+            draw,
+            " and ".join(f"{one.measure}, {one.qrels} qrels" for one in boards),
+            notices,
+            result.rehearsal,
         )
     ]
     tables = score_tables(
@@ -186,12 +193,15 @@ def _kendall(pair: "RankCorrelation | None") -> str:
     return f"; Kendall's τ is {pair.tau:.2f}{others}"
 
 
-def _drawn(draw: "Callable[[], Figure]", words: str, notices: list[str]) -> "list[Picture]":
+def _drawn(
+    draw: "Callable[[], Figure]", words: str, notices: list[str], rehearsal: "Rehearsal | None"
+) -> "list[Picture]":
     from prefjudge.render.figures import render_figure
     from prefjudge.render.report_page import Picture
+    from prefjudge.steps.stamps import stamp_of
 
     try:
-        return [Picture(words=words, svg=render_figure(draw(), "svg"))]
+        return [Picture(words=words, svg=render_figure(draw(), "svg", stamp_of(rehearsal)))]
     except InputError as error:  # matplotlib is not installed
         notices.append(f"{error.message}. {error.hint}")
         return []
@@ -225,7 +235,8 @@ def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list
 
     with study.transaction(write=False) as db:
         sizes, models = load_pools(db).histogram, Counter(model for model, _ in load_votes(db))
-    pictures = _drawn(partial(plot_pool_sizes, sizes), "How many queries have a pool of each size", notices)
+    shown = "How many queries have a pool of each size"
+    pictures = _drawn(partial(plot_pool_sizes, sizes), shown, notices, state.rehearsal)
     hits = ", ".join(f"{count:,} {name}" for name, count in state.hits.items()) or "none"
     of_budget = f" of a budget of ${state.budget}" if state.budget else ""
     kept = ", ".join(f"{count:,} {verdict}" for verdict, count in state.verdicts.items())
@@ -288,7 +299,7 @@ def _design(study: "Study", notices: list[str]) -> "list[Section]":
     return [
         Section(
             heading="How it was made",
-            finding=f"People were asked: {design.question}",
+            finding=f"Workers were asked: {design.question}",
             tables=(
                 Table(title="Design", columns=(what, value), rows=rows),
                 Table(title="Made from", columns=(kind, name, digest), rows=made_from),

@@ -13,6 +13,7 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.inputs import as_path, expand
 from prefjudge.steps.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.steps.seeds import generator
+from prefjudge.steps.stamps import stamp_of, write_stamp
 from prefjudge.steps.votes import Votes, fitting_rule, gather_votes
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from prefjudge.core.resolutions import Resolutions
     from prefjudge.core.sensitivity import Variation
     from prefjudge.core.sureness import ResolvedQuery, Sureness
+    from prefjudge.study.rehearsal import Rehearsal
 
 PREFERENCE_NAME = "preference"
 QRELS_FILE = "preference.qrels"
@@ -60,6 +62,7 @@ class ResolveResult:
     per_query: tuple["ResolvedQuery", ...]
     form: str
     out: str | None
+    rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
 
 
@@ -167,7 +170,7 @@ def resolve(
     wanted = len(first) <= _SURE_QUERIES if confidence is None else confidence
     chances = _confidence(votes, strengths, seed) if wanted and len(votes.log) else None
     if out is not None:
-        _write(out, form, qrels, votes.log, list(found.values()), chances)
+        _write(out, form, qrels, votes, list(found.values()), chances)
     return ResolveResult(
         rule=first.rule,
         queries=len(first),
@@ -181,6 +184,7 @@ def resolve(
         per_query=resolved_queries(first, chances) if per_query else (),
         form=form.value,
         out=str(out) if out else None,
+        rehearsal=votes.rehearsal,
         notices=(*map(str, votes.notices), *notices, *_words_on_sparse(first.counts(), study, sparse_rule)),
     )
 
@@ -255,7 +259,7 @@ def _write(
     out: Path,
     form: Form,
     qrels: "Qrels",
-    log: "Judgments",
+    votes: Votes,
     found: Sequence["Resolutions"],
     chances: "Confidence | None",
 ) -> None:
@@ -264,11 +268,12 @@ def _write(
     from prefjudge.formats.qrels import write_qrels
     from prefjudge.formats.resolutions import write_resolutions
 
-    first = found[0]
+    first, log, stamp = found[0], votes.log, stamp_of(votes.rehearsal)
+    write_stamp(out, stamp)
     if form is Form.TREC:
         write_qrels(out, qrels)
     elif form is Form.PREF:
-        write_judgments(out, _nameless(log))
+        write_judgments(out, _nameless(log), comment=stamp)
     elif form is Form.PREFS:
         write_prefs(out, log)
     elif form is Form.VALUES:

@@ -18,6 +18,7 @@ from prefjudge.study.hits import HitStatus
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.pooling import save_wanted
 from prefjudge.study.progress import count_hits, count_judgments
+from prefjudge.study.rehearsal import Rehearsal, load_rehearsal
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, choose_target, forget_rounds, refuse_other_target
 
@@ -45,6 +46,7 @@ class RunResult:
     duels: tuple[Duel, ...]
     moved: tuple["RankShift", ...]
     stopped_by: str
+    rehearsal: Rehearsal | None
     out: str
 
 
@@ -138,7 +140,7 @@ def run(
     unfinished = int(last.open.sum())
     kept = keep_answers(opened, drive, log, through=not unfinished, tell=tell)
     with opened.transaction(write=False) as db:
-        committed = Decimal(committed_cents(db, target)) / 100
+        committed, rehearsal = Decimal(committed_cents(db, target)) / 100, load_rehearsal(db)
     return RunResult(
         strategy=drive.name,
         rounds=rounds,
@@ -151,6 +153,7 @@ def run(
         duels=kept.duels,
         moved=kept.moved,
         stopped_by=stopped_by,
+        rehearsal=rehearsal,
         out=str(kept.out),
     )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
+    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class ScoreResult:
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
     out: tuple[str, ...]
+    rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
     official: "OfficialBoard | None" = None
     pairings: "tuple[Pairings, ...]" = ()
@@ -245,6 +247,7 @@ def score(
             else None,
             pairings=pairings,
             cycles=cycles,
+            rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     if not write:

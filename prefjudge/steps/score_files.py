@@ -35,6 +35,7 @@ def write_score(
     from prefjudge.render.leaderboard_tables import per_query_table, scores_table
     from prefjudge.render.official_tables import official_table
     from prefjudge.render.winratio_tables import winratio_matrix
+    from prefjudge.steps.stamps import stamp_of
     from prefjudge.steps.tables import write_table
 
     target = board_file(out, found.study)
@@ -50,7 +51,7 @@ def write_score(
     if own and result.winratio:
         tables[own] = winratio_matrix(result.winratio, numbered=False)
     for path, table in tables.items():
-        write_table(path, table, engine)
+        write_table(path, table, engine, stamp=stamp_of(result.rehearsal))
     written = [*tables, *([_sidecar(result, target, engine)] if target else [])]
     plots = _draw(result, plot, order) if plot else []
     return tuple(map(str, [*written, *plots]))
@@ -110,6 +111,7 @@ def _draw(result: "ScoreResult", plot: Path, order: "RunOrder | None") -> list[P
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.official_tables import plot_official
     from prefjudge.render.plots import plot_leaderboard, plot_two_boards, plot_win_ratios
+    from prefjudge.steps.stamps import stamp_of
 
     ordered = {"order": order.runs, "order_name": order.name} if order else {}
     board_plot = partial(plot_leaderboard, **ordered)  # type: ignore[arg-type]
@@ -127,7 +129,7 @@ def _draw(result: "ScoreResult", plot: Path, order: "RunOrder | None") -> list[P
         count = 1 + sum(other == kind for other, _ in figures[:number])
         numeral = f".{count}" if count > 1 else ""
         drawn.append(plot.with_name(f"{plot.stem}{kind}{numeral}{plot.suffix}"))
-        write_figure(drawn[-1], draw())
+        write_figure(drawn[-1], draw(), stamp_of(result.rehearsal))
     return drawn
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prefjudge.core.qrels import Qrels
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.readers import Reader
+    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 
@@ -27,7 +28,7 @@ class Sources:
 
     ``files`` names every file with its kind. ``judgments`` and ``pools`` are None where there are none.
     ``rule`` makes preference qrels of the judgments, and ``asked`` are the pairs that were to be judged,
-    where it is not all of them.
+    where it is not all of them. ``rehearsal`` says how many of the study's judgments are simulated.
     """
 
     study: "Study | None"
@@ -38,6 +39,7 @@ class Sources:
     files: tuple[tuple[str, str | Path], ...]
     rule: str = "shallow-pooling"
     asked: "Pairs | None" = None
+    rehearsal: "Rehearsal | None" = None
 
     def measures(self, asked: str | Sequence[str]) -> tuple[str, ...]:
         """Return the measures asked for, else the study's, else RR@10."""
@@ -50,7 +52,13 @@ class Sources:
     def provenance(self, reader: "Reader", order: Order, **options: str) -> dict[str, str]:
         """Return what a result was made from, and how."""
         queries = {f"queries under {labels.name}": str(len(labels.queries)) for labels in self.qrels}
-        return made_with(reader, order, **options) | queries
+        return made_with(reader, order, **options) | queries | self.stamp
+
+    @property
+    def stamp(self) -> dict[str, str]:
+        """What a provenance says of simulated judgments; nothing where there are none."""
+        name, _, what = str(self.rehearsal or "").partition(": ")
+        return {name: what} if name else {}
 
 
 def need_files(verb: str, example: str, *, given: bool) -> None:
@@ -135,6 +143,7 @@ def gather(
         files=(*(("run", path) for path in paths), *labelled, *extra),
         rule=own.rule if own else "shallow-pooling",
         asked=asked_for,
+        rehearsal=own.rehearsal if own else None,
     )
 
 
@@ -214,6 +223,7 @@ def _of_study(folder: str | Path, notices: list["Notice"], *, preference: bool) 
         pools=votes.pools,
         rule=rule,
         asked=votes.asked,
+        rehearsal=votes.rehearsal,
         files=tuple(
             ("qrels", place)
             for place in (*(place for _, place in named), *([opened.folder / QRELS_FILE] if best else []))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
     from prefjudge.steps.readers import Reader
+    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class StabilityResult:
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
     out: tuple[str, ...]
+    rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
 
 
@@ -159,6 +161,7 @@ def stability(
             provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
+            rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     _write(result, out, _plots(plot, len(conditions)))
@@ -251,12 +254,14 @@ def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> 
     from prefjudge.formats.figures import write_figure
     from prefjudge.render.stability_plots import plot_conditions, plot_ranks
     from prefjudge.render.stability_tables import shares_table
+    from prefjudge.steps.stamps import stamp_of
     from prefjudge.steps.tables import write_table
 
+    stamp = stamp_of(result.rehearsal)
     named = [(condition.part, condition.stability) for condition in result.conditions]
     if out:
-        write_table(out, shares_table(named, provenance=result.provenance))
+        write_table(out, shares_table(named, provenance=result.provenance), stamp=stamp)
     for path, (_, ranks) in zip(plots, named, strict=False):
-        write_figure(path, plot_ranks(ranks))
+        write_figure(path, plot_ranks(ranks), stamp)
     if len(plots) > 1:
-        write_figure(plots[-1], plot_conditions(named, result.shown))
+        write_figure(plots[-1], plot_conditions(named, result.shown), stamp)

@@ -16,6 +16,7 @@ from prefjudge.study.progress import (
     load_barred,
     waiting_pairs,
 )
+from prefjudge.study.rehearsal import Rehearsal, load_rehearsal
 from prefjudge.study.study import Study
 
 
@@ -45,6 +46,7 @@ class StatusResult:
     verdicts: dict[str, int]
     version: int
     challenge: ChallengeRecord | None
+    rehearsal: Rehearsal | None
 
 
 def status(study: str | Path) -> StatusResult:
@@ -80,6 +82,7 @@ def status(study: str | Path) -> StatusResult:
             verdicts=count_verdicts(db),
             version=max(count_answers(db), default=0),
             challenge=next((one for one in load_challenges(db) if one.concluded is None), None),
+            rehearsal=load_rehearsal(db),
         )
 
 

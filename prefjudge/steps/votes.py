@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prefjudge.core.pairs import Pairs
     from prefjudge.core.pools import Pools
     from prefjudge.formats.problems import Notice
+    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class Votes:
 
     ``asked`` are the pairs that a strategy or a challenge asks for, where it is not all of them.
     ``driven_by`` is the strategy that ``run`` drives the pools by, and ``rule`` the one of the config.
+    ``rehearsal`` says how many of a study's judgments are simulated.
     """
 
     study: Path | None
@@ -33,6 +35,7 @@ class Votes:
     rule: str
     driven_by: str
     notices: list["Notice"]
+    rehearsal: "Rehearsal | None" = None
 
 
 def gather_votes(
@@ -102,11 +105,12 @@ def fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
     from prefjudge.study.assignments import load_judgments
     from prefjudge.study.pooling import load_pairs, load_pools
+    from prefjudge.study.rehearsal import load_rehearsal
     from prefjudge.study.study import Study
 
     opened = Study(study)
     with opened.transaction(write=False) as db:
-        log = load_judgments(db, models=with_models)
+        log, rehearsal = load_judgments(db, models=with_models), load_rehearsal(db)
         pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
         driven = db.execute("SELECT value FROM settings WHERE key = 'strategy'")
         uneven = driven or db.execute("SELECT 1 FROM challenges LIMIT 1")
@@ -120,6 +124,7 @@ def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
         rule=opened.config.rule,
         driven_by=driven[0][0] if driven else "",
         notices=notices,
+        rehearsal=rehearsal,
     )
 
 

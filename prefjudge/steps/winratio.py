@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
     from prefjudge.steps.sources import Sources
+    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 
@@ -40,6 +41,7 @@ class WinRatioResult:
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
     out: str | None
+    rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
     files: tuple[str, ...] = ()
 
@@ -172,9 +174,10 @@ def winratio(
             shown=_shown(ratios, runs_shown),
             against_qrel=against,
             examples=drawn,
-            provenance=made_with(reader, order) | {"judgments": str(len(found.judgments))},
+            provenance=made_with(reader, order) | {"judgments": str(len(found.judgments))} | found.stamp,
             inputs=digests(),
             out=str(out) if out else None,
+            rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     return replace(result, files=(*_write(result, out), *_draw(result, plot)))
@@ -241,6 +244,7 @@ def _write(result: WinRatioResult, out: Path | None) -> tuple[str, ...]:
     """Write the matrix, and what there is on one run against the qrels beside it."""
     from prefjudge.render.top_tables import categories_table, examples_table, preferred_table
     from prefjudge.render.winratio_tables import winratio_matrix
+    from prefjudge.steps.stamps import stamp_of
     from prefjudge.steps.tables import write_table
 
     if out is None:
@@ -256,7 +260,7 @@ def _write(result: WinRatioResult, out: Path | None) -> tuple[str, ...]:
     if result.examples:
         tables.append(examples_table(result.examples, provenance=made))
     for path, table in zip(_beside(out), tables, strict=False):
-        write_table(path, table)
+        write_table(path, table, stamp=stamp_of(result.rehearsal))
     return tuple(map(str, _beside(out)[: len(tables)]))
 
 
@@ -266,6 +270,7 @@ def _draw(result: WinRatioResult, plot: Path | None) -> tuple[str, ...]:
     from prefjudge.render.plots import plot_win_ratios
     from prefjudge.render.top_plots import plot_examples, plot_shares
     from prefjudge.steps.outputs import beside
+    from prefjudge.steps.stamps import stamp_of
 
     if plot is None:
         return ()
@@ -275,5 +280,5 @@ def _draw(result: WinRatioResult, plot: Path | None) -> tuple[str, ...]:
     if result.examples:
         figures[Path(beside(plot, f"examples{plot.suffix}"))] = plot_examples(result.examples)
     for path, figure in figures.items():
-        write_figure(path, figure)
+        write_figure(path, figure, stamp_of(result.rehearsal))
     return tuple(map(str, figures))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prefjudge.core.evidence import Evidence
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.signs import Sign
+    from prefjudge.study.rehearsal import Rehearsal
 
 _FEW = 20
 """With fewer judgments to compare, an estimate is more the model's prior than the worker."""
@@ -90,6 +91,7 @@ class WorkersResult:
     left_p: float
     hourly: Decimal | None
     hourly_floor: Decimal | None
+    rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
 
 
@@ -164,6 +166,7 @@ def workers(
         left_p=float(sides.p_value[-1]),
         hourly=seen.hourly_all,
         hourly_floor=seen.hourly_floor,
+        rehearsal=seen.rehearsal,
         notices=(*seen.notices, *_words(seen, rows, repeated, known is not None)),
     )
 

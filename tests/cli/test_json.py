@@ -142,7 +142,7 @@ def on_a_study(verb: Printed, study: Path) -> None:
         verb("score", study, "--leave-one-out")
         verb("history", study)
         verb("report", study)
-        verb("release", study, "--out", study.with_name("release"))
+        verb("release", study, "--rehearsal", "--out", study.with_name("release"))
 
 
 def on_other_studies(verb: Printed, folder: Path) -> None:

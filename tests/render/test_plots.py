@@ -257,3 +257,22 @@ def test_a_board_is_drawn_in_the_order_of_another() -> None:
     assert [at[place] for place in range(len(order))] == [
         next(row.score for row in made.rows if row.run == run) for run in order
     ]
+
+
+@pytest.mark.parametrize("draw", [board_plot, two_boards, lambda: plots.plot_pool_sizes({2: 3})])
+def test_a_stamp_is_seen_below_the_plot_and_nothing_else_moves(draw: Callable[[], object]) -> None:
+    from io import BytesIO
+
+    from matplotlib.image import imread
+
+    stamp = "rehearsal: 12,345 of 12,345 judgments are simulated"
+    plain, stamped = (imread(BytesIO(render_figure(draw(), "png", text))) for text in ("", stamp))  # type: ignore[arg-type]
+    height, width = plain.shape[:2]
+    np.testing.assert_array_equal(stamped[:height, :width], plain)
+    below = stamped[height:]
+    red = (below[..., 0] > 0.6) & (below[..., 1] < 0.3) & (below[..., 2] < 0.3)
+    assert below.shape[0] > 40
+    assert red.any(axis=1).sum() > 12, "its letters are as high as they are read"
+    assert red.any(axis=0).sum() > 0.3 * width
+    assert not red[:, -5:].any(), "it ends before the picture does"
+    assert f"<!-- {stamp} -->".encode() in render_figure(draw(), "svg", stamp)  # type: ignore[arg-type]

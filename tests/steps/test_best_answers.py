@@ -61,7 +61,7 @@ def by_tournaments(folder: Path) -> Answers:
 
 
 def same_everywhere(study: Path) -> Answers:
-    folder = Path(release(study).out)
+    folder = Path(release(study, rehearsal=True).out)
     found = by_qrels(folder / "preference.qrels")
     assert by_tournaments(folder) == found
     assert by_page(study) == found
@@ -113,7 +113,7 @@ def test_newcomers_that_won_are_candidates_with_their_votes(young: Path, driven:
 
 
 def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_said(judged: Path) -> None:
-    assert report(judged).notices == release(judged).notices == ()
+    assert report(judged).notices == release(judged, rehearsal=True).notices == ()
     by_config = same_everywhere(judged)
     answers = judged / "preference.qrels"
     first, *rest = answers.read_text().splitlines()
@@ -122,7 +122,7 @@ def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_sa
     other = same_everywhere(judged)
     assert other == {name: docs for name, docs in by_config.items() if name != query}
     assert doc in by_config[query]
-    for notices in (report(judged).notices, release(judged).notices):
+    for notices in (report(judged).notices, release(judged, rehearsal=True).notices):
         (said,) = (text for text in notices if "preference.qrels" in text)
         assert said.startswith("preference.qrels has other answers to 1 query than shallow-pooling")
         assert "prefjudge resolve" in said
@@ -138,7 +138,7 @@ def test_there_are_no_answers_before_resolve_or_run_found_them(judged: Path) -> 
     with Study(judged).transaction() as db:
         db.execute("INSERT INTO settings VALUES ('strategy', 'lead:2')")
     with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge run"):
-        release(judged)
+        release(judged, rehearsal=True)
 
 
 def test_a_study_that_is_judged_too_little_has_no_answer_yet(served: Path) -> None:

@@ -1,16 +1,22 @@
 """Who judged: the marketplace knows which accounts were made for simulation, and every judgment keeps it."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import urllib3
+from typer.testing import CliRunner
 
+from prefjudge.cli.app import app
 from prefjudge.crowd import mturk
 from prefjudge.crowd.simulated import SimulatedWorker, Temper
-from prefjudge.errors import CrowdError
+from prefjudge.errors import CrowdError, StudyError
 from prefjudge.marketplace.requirements import SIMULATED
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
+from prefjudge.steps.release import release
+from prefjudge.steps.resolve import resolve
 from prefjudge.steps.serve import open_door
 from prefjudge.steps.work import simulated_truth, work
 from prefjudge.study.rehearsal import load_rehearsal
@@ -98,3 +104,123 @@ def test_work_refuses_a_marketplace_that_would_take_its_workers_for_people(
 
 def test_the_crowd_asks_for_what_the_marketplace_has() -> None:
     assert mturk.SIMULATED == SIMULATED
+
+
+@pytest.fixture
+def rehearsed(served: Path) -> Path:
+    """A study that simulated workers have judged."""
+    publish(served, sandbox=True, yes=True)
+    while not collect(served).finished:
+        work(served, workers=6, error=0.0, truth=TRUTH)
+    resolve(served)
+    return served
+
+
+VERBS = (
+    ("status",),
+    ("resolve",),
+    ("resolve", "--per-query", "--format", "pref", "--out", "OUT/pairs.txt"),
+    ("score", "--per-query", "--plot", "OUT/boards.svg"),
+    ("score", "--out", "OUT/board.tex"),
+    ("score", "--out", "OUT/board.md", "--format", "csv"),
+    ("score", "--out", "OUT/board.json", "--format", "md"),
+    ("winratio", "--out", "OUT/matrix.csv", "--plot", "OUT/matrix.svg"),
+    ("compare", "--study", "STUDY", "--out", "OUT/tests.csv"),
+    ("stability", "--trials", "20", "--out", "OUT/ranks.md"),
+    ("agreement", "--splits", "4", "--out", "OUT/halves.tex"),
+    ("history",),
+    ("workers",),
+    ("report", "--out", "OUT/report.html"),
+    ("release", "--out", "OUT/release", "--rehearsal"),
+)
+
+
+@pytest.fixture
+def shown(rehearsed: Path, tmp_path: Path) -> Callable[[], dict[str, str]]:
+    """Do what shows something, and return all that was printed and written, by its name."""
+
+    def show() -> dict[str, str]:
+        out = tmp_path / "out"
+        (out / "release").mkdir(parents=True, exist_ok=True)
+        found = {}
+        for verb, *words in VERBS:
+            told = [word.replace("OUT", str(out)).replace("STUDY", str(rehearsed)) for word in words]
+            study = [] if verb == "compare" else [rehearsed]
+            done = CliRunner().invoke(app, [verb, *map(str, study), *told])
+            assert done.exit_code == 0, (done.output, done.exception)
+            found[" ".join((verb, *words))] = done.output
+            if f"{verb} --json" not in found:
+                plain = CliRunner().invoke(app, [verb, *map(str, study), *told, "--json"])
+                found[f"{verb} --json"] = plain.stdout
+        names = ("preference", "leaderboard", "winratio")
+        written = [path for name in names for path in rehearsed.glob(f"{name}*")]
+        for path in (*written, *out.rglob("*.*")):
+            found[path.name] = path.read_text()
+        return found
+
+    return show
+
+
+def test_what_is_rehearsed_says_so_everywhere_until_it_is_not(
+    rehearsed: Path, shown: Callable[[], dict[str, str]]
+) -> None:
+    count = sum(judges(rehearsed).values())
+    words = f"rehearsal: {count} of {count} judgments are simulated"
+    found = shown()
+    noted = {name for name in found if name.endswith(".rehearsal.txt")}
+    assert {name.removesuffix(".rehearsal.txt") for name in noted} == {
+        *("preference", "leaderboard", "leaderboard.per-query", "winratio", "pairs", "matrix", "tests"),
+        "preferences",
+    }
+    drawn = {name for name in found if name.endswith(".svg") and " " not in name}
+    silent = []
+    for name, text in found.items():
+        if name.endswith("--json"):
+            assert json.loads(text)["rehearsal"] == {"simulated": count, "judgments": count}, name
+        elif name in drawn:
+            assert "<!-- rehearsal: " in text, name
+        elif name.startswith("board.") and not name.endswith(".provenance.json"):
+            assert words in text.replace("{-}", "-"), name
+        elif words not in text and words.replace("rehearsal:", "**Rehearsal:") not in text:
+            silent.append(name)
+    assert {*silent} - {name for name in silent if f"{Path(name).stem}.rehearsal.txt" in noted} == {
+        "leaderboard.provenance.json",
+        "board.provenance.json",
+        "assignments.jsonl",
+        "judgments.jsonl",
+        "pool.tsv",
+        "release.json",
+        "resolutions.jsonl",
+    }
+    assert f'"rehearsal": "{words.partition(": ")[2]}"' in found["leaderboard.provenance.json"]
+    assert {json.loads(line)["judge"] for line in found["judgments.jsonl"].splitlines()} == {"simulated"}
+    assert json.loads(found["release.json"])["rehearsal"] == {"simulated": count, "judgments": count}
+    assert "people chose" not in found["README.md"]
+    assert found["report.html"].count(words) > found["report.html"].count("<caption>") > 3
+
+    with Study(rehearsed).transaction() as db:  # as if people had judged the same
+        db.execute("UPDATE judgments SET judge = 'person'")
+    again = shown()
+    assert again.keys() == found.keys() - noted
+    assert [name for name, text in again.items() if words in text or "<!-- rehearsal" in text] == []
+    assert all(json.loads(text)["rehearsal"] is None for name, text in again.items() if "--json" in name)
+    assert "people chose" in again["README.md"]
+
+
+def test_simulated_judgments_are_not_released_by_mistake(rehearsed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "release"
+    with pytest.raises(StudyError, match=r"rehearsal: (\d+) of \1 judgments are simulated[\s\S]*--rehearsal"):
+        release(rehearsed, out=out)
+    assert not out.exists()
+    with Study(rehearsed).transaction() as db:
+        db.execute("UPDATE judgments SET judge = 'person'")
+    assert release(rehearsed, out=out).rehearsal is None
+    with Study(rehearsed).transaction() as db:  # a single one that does not even count is one
+        db.execute("UPDATE judgments SET judge = 'simulated' WHERE judgment_id = 1")
+        db.execute("INSERT INTO drops VALUES (1, 'missed a gold pair', 0)")
+    with pytest.raises(StudyError, match="rehearsal: 1 of "):
+        release(rehearsed, out=out)
+    assert (
+        "people and simulated workers chose"
+        in (Path(release(rehearsed, out=out, rehearsal=True).out) / "README.md").read_text()
+    )

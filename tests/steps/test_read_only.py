@@ -61,7 +61,8 @@ def test_what_only_looks_looks_and_leaves_everything_as_it_is(sealed: Path) -> N
         assert [name for name in wanted if any(f"{name}" in text for text in notices)] == wanted
         assert any("may only be read" in text for text in notices) == bool(wanted)
     for verb, out in (("report", "page.html"), ("release", "bundle"), ("score", "x.csv")):
-        done = run_bound(sealed.parent, verb, sealed, "--out", sealed.parent / out)
+        rehearsal = ["--rehearsal"] if verb == "release" else []
+        done = run_bound(sealed.parent, verb, sealed, "--out", sealed.parent / out, *rehearsal)
         assert done.returncode == 0, done.stderr
         assert (sealed.parent / out).exists()
     assert held(sealed) == before
@@ -69,7 +70,8 @@ def test_what_only_looks_looks_and_leaves_everything_as_it_is(sealed: Path) -> N
 
 @pytest.mark.parametrize("verb", ["report", "release"])
 def test_a_verb_whose_whole_work_is_a_file_asks_for_another_place(sealed: Path, verb: str) -> None:
-    done = run_bound(sealed.parent, verb, sealed)
+    rehearsal = ["--rehearsal"] if verb == "release" else []
+    done = run_bound(sealed.parent, verb, sealed, *rehearsal)
     assert (done.returncode, done.stderr.count("may only be read"), done.stderr.count("--out")) == (1, 1, 1)
 
 

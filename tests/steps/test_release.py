@@ -47,7 +47,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_what_is_released_can_be_used_again(judged: Path, tmp_path: Path) -> None:
-    done = release(judged)
+    done = release(judged, rehearsal=True)
     folder = Path(done.out)
     assert folder == judged / "release"
     answers = folder / "preference.qrels"
@@ -67,8 +67,9 @@ def test_what_is_released_can_be_used_again(judged: Path, tmp_path: Path) -> Non
         sum(bool(v["dropped"]) for v in votes),
     )
     assert done.dropped > 0
-    kept = [line.split() for line in (folder / "judgments.txt").read_text().splitlines()]
-    assert kept == [
+    stamp, *rows = (folder / "judgments.txt").read_text().splitlines()
+    assert stamp == f"# rehearsal: {len(votes)} of {len(votes)} judgments are simulated"
+    assert [line.split() for line in rows] == [
         [v["query"], v["left"], v["right"], v[str(v["choice"])], v["worker"]]
         for v in votes
         if not v["dropped"]
@@ -77,7 +78,7 @@ def test_what_is_released_can_be_used_again(judged: Path, tmp_path: Path) -> Non
 
 
 def test_nobody_and_nothing_secret_is_in_it(judged: Path) -> None:
-    done = release(judged, texts=True, gold=True)
+    done = release(judged, rehearsal=True, texts=True, gold=True)
     opened = Study(judged)
     with opened.transaction(write=False) as db:
         hidden = [
@@ -94,12 +95,12 @@ def test_nobody_and_nothing_secret_is_in_it(judged: Path) -> None:
 
 
 def test_the_same_study_gives_the_same_bytes_and_what_is_not_asked_for_goes(judged: Path) -> None:
-    folder = Path(release(judged).out)
+    folder = Path(release(judged, rehearsal=True).out)
     first = bytes_of(folder)
-    with_texts = release(judged, texts=True, gold=True)
+    with_texts = release(judged, rehearsal=True, texts=True, gold=True)
     assert {one.name for one in with_texts.files} - set(first) == {"queries.tsv", "passages.tsv", "gold.tsv"}
     assert (folder / "passages.tsv").is_file()
-    release(judged)
+    release(judged, rehearsal=True)
     assert bytes_of(folder) == first
     sums = (folder / "SHA256SUMS").read_text().splitlines()
     assert {name: digest for digest, name in (line.split() for line in sums)} == {
@@ -109,13 +110,13 @@ def test_the_same_study_gives_the_same_bytes_and_what_is_not_asked_for_goes(judg
 
 
 def test_a_rehearsal_is_not_released(judged: Path) -> None:
-    rehearsed = release(judged)
+    rehearsed = release(judged, rehearsal=True)
     opened = Study(judged)
     with opened.transaction() as db:  # as if half of the HITs had been published live since
         keys = [key for (key,) in db.execute("SELECT hit_key FROM hits ORDER BY hit_key")][::2]
         for key in keys:
             db.execute("UPDATE hits SET target = 'live' WHERE hit_key = :key", key=key)
-    done = release(judged)
+    done = release(judged, rehearsal=True)
     votes, works = (lines(Path(done.out) / name) for name in ("judgments.jsonl", "assignments.jsonl"))
     assert 0 < len(votes) == done.judgments + done.dropped < rehearsed.judgments + rehearsed.dropped
     assert {work["hit"] for work in works} == {opened.opaque("hit", key) for key in keys}
@@ -124,7 +125,7 @@ def test_a_rehearsal_is_not_released(judged: Path) -> None:
 
 def test_the_answers_that_run_keeps_are_released(pooled: Path) -> None:
     run(pooled, strategy="lead:2", workers=12, error=0.1, truth=COLLECTION / "truth.tsv", yes=True)
-    done = release(pooled)
+    done = release(pooled, rehearsal=True)
     folder = Path(done.out)
     assert (folder / "preference.qrels").read_bytes() == (pooled / "preference.qrels").read_bytes()
     record = json.loads((folder / "release.json").read_text())
@@ -141,14 +142,14 @@ def test_a_folder_of_something_else_is_left_alone(judged: Path, tmp_path: Path, 
     before = bytes_of(tmp_path / "thesis")
     for out in (tmp_path / "thesis", tmp_path / "thesis" / "README.md"):
         with pytest.raises(StudyError, match=f"{out} is no release"):
-            release(judged, out=out)
+            release(judged, rehearsal=True, out=out)
     assert bytes_of(tmp_path / "thesis") == before
 
 
 def test_a_release_that_was_killed_is_taken_up_and_leaves_nothing_behind(
     judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = bytes_of(Path(release(judged, out=tmp_path / "whole").out))
+    whole = bytes_of(Path(release(judged, rehearsal=True, out=tmp_path / "whole").out))
 
     def killed(path: Path, *_: object) -> None:
         (path.parent / f".{path.name}.123456789abc.part").write_text("half of the gold pairs")
@@ -158,10 +159,10 @@ def test_a_release_that_was_killed_is_taken_up_and_leaves_nothing_behind(
         with monkeypatch.context() as patch:
             patch.setattr(f"prefjudge.formats.{name}", killed)
             with pytest.raises(SystemExit):
-                release(judged, gold=True)
+                release(judged, rehearsal=True, gold=True)
         unfinished = json.loads((judged / "release" / "release.json").read_text())
         assert "files" not in unfinished
-    release(judged)
+    release(judged, rehearsal=True)
     assert bytes_of(judged / "release") == whole
 
 
@@ -180,27 +181,28 @@ def test_a_study_under_way_and_the_votes_of_models_are_said(served: Path) -> Non
             ],
         )
         (_, query, a, b, _), *_ = load_pairs(db)
-    done = release(served)
+    done = release(served, rehearsal=True)
     state = status(served)
     assert state.hits["open"] > 1
     assert done.notices[0] == f"the study is under way: {state.hits['open']} HITs open"
     assert done.notices[0] in (Path(done.out) / "README.md").read_text()
     votes = lines(Path(done.out) / "models.jsonl")
     assert len(votes) == 2
-    assert votes[0] == {"model": "acme/judge-1", "query": query, "a": a, "b": b, "a_first": a, "b_first": b}
+    asked = {"query": query, "a": a, "b": b, "a_first": a, "b_first": b}
+    assert votes[0] == {"model": "acme/judge-1", "judge": "model:acme/judge-1", **asked}
     page = (served / "report.html", report(served))[0].read_text()
     assert f"The study is under way: {state.hits['open']} HITs open." in page
     assert "the model acme/judge-1 judged 2 pairs" in page
     with Study(served).transaction() as db:
         db.execute("DELETE FROM model_votes")
-    release(served)
+    release(served, rehearsal=True)
     assert not (Path(done.out) / "models.jsonl").exists()
 
 
 def test_the_verb(pooled: Path, judged: Path) -> None:
-    done = prefjudge("release", judged, "--json")
+    done = prefjudge("release", judged, "--rehearsal", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {"queries", "judgments", "dropped", "workers", "answers", "rule", "files", "out"} <= set(found)
-    assert "preference.qrels" in prefjudge("release", judged).stdout
+    assert "preference.qrels" in prefjudge("release", judged, "--rehearsal").stdout
     shutil.rmtree(judged / "release")
