@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 _NUMBERING = re.compile(r"\(\d[\d, ]*\)")
 _PARENTHESES = re.compile(r"\(([^()]*)\)")
@@ -38,6 +39,10 @@ class Affiliation:
 
     people: tuple[str, ...]
     institutions: tuple[tuple[str, str], ...]
+
+    def words(self) -> frozenset[str]:
+        """Return the words of the people's names."""
+        return frozenset(word for person in self.people for word in plain(person).split())
 
 
 class Aliases:
@@ -165,6 +170,7 @@ def _without_unit(part: str, aliases: Aliases) -> str:
     return last if aliases.institution(last) or _UNIVERSITY.search(plain(last)) else part
 
 
+@lru_cache(maxsize=1 << 14)  # all pairs of names are compared
 def plain(text: str) -> str:
     """Return the letters and digits of a name, without case, accents and punctuation."""
     bare = (
@@ -174,11 +180,15 @@ def plain(text: str) -> str:
 
 
 def is_near(one: str, other: str) -> bool:
-    """Whether two names differ in one letter of each of some words of five letters or more."""
+    """Whether two names differ in one letter of one word, of five letters or more."""
     first, second = plain(one).split(), plain(other).split()
-    return len(first) == len(second) and all(
-        a == b or (min(len(a), len(b)) >= 5 and a.isalpha() and b.isalpha() and _one_apart(a, b))
-        for a, b in zip(first, second, strict=True)
+    if len(first) != len(second):
+        return False
+    apart = [(a, b) for a, b in zip(first, second, strict=True) if a != b]
+    return not apart or (
+        len(apart) == 1
+        and all(len(word) >= 5 and word.isalpha() for word in apart[0])
+        and _one_apart(*apart[0])
     )
 
 

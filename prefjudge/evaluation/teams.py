@@ -232,8 +232,11 @@ def _ties(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]) -
         if first != name and not (read[first].people and read[name].people):
             yield 0, Merge(name=name, into=first, reason=f"ids that end in -{stem}")
     names = list(read)
+    words = {name: found.words() for name, found in read.items()}
     for place, later in enumerate(names):
         for earlier in names[:place]:
+            if words[earlier].isdisjoint(words[later]) and words[earlier] | words[later]:
+                continue  # one person in both would be called by a word in both
             shared, reason = _in_common(earlier, later, read[earlier], read[later])
             if reason:
                 yield shared, Merge(name=later, into=earlier, reason=reason)

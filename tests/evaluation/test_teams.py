@@ -117,6 +117,7 @@ def test_near_spellings(one: str, other: str, same: bool) -> None:
         ("Wang", "Wong", False),
         ("Model12", "Model13", False),
         ("Ada Lovelace", "Lovelace", False),
+        ("Grace Hopper", "Grave Hoppers", False),
     ],
 )
 def test_spellings_are_near_by_one_letter_of_a_long_word(one: str, other: str, near: bool) -> None:
