@@ -18,9 +18,9 @@ class Order(StrEnum):
     """
 
     SCORE = "score"
-    """Score descending in float64, ties by doc_id descending: trec_eval 10."""
+    """Score descending in float64, ties by doc_id descending: trec_eval 10, and the branch version-9.0.8."""
     SCORE_F32 = "score-f32"
-    """The same with scores rounded to float32: trec_eval 9 and NIST's published tables."""
+    """The same with scores rounded to float32: trec_eval 9 to the tag v9.0.8, NIST's published tables."""
     RANK = "rank"
     """The rank column ascending: the MS MARCO scripts."""
     FILE = "file"

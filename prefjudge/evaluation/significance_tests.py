@@ -33,7 +33,8 @@ VARIANTS = {
     ),
     SignificanceTest.SIGN: "sign test: exact binomial, equal scores dropped",
     SignificanceTest.PERMUTATION: (
-        "sign-flip permutation test: all flips up to 14 queries, else p = (count + 1) / (resamples + 1)"
+        "sign-flip permutation test, two-sided: a flip counts where the means differ at least as much as "
+        "they do, either way; all flips up to 14 queries, else p = (count + 1) / (resamples + 1)"
     ),
     SignificanceTest.BOOTSTRAP: "bootstrap test of the shifted mean, p = (count + 1) / (resamples + 1)",
 }

@@ -1,6 +1,7 @@
 """Leaderboards as tables: one board, several side by side, scores in long form, and what changed between."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from prefjudge.core.qrels import Scores
 from prefjudge.evaluation.correlation import Over, RankCorrelation, Tau
@@ -56,7 +57,7 @@ def leaderboard_table(
         title=f"{board.measure} under {board.qrels}, {board.queries:,} queries",
         columns=tuple(columns),
         rows=tuple(rows),
-        notes=_notes(board, bool(standings), bool(ties)),
+        notes=_notes(board, standings, bool(ties)),
         provenance=provenance or {},
     )
 
@@ -95,18 +96,23 @@ def _mark(row: LeaderboardRow, value: str | float) -> Cell:
     return Unsure(value) if row.above_perfect_by > 0 else value
 
 
-def _notes(board: Leaderboard, tiers: bool, ties: bool) -> tuple[str, ...]:
+def _notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) -> tuple[str, ...]:
     centre = "Mean" if board.statistic == "mean" else "Median"
     notes = [
         f"{centre} over the judged queries with its {board.confidence:.0%} interval "
         f"({_interval_words([board])}); documents ordered by {board.order}.",
         *_perfect_notes([board]),
     ]
-    if tiers:
+    if standings:
         notes.append(
             "Runs of a tier are not significantly worse than its leader; the ranks from and to are those "
             "that no significant difference rules out (paired t tests of all pairs, Holm's correction, 5 %)."
         )
+        if any(one.tier > after.tier for one, after in pairwise(standings)):
+            notes.append(
+                "Tiers interleave: a run may score less than one of a later tier and not be told from its "
+                "leader, because its differences from the leader vary more over the queries."
+            )
     if ties:
         notes.append(
             "Ties: the least and the greatest score that an order of equally scored documents gives."

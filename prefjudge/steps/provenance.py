@@ -74,7 +74,13 @@ def made_with(reader: "Reader", order: Order, **options: str) -> dict[str, str]:
     """Return what a result from runs was made with."""
     from prefjudge import __version__
 
-    made = {"prefjudge": __version__, "order": str(order), **options, "runs": str(len(reader))}
+    made = {
+        "prefjudge": __version__,
+        "order": str(order),
+        "rank column": "orders the documents" if order is Order.RANK else "not used",
+        **options,
+        "runs": str(len(reader)),
+    }
     words = _read_as(reader.read_as())
     return made | ({"read as": words} if words else {})
 

@@ -164,3 +164,17 @@ def test_the_frame_of_win_ratios_is_square() -> None:
     assert frame.loc["b", "a"] == 0.75
     assert frame.loc["a", "b"] == 0.25
     assert np.isnan(frame.loc["a", "a"])
+
+
+def test_tiers_that_interleave_are_explained() -> None:
+    board = leaderboard(MANY)
+
+    def notes(*tiers: int) -> str:
+        runs = [row.run for row in board.rows]
+        firm = [
+            Standing(run=run, tier=tier, highest=1, lowest=3) for run, tier in zip(runs, tiers, strict=True)
+        ]
+        return " ".join(leaderboard_table(board, firm).notes)
+
+    assert "Tiers interleave" in notes(1, 2, 1)
+    assert "Tiers interleave" not in notes(1, 1, 2)

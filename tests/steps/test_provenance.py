@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.steps.provenance import digesting
 from prefjudge.steps.score import score
@@ -43,3 +44,15 @@ def test_a_pipe_is_left_to_its_reader(run: Path, tmp_path: Path) -> None:
     writer.join()
     assert found.leaderboards[0].rows[0].score == 0.5
     assert [one.digest[:7] for one in found.inputs] == ["", "sha256:"]
+
+
+def test_a_result_says_what_the_rank_column_was_good_for(run: Path, tmp_path: Path) -> None:
+    run.write_text("q1 Q0 b 2 2 t\nq1 Q0 a 1 1 t\n")  # ranks against scores
+    by_score, by_rank = (
+        score(runs=[run], qrels=[str(tmp_path / "qrels")], order=order) for order in (Order.SCORE, Order.RANK)
+    )
+    assert [found.leaderboards[0].rows[0].score for found in (by_score, by_rank)] == [0.5, 1.0]
+    assert [found.provenance["rank column"] for found in (by_score, by_rank)] == [
+        "not used",
+        "orders the documents",
+    ]
