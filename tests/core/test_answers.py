@@ -25,6 +25,9 @@ def test_a_choice_is_read_as_a_side_by_the_layout_of_the_assignment() -> None:
     ("change", "reason"),
     [
         ({"consent": "no"}, "consent was not given"),
+        ({"consent": None}, "consent was not given"),
+        ({"consent": ""}, "consent was not given"),
+        ({"consent": "Yes"}, "consent was not given"),
         ({"aaa": "a3"}, "'a3' is none of the choices"),
         ({"aaa": "b1"}, "'b1' is none of the choices"),
         ({"aaa": "tie"}, "'tie' is none of the choices"),
@@ -50,6 +53,18 @@ def test_stopping_early_keeps_what_was_answered() -> None:
 def test_an_impossible_time_counts_as_none_and_condemns_nobody(time: str) -> None:
     answer = check_answer({**FULL, "aaa.ms": time}, NAMES, TOKENS, LAYOUTS, "3ABC")
     assert answer.choices[0].milliseconds == 0
+
+
+DAY = 24 * 3600 * 1000
+
+
+@pytest.mark.parametrize(
+    ("time", "counted"), [(DAY - 1, DAY - 1), (DAY, DAY), (DAY + 1, DAY), (99_999_999_999, DAY)]
+)
+def test_no_pair_is_looked_at_for_more_than_a_day(time: int, counted: int) -> None:
+    answer = check_answer({**FULL, "aaa.ms": str(time), "bbb.ms": "0"}, NAMES, TOKENS, LAYOUTS, "3ABC")
+    assert answer.choices[0].milliseconds == counted
+    assert answer.seconds == counted / 1000
 
 
 def test_ties_and_strengths_are_read_where_they_are_asked_for() -> None:

@@ -29,6 +29,9 @@ def test_the_paper_pays_two_dollars_and_forty_cents_a_hit() -> None:
         ("2.00", 1, "0.40"),
         ("2.00", 9, "0.40"),
         ("2.00", 10, "0.80"),
+        ("2.00", 11, "0.80"),
+        ("2.00", 50, "0.80"),
+        ("0.01", 50, "0.01"),
         ("0.01", 1, "0.01"),
         ("0.13", 1, "0.03"),
     ],
@@ -37,6 +40,25 @@ def test_fees_have_a_minimum_and_a_surcharge_from_ten_assignments(
     reward: str, assignments: int, fee: str
 ) -> None:
     assert Fees().of_reward(Decimal(reward), assignments) == Decimal(fee)
+
+
+@pytest.mark.parametrize(("assignments", "fees"), [(9, "10.80"), (10, "24.00"), (12, "28.80")])
+def test_an_estimate_bears_the_surcharge_of_each_of_many_assignments(assignments: int, fees: str) -> None:
+    cost = estimate(
+        pairs=30,
+        hits=3,
+        assignments_per_hit=assignments,
+        slots_per_hit=13,
+        reward=Decimal("2.00"),
+        fees=Fees(),
+    )
+    assert (cost.assignments, cost.rewards) == (3 * assignments, Decimal("6.00") * assignments)
+    assert cost.fees == Decimal(fees)
+    assert cost.total == cost.rewards + Decimal(fees)
+
+
+def test_a_bonus_bears_no_surcharge() -> None:
+    assert Fees(many_rate=Decimal(1)).of_bonus(Decimal("2.00")) == Decimal("0.40")
 
 
 def test_a_house_marketplace_may_take_nothing() -> None:
@@ -73,3 +95,12 @@ def test_a_prorated_reward_never_pays_less_than_the_share(
 )
 def test_who_is_barred(policy: BarringPolicy, record: GoldRecord, barred: bool) -> None:
     assert BarringRule(policy=policy).bars(record) is barred
+
+
+def test_the_posterior_of_an_accuracy_begins_with_a_uniform_prior() -> None:
+    # The integral of x^right (1 - x)^missed from 0 to the accuracy, over that from 0 to 1.
+    for right, missed, below in ((0, 1, 1 - 0.2**2), (1, 1, 3 * 0.8**2 - 2 * 0.8**3), (0, 2, 1 - 0.2**3)):
+        record = GoldRecord(right=right, missed=missed)
+        for nearby, barred in ((below - 1e-9, True), (below + 1e-9, False)):
+            rule = BarringRule(policy=BarringPolicy.POSTERIOR, accuracy=0.8, confidence=nearby)
+            assert rule.bars(record) is barred, (right, missed)

@@ -14,6 +14,7 @@ from prefjudge.core.pairs import all_pairs
 from prefjudge.core.preferences import resolve, resolve_all, to_qrels
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.resolutions import Resolutions, Status
+from prefjudge.core.rules import RULES
 from tests.core.tables import judgments_of, judgments_of_file, pools_of
 
 
@@ -86,6 +87,37 @@ def test_never_a_winner_out_of_an_unjudged_pool() -> None:
     assert resolutions.of("part").missing == 2
     assert resolutions.of("none").missing == 1
     assert to_qrels(resolutions).queries == ("full", "alone", "outside")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_votes_on_documents_outside_a_querys_pool_do_not_count(rule: str) -> None:
+    """Whether another query pools the document or none does, and on whichever side it stood."""
+    inside = ["q a b a w1", "q b a a w2", "q b c b w1", "q a c a w2", "p c d c w1"]
+    outside = [
+        "q a d d w2", "q d b d w3", "p a c a w1", "p d b b w1", "q z a z w3", "q d z d w3",
+        "elsewhere a b a w1",
+    ]  # fmt: skip
+    pools = pools_of({"q": "abc", "p": "cd"})
+    alone = resolve(judgments_of(*inside), pools=pools, rule=rule)
+    beside = resolve(judgments_of(*outside[:3], *inside, *outside[3:]), pools=pools, rule=rule)
+    assert list(beside) == list(alone)
+    assert [(one.pool_size, one.votes, one.winners) for one in beside] == [(3, 4, ("a",)), (2, 1, ("c",))]
+    for name in ("query", "doc", "winner", "votes"):
+        np.testing.assert_array_equal(getattr(beside, name), getattr(alone, name))
+
+
+def test_qrels_are_in_the_order_of_the_queries_and_then_of_the_doc_ids() -> None:
+    tied = judgments_of(
+        "q10 b a tie", "q10 c a tie", "q10 b c tie", "q2 b c b", "q1 d a tie", "q3 x y y", "q0 c b c"
+    )
+    qrels = to_qrels(resolve(tied, rule="most-wins"))
+    rows = [(qrels.queries[q], qrels.docs[d]) for q, d in zip(qrels.query, qrels.doc, strict=True)]
+    assert rows == [
+        ("q10", "a"), ("q10", "b"), ("q10", "c"), ("q2", "b"), ("q1", "a"), ("q1", "d"), ("q3", "y"),
+        ("q0", "c"),
+    ]  # fmt: skip
+    assert qrels.docs == tuple(sorted(qrels.docs))
+    assert qrels.grade.tolist() == [1.0] * 8
 
 
 def test_only_the_asked_pairs_need_judgments() -> None:

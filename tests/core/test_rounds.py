@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from prefjudge.core.challenge import conclude_challenge, gather_challenge, next_challenge_round
 from prefjudge.core.judgments import Judgments
@@ -97,3 +98,22 @@ def test_newcomers_meet_the_best_known_answer_and_dethrone_it_by_a_lead() -> Non
         ("a", "x", True), ("x", "y", False),
     ]  # fmt: skip
     assert (duels[0].votes_for, duels[0].votes_against, duels[0].brought_by) == (2, 0, ("night",))
+
+
+@pytest.mark.parametrize(
+    ("votes", "dethroned"),
+    [
+        (["tie"] * 6, False),
+        (["a", "x", "tie"] * 2, False),
+        (["a", "x", "tie", "tie", "tie", "x"], True),
+        (["a", "x", "tie", "tie", "tie", "a"], False),
+    ],
+)
+def test_a_draw_dethrones_nobody(votes: list[str], dethroned: bool) -> None:
+    known = pools_of({"q": "ab"})
+    best = to_qrels(resolve(judgments_of("q a b a"), pools=known))
+    challenge = gather_challenge(best, known, pools_of({"q": "ax"}))
+    judged = judgments_of("q a b a", *(f"q a x {vote}" for vote in votes))
+    after, (duel,) = conclude_challenge(challenge, judged, LeadStop(lead=3, most=6))
+    assert duel.dethroned is dethroned
+    assert [after.docs[doc] for doc in after.doc] == ["x" if dethroned else "a"]
