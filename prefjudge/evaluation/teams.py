@@ -7,7 +7,7 @@ merge says why it was made, and whoever knows better says so with aliases.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prefjudge.evaluation.affiliations import Affiliation, Aliases, is_near, plain, read_affiliation
 
@@ -100,14 +100,13 @@ def group_submissions(
     known = Aliases(aliases or {}, institutions or {})
     stated = [known.find(submission) or known.find(team) or team for submission, team in entries]
     kept = [place for place, name in enumerate(stated) if not is_anonymous(name)]
-    read = {stated[place]: read_affiliation(stated[place], known) for place in kept}
-    merges = _merges([(entries[place][0], stated[place]) for place in kept], read) if merge else []
+    read = _one_spelling({stated[place]: read_affiliation(stated[place], known) for place in kept})
+    team, merges = {name: name for name in read}, list[Merge]()
+    if merge:
+        team, merges = _merge_teams([(entries[place][0], stated[place]) for place in kept], read)
     members: dict[str, list[int]] = {}
-    root = {name: name for name in read}
-    for one in merges:
-        root = {name: root[one.into] if at == root[one.name] else at for name, at in root.items()}
     for place in kept:
-        members.setdefault(root[stated[place]], []).append(place)
+        members.setdefault(team[stated[place]], []).append(place)
     located = _by_institution(entries, stated, read, kept)
     return Groups(
         teams=_sorted(_team(group, entries, stated, merges) for group in members.values()),
@@ -119,6 +118,21 @@ def group_submissions(
             if name not in read or not read[name].institutions
         ),
     )
+
+
+def _one_spelling(read: Mapping[str, Affiliation]) -> dict[str, Affiliation]:
+    """Return the same with one name for each institution: the first of those spelled nearly alike."""
+    first: dict[str, str] = {}
+    for target in dict.fromkeys(target for one in read.values() for _, target in one.institutions):
+        same = [name for name in first if plain(name) == plain(target)]
+        near = [name for name in first if is_near(name, target)]
+        first[target] = first[(same or near)[0]] if same or near else target
+    return {
+        name: replace(
+            one, institutions=tuple((written, first[target]) for written, target in one.institutions)
+        )
+        for name, one in read.items()
+    }
 
 
 def _sorted(groups: "Sequence[Group] | Iterator[Group]") -> tuple[Group, ...]:
@@ -153,40 +167,40 @@ def _by_institution(
     read: Mapping[str, Affiliation],
     kept: Sequence[int],
 ) -> list[Group]:
-    """Take together the submissions of each institution; spellings that are nearly alike are one."""
-    at: dict[str, list[tuple[int, str, str]]] = {}
+    """Take together the submissions of each institution."""
+    at: dict[str, list[tuple[int, str]]] = {}
     for place in kept:
-        for written, target in read[stated[place]].institutions:
-            same = [name for name in at if plain(name) == plain(target)]
-            near = [name for name in at if is_near(name, target)]
-            at.setdefault((same or near or [target])[0], []).append((place, written, target))
+        for written, name in read[stated[place]].institutions:
+            at.setdefault(name, []).append((place, written))
     groups = []
     for name, found in at.items():
         merges = dict.fromkeys(
-            Merge(name=written, into=name, reason=_why(written, target, name))
-            for _, written, target in found
+            Merge(name=written, into=name, reason=_why(written, name))
+            for _, written in found
             if written != name
         )
         groups.append(
             Group(
                 name=name,
-                names=tuple(dict.fromkeys(written for _, written, _ in found)),
+                names=tuple(dict.fromkeys(written for _, written in found)),
                 evidence=tuple(dict.fromkeys(one.reason for one in merges)),
                 merges=tuple(merges),
-                submissions=tuple(dict.fromkeys(entries[place][0] for place, _, _ in found)),
+                submissions=tuple(dict.fromkeys(entries[place][0] for place, _ in found)),
             )
         )
     return groups
 
 
-def _why(written: str, target: str, name: str) -> str:
+def _why(written: str, name: str) -> str:
     if plain(written) == plain(name):
         return "the same name written differently"
-    return f"{written} stands for {target}" if written != target else "nearly the same spelling"
+    return "nearly the same spelling" if is_near(written, name) else f"{written} stands for {name}"
 
 
-def _merges(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]) -> list[Merge]:
-    """Return which teams are one, and why.
+def _merge_teams(
+    entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]
+) -> tuple[dict[str, str], list[Merge]]:
+    """Return the team of each name, by one of its names, and why names were taken together.
 
     First those are joined that state a common institution, or all none, the ones with most people in common
     before others: a joint submission goes to one of the teams behind it, and does not make them one. A team
@@ -195,7 +209,7 @@ def _merges(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation])
     """
     ties = [one for _, one in sorted(_ties(entries, read), key=lambda tie: -tie[0])]
     team = {name: name for name in read}
-    merges = []
+    merges: list[Merge] = []
 
     def members(name: str) -> list[str]:
         return [other for other, at in team.items() if at == team[name]]
@@ -220,7 +234,7 @@ def _merges(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation])
         outward = [one for one in ties if (team[one.name] == at) != (team[one.into] == at)]
         if len({team[other] for one in outward for other in (one.name, one.into)} - {at}) == 1:
             join(outward[0])
-    return merges
+    return team, merges
 
 
 def _ties(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]) -> Iterator[tuple[int, Merge]]:
@@ -232,10 +246,11 @@ def _ties(entries: Sequence[tuple[str, str]], read: Mapping[str, Affiliation]) -
         if first != name and not (read[first].people and read[name].people):
             yield 0, Merge(name=name, into=first, reason=f"ids that end in -{stem}")
     names = list(read)
-    words = {name: found.words() for name, found in read.items()}
+    words = {name: found.words() or frozenset(plain(name).split()) for name, found in read.items()}
     for place, later in enumerate(names):
         for earlier in names[:place]:
-            if words[earlier].isdisjoint(words[later]) and words[earlier] | words[later]:
+            peopled = read[earlier].people or read[later].people
+            if peopled and words[earlier].isdisjoint(words[later]):
                 continue  # one person in both would be called by a word in both
             shared, reason = _in_common(earlier, later, read[earlier], read[later])
             if reason:

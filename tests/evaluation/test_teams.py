@@ -96,9 +96,12 @@ def test_a_wide_collaboration_does_not_tie_all_its_members() -> None:
         ("Ada Lovelace - Somewhere", "Ada K. Lovelace - Somewhere", True),
         ("Ada Lovelace - Somewhere", "A. Lovelace - Somewhere", True),
         ("Ada Lovelace - Somewhere", "Aba Lovelace - Somewhere", False),
+        ("Ada Lovelace - Somewhere", "Ada Lovelace - Somewere", True),
         ("Ada Lovelace", "Ada Lovelance", False),
         ("Ada Lovelace", "A. Lovelace", False),
         ("Bread&Butter", "Bread&Buttter", True),
+        ("Buttery", "Butttery", True),
+        ("Ada Lovelace", "ADA Lovelace", True),
         ("NLP 1", "NLP 2", False),
     ],
 )
