@@ -7,6 +7,9 @@ from prefjudge.evaluation.significance import Significance
 from prefjudge.render.counts import many
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
+_DIFFERING = 15
+"""Queries with a difference, fewer than which tell little of the mean difference."""
+
 
 def pairs_table(results: Sequence[Significance], *, provenance: Mapping[str, str] | None = None) -> Table:
     """Return one row for each pair of runs; the adjusted p-value is bold where it is significant."""
@@ -75,7 +78,19 @@ def _notes(results: Sequence[Significance]) -> tuple[str, ...]:
         "effect is the difference over the standard deviation of the differences. Where all queries differ "
         "by the same amount there is neither."
     ] = None
+    few = sum(_differ_little(result) for result in results)
+    if few:
+        notes[
+            f"{many(few, 'pair')} with fewer than {_DIFFERING} queries that differ: an interval that rests "
+            "on so few is too narrow where the next query to differ may do so by more."
+        ] = None
     return tuple(notes)
+
+
+def _differ_little(result: Significance) -> int:
+    """Return how many pairs of runs differ on some queries, and on few."""
+    differing = result.wins_a + result.wins_b
+    return int(((differing < _DIFFERING) & (differing > 0)).sum())
 
 
 def outcomes_table(
