@@ -18,9 +18,11 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from prefjudge.steps.agreement import agreement as agreement
     from prefjudge.steps.audit import audit as audit
+    from prefjudge.steps.backup import backup as backup
     from prefjudge.steps.check import check as check
     from prefjudge.steps.collect import collect as collect
     from prefjudge.steps.compare import compare as compare
+    from prefjudge.steps.doctor import doctor as doctor
     from prefjudge.steps.gold import gold as gold
     from prefjudge.steps.history import history as history
     from prefjudge.steps.init import init as init
@@ -47,9 +49,11 @@ if TYPE_CHECKING:
 _VERBS = (
     "agreement",
     "audit",
+    "backup",
     "check",
     "collect",
     "compare",
+    "doctor",
     "gold",
     "history",
     "init",

@@ -11,10 +11,12 @@ import typer
 from prefjudge.cli import (
     agreement,
     audit,
+    backup,
     check,
     collect,
     compare,
     demo,
+    doctor,
     gold,
     history,
     init,
@@ -83,6 +85,8 @@ for verb, panel in (
     (reject.reject, _CROWD),
     (work.work, _CROWD),
     (workers.workers, _CROWD),
+    (backup.backup, _SAFE),
+    (doctor.doctor, _SAFE),
     (recover.recover, _SAFE),
 ):
     app.command(rich_help_panel=panel)(verb)

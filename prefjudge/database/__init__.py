@@ -58,6 +58,15 @@ class Connection:
         """Whether the database has ended the transaction by itself, as SQLite does where it finds no room."""
         return self.dialect == "sqlite" and not self._raw.in_transaction
 
+    def tables(self) -> tuple[str, ...]:
+        """Return the names of the tables, but for the database's own."""
+        where = (
+            "sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+            if self.dialect == "sqlite"
+            else "(SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()) AS own"
+        )
+        return tuple(str(name) for (name,) in self.execute(f"SELECT name FROM {where} ORDER BY name"))
+
     def executemany(self, sql: str, rows: Iterable[Mapping[str, Value]]) -> None:
         """Run one statement for each row."""
         if self.dialect == "sqlite":
@@ -197,6 +206,30 @@ class Database:
         finally:
             if raw is not None:
                 raw.close()
+
+    def copy_to(self, file: Path) -> None:
+        """Copy a SQLite database into an empty file, as it is now, while others write to it.
+
+        In a transaction the copy is as that sees the database.
+        """
+        sqlite.copy(self._connection(), file)
+
+    def damage(self) -> list[str]:
+        """Return what is wrong with the database as a whole: nothing for PostgreSQL, which sees to itself.
+
+        Raises
+        ------
+        PrefjudgeError
+            It is too damaged to be read.
+        """
+        if self.dialect != "sqlite":
+            return []
+        with self.transaction(write=False) as db:
+            found = [str(text) for (text,) in db.execute("PRAGMA integrity_check") if text != "ok"]
+            rows = db.execute("PRAGMA foreign_key_check")
+        return found + sorted(
+            {f"a row of {row[0]} belongs to one of {row[2]} that is not there" for row in rows}
+        )
 
     def close(self) -> None:
         """Close every thread's connection."""

@@ -146,6 +146,12 @@ def lock(path: Path, patience: float) -> sqlite3.Connection | None:
     return raw
 
 
+def copy(raw: sqlite3.Connection, file: Path) -> None:
+    """Copy a database into an empty file by SQLite's online backup; its writers go on meanwhile."""
+    with explained(file), closing(sqlite3.connect(file)) as target:
+        raw.backup(target)
+
+
 def _open_to_read(path: Path) -> sqlite3.Connection:
     """Open a file that may not be written, or whose folder may not.
 

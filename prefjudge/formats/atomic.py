@@ -57,7 +57,7 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
         except OSError as error:
             raise InputError(f"{target} cannot be written: {error.strerror}", "Give another name.") from error
         if durable:
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
     except BaseException:
         with suppress(OSError):
             os.unlink(name)  # noqa: PTH108
@@ -70,7 +70,8 @@ def write_text(path: str | Path, text: str) -> None:
         file.write(text.encode("utf-8", "surrogateescape"))
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Have a folder's names on disk."""
     with suppress(OSError):  # a file system without folders to sync
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -13,6 +13,13 @@ OUTSIDE = "outside"
 FEES = "fees"
 PAID_OUT = "paid out"
 PLAY_MONEY = 1_000_000  # cents: the 10,000 dollars of Mechanical Turk's sandbox
+UNBALANCED = (
+    "SELECT account FROM (SELECT account, cents AS change FROM accounts"
+    " UNION ALL SELECT source, cents FROM transfers"
+    " UNION ALL SELECT target, -cents FROM transfers) AS legs"
+    " GROUP BY account HAVING sum(change) <> 0 ORDER BY account"
+)
+"""Selects the accounts whose balance is not the sum of their transfers."""
 MOST = 10**11  # cents at once: far from where a sum of many would no longer fit the database's whole numbers
 
 
@@ -91,10 +98,4 @@ def spend(turn: Turn, requester_id: str, target: str, cents: int, kind: str, ref
 
 def imbalance(turn: Turn) -> list[str]:
     """Return the accounts whose balance is not the sum of their transfers: none in a sound store."""
-    rows = turn.rows(
-        "SELECT account FROM (SELECT account, cents AS change FROM accounts"
-        " UNION ALL SELECT source, cents FROM transfers"
-        " UNION ALL SELECT target, -cents FROM transfers) AS legs"
-        " GROUP BY account HAVING sum(change) <> 0 ORDER BY account"
-    )
-    return [str(row[0]) for row in rows]
+    return [str(row[0]) for row in turn.rows(UNBALANCED)]

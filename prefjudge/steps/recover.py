@@ -83,14 +83,14 @@ def recover(
     """
     from prefjudge.steps.serve import open_crowd
     from prefjudge.steps.spending import wait_turn
-    from prefjudge.study.settings import RECOVERING, keep_setting
+    from prefjudge.study.settings import BEING_REBUILT, RECOVERING, keep_setting
 
     _check_strategy(strategy)
     opened = Study(study, recovering=True)
     target = LIVE if live else SANDBOX
     with wait_turn(opened), open_crowd(opened, target) as crowd:
         with opened.transaction() as db:  # a kill from here on leaves a study that asks for this verb again
-            keep_setting(db, RECOVERING, "yes")
+            keep_setting(db, RECOVERING, BEING_REBUILT)
         own, others = _own_hits(opened, crowd)
         tally = _rebuild(opened, crowd, target, own, progress)
         remains = _remains(opened, tally)

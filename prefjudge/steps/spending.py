@@ -80,17 +80,17 @@ def refuse_unknown_hits(study: Study, crowd: "Crowd") -> None:
 
 
 def refuse_unwhole(study: Study) -> None:
-    """Refuse to go on with a store that is being rebuilt.
+    """Refuse to go on with a store that is being rebuilt, or was restored from a backup.
 
     Raises
     ------
     StudyError
-        It does not know all HITs of the study yet.
+        It may not know all that happened at the marketplace.
     """
-    if study.setting(RECOVERING):
+    if why := study.setting(RECOVERING):
         raise StudyError(
-            "the study's store is being rebuilt, and is not whole yet",
-            f"This says what is missing: prefjudge recover {study.folder}",
+            f"the study's store {why}, and may lack what happened since",
+            f"The marketplace tells it: prefjudge recover {study.folder}",
         )
 
 

@@ -3,7 +3,10 @@
 from prefjudge.database import Connection
 
 RECOVERING = "recovering"
-"""Settled while a store is rebuilt; until it is whole, nothing may be published or paid by it."""
+"""Settled while a store may lack what happened since: says why. Until then it publishes and pays nothing."""
+BEING_REBUILT = "is being rebuilt"
+COPIED = "copied"
+"""When the backup was made that a store is, in UTC."""
 
 
 def load_setting(db: Connection, key: str) -> str | None:

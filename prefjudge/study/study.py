@@ -16,7 +16,7 @@ from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import ConfigError, StudyError
 from prefjudge.study.migrations import STEPS
 from prefjudge.study.past import refuse_lost
-from prefjudge.study.settings import RECOVERING, keep_setting, load_setting
+from prefjudge.study.settings import BEING_REBUILT, RECOVERING, keep_setting, load_setting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +83,7 @@ class Study:
         StudyError
             The store is lost, is another study's, or is newer than this prefjudge.
         """
-        database = Database(self._store_url())
+        database = Database(self.store_url)
         if not self._recovering:
             refuse_lost(self.folder, database)
         database.migrate(STEPS)
@@ -107,7 +107,7 @@ class Study:
         if holder is None:
             with database.transaction() as db:
                 if self._recovering:
-                    keep_setting(db, RECOVERING, "yes")
+                    keep_setting(db, RECOVERING, BEING_REBUILT)
                 holder = keep_setting(db, "study", self._id)
         if holder != self._id:
             raise StudyError(
@@ -193,7 +193,9 @@ class Study:
                 f"{path} is not TOML: {error}", "Mend the line that the message names."
             ) from error
 
-    def _store_url(self) -> str:
+    @property
+    def store_url(self) -> str:
+        """Where the study's store is, or would be."""
         import os
 
         told = os.environ.get("PREFJUDGE_STORE")

@@ -136,6 +136,8 @@ def on_a_study(verb: Printed, study: Path) -> None:
         verb("collect", study)
         verb("pay", study)
         verb("recover", study)
+        verb("backup", study, study.with_name("backup.db"))
+        verb("doctor", study)
         verb("status", study)
         verb("workers", study)
         verb("resolve", study)

@@ -1,0 +1,167 @@
+"""Copies a store while its servers and verbs go on, and reads the copy back."""
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prefjudge.database import Connection, Database, file_of, redacted
+from prefjudge.errors import InputError, StudyError
+from prefjudge.steps.stores import Store, find_url, open_store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupResult:
+    """A backup that was read back: its rows by table, and what its ledger adds up to, in dollars.
+
+    ``kind`` is ``study`` or ``marketplace``, and ``taken`` the moment of the backup in UTC.
+    """
+
+    store: str
+    kind: str
+    file: str
+    bytes: int
+    taken: str
+    rows: dict[str, int]
+    ledger: dict[str, str]
+
+
+def backup(
+    study: str | Path | None = None,
+    file: str | Path | None = None,
+    *,
+    store: str | None = None,
+    replace: bool = False,
+) -> BackupResult:
+    """Copy a study's store, or a marketplace's, into one file, while servers and verbs use it.
+
+    The copy is the store as it was at one moment. It is read back before it gets its name: its integrity,
+    the rows of every table and the sum of its ledger are compared with the store's at that moment. Only its
+    owner may read it. A study that is restored from it publishes and pays nothing before ``recover`` has
+    asked the marketplace what happened since.
+
+    Parameters
+    ----------
+    study : Path, optional
+        The study whose store is copied.
+    file : Path
+        The file to write.
+    store : str, optional
+        The URL of the store instead, of a study or a marketplace.
+    replace : bool
+        Let the backup take the place of a file that is there.
+
+    Raises
+    ------
+    InputError
+        There is such a file, it cannot be written, or not one store and one file are named.
+    StudyError
+        There is no store, it is PostgreSQL's, or the copy is not what the store is.
+    """
+    if file is None:
+        raise InputError("backup needs a file to write", "For instance: prefjudge backup STUDY backup.db")
+    url, target = find_url(study, store, "backup"), Path(file)
+    if file_of(url) is None:
+        raise StudyError(
+            f"nothing was copied: {redacted(url)} is PostgreSQL's, which copies its databases itself",
+            f"Run: pg_dump --format=custom --no-owner --file='{target}' '{_nameless(url)}' (docs/backup.md)",
+        )
+    found = open_store(url)
+    _refuse_existing(target, replace=replace)
+    part = _new_file(target)
+    try:
+        result = _copy(found, part, target)
+        _name(part, target, replace=replace)
+    finally:
+        for name in (part, Path(f"{part}-wal"), Path(f"{part}-shm"), Path(f"{part}-journal")):
+            name.unlink(missing_ok=True)
+    return result
+
+
+def _copy(found: Store, part: Path, target: Path) -> BackupResult:
+    """Copy the store, and compare the copy with what it was copied from."""
+    source = found.database
+    with source.transaction(write=False) as db:  # one moment for the copy and what it is compared with
+        taken = datetime.now(UTC).isoformat(timespec="seconds")
+        before = _rows(db), found.ledger(db)
+        source.copy_to(part)
+    copy = Database(f"sqlite:///{part}")
+    try:
+        damage = copy.damage()
+        with copy.transaction(write=False) as db:
+            after = _rows(db), found.ledger(db)
+        if damage or after != before:
+            what = damage[0] if damage else "its rows or its ledger are other than the store's"
+            raise StudyError(
+                f"no backup was written, as the copy is not sound: {what}",
+                "Look at the store itself: prefjudge doctor",
+            )
+        _mark(copy, found, taken)
+    finally:
+        copy.close()
+    with part.open("rb") as written:
+        os.fsync(written.fileno())
+    return BackupResult(
+        store=redacted(source.url),
+        kind=found.kind,
+        file=str(target),
+        bytes=part.stat().st_size,
+        taken=taken,
+        rows=before[0],
+        ledger=before[1],
+    )
+
+
+def _rows(db: Connection) -> dict[str, int]:
+    return {table: int(db.execute(f"SELECT count(*) FROM {table}")[0][0]) for table in db.tables()}
+
+
+def _nameless(url: str) -> str:
+    """Return a URL without its password, which pg_dump asks for or finds in ~/.pgpass."""
+    return redacted(url).replace(":…@", "@")
+
+
+def _mark(copy: Database, found: Store, taken: str) -> None:
+    """Let the copy say what it is: whoever restores it asks first what happened since."""
+    from prefjudge.study.settings import COPIED, RECOVERING
+
+    marks = {COPIED: taken}
+    if found.kind == "study":
+        marks[RECOVERING] = f"was restored from a backup of {taken}"
+    with copy.transaction() as db:
+        for name, value in marks.items():
+            db.execute(f"DELETE FROM settings WHERE {found.key} = :name", name=name)
+            db.execute("INSERT INTO settings VALUES (:name, :value)", name=name, value=value)
+
+
+def _refuse_existing(target: Path, *, replace: bool) -> None:
+    if target.is_dir() or (target.exists() and not replace):
+        hint = "Name a file in it." if target.is_dir() else "Name another file, or add --replace."
+        raise InputError(f"{target} is there already", hint)
+
+
+def _new_file(target: Path) -> Path:
+    """Make a file beside the target that only its owner may read, from its first byte on."""
+    part = target.with_name(f".{target.name}.{os.urandom(6).hex()}.part")
+    try:
+        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}", "Choose another folder.") from error
+    return part
+
+
+def _name(part: Path, target: Path, *, replace: bool) -> None:
+    """Give a whole file its name; without leave it takes nobody's place, however late another came."""
+    from prefjudge.formats.atomic import sync_folder
+
+    if replace:
+        part.replace(target)
+    else:
+        try:
+            os.link(part, target)
+        except FileExistsError:
+            _refuse_existing(target, replace=False)
+        except OSError:  # a file system without links
+            _refuse_existing(target, replace=False)
+            part.replace(target)
+    sync_folder(target.parent)

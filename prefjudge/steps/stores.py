@@ -1,0 +1,105 @@
+"""Stores as such: a study's or a marketplace's, what is in them, and what they say of their soundness."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from prefjudge.database import Connection, Database, redacted
+from prefjudge.errors import InputError, StudyError
+from prefjudge.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """A store that is there.
+
+    Attributes
+    ----------
+    kind : str
+        ``study`` or ``marketplace``.
+    schema : int
+        The newest schema that this prefjudge knows.
+    find_impossible, ledger_sums, newest_time : callable
+        What the store says of itself, in a transaction.
+    """
+
+    kind: str
+    database: Database
+    schema: int
+    find_impossible: Callable[[Connection], list[str]]
+    ledger_sums: Callable[[Connection], dict[str, int]]
+    newest_time: Callable[[Connection], float]
+
+    @property
+    def key(self) -> str:
+        """The column of the settings by which they are found."""
+        return "key" if self.kind == "study" else "name"
+
+    def setting(self, db: Connection, name: str) -> str | None:
+        """Return one of the store's settings."""
+        rows = db.execute(f"SELECT value FROM settings WHERE {self.key} = :name", name=name)
+        return str(rows[0][0]) if rows else None
+
+    def ledger(self, db: Connection) -> dict[str, str]:
+        """Return what the store's ledger adds up to, in dollars."""
+        return {name: f"{Decimal(cents) / 100:.2f}" for name, cents in self.ledger_sums(db).items()}
+
+
+def find_url(study: str | Path | None, store: str | None, verb: str) -> str:
+    """Return the URL of a study's store, or the one that is given.
+
+    Raises
+    ------
+    InputError
+        Neither or both are given.
+    StudyError
+        The folder holds no study.
+    """
+    if (study is None) == (store is None):
+        raise InputError(
+            f"{verb} takes either a study or the URL of a store",
+            f"For instance: prefjudge {verb} STUDY, or: prefjudge {verb} --store sqlite:///marketplace.db",
+        )
+    return Study(study).store_url if study is not None else str(store)
+
+
+def open_store(url: str) -> Store:
+    """Return the store at a URL.
+
+    Raises
+    ------
+    StudyError
+        There is none, or it is not one of prefjudge's.
+    """
+    database = Database(url)
+    if not database.version():
+        raise StudyError(f"there is no store at {redacted(url)}", "Is the path or URL right?")
+    with database.transaction(write=False) as db:
+        tables = set(db.tables())
+    if "transfers" in tables:
+        from prefjudge.marketplace import health as market
+
+        return Store(
+            kind="marketplace",
+            database=database,
+            schema=market.SCHEMA,
+            find_impossible=market.find_impossible,
+            ledger_sums=market.ledger_sums,
+            newest_time=market.newest_time,
+        )
+    if "intents" in tables:
+        from prefjudge.study import health
+        from prefjudge.study.migrations import STEPS
+
+        return Store(
+            kind="study",
+            database=database,
+            schema=len(STEPS),
+            find_impossible=health.find_impossible,
+            ledger_sums=health.ledger_sums,
+            newest_time=health.newest_time,
+        )
+    raise StudyError(
+        f"{redacted(url)} is neither a study's store nor a marketplace's", "Is the path or URL right?"
+    )

@@ -1,0 +1,59 @@
+"""What a study's store says of its own soundness: its money, and what cannot be if nothing went wrong."""
+
+from prefjudge.database import Connection
+
+_IMPOSSIBLE = (
+    (
+        "HITs are out without an intent to publish them",
+        "SELECT count(*) FROM hits h WHERE hit_id IS NOT NULL AND NOT EXISTS "
+        "(SELECT 1 FROM intents i WHERE i.subject = h.hit_key AND i.operation = 'CreateHIT')",
+    ),
+    (
+        "HITs were published twice",
+        "SELECT count(*) FROM (SELECT hit_id FROM hits WHERE hit_id IS NOT NULL "
+        "GROUP BY hit_id HAVING count(*) > 1) AS twice",
+    ),
+    (
+        "calls of one kind were made twice for the same HIT or assignment",
+        "SELECT count(*) FROM (SELECT subject FROM intents WHERE operation IN "
+        "('CreateHIT', 'SendBonus', 'RejectAssignment', 'DeleteHIT') "
+        "GROUP BY operation, subject HAVING count(*) > 1) AS twice",
+    ),
+    (
+        "assignments were paid by a bonus and approved, too",
+        "SELECT count(*) FROM assignments a WHERE decision = 'approved' AND EXISTS "
+        "(SELECT 1 FROM intents i WHERE i.subject = a.assignment_id AND i.operation = 'SendBonus' "
+        "AND i.outcome IS NOT NULL)",
+    ),
+    (
+        "judgments count although their assignment was dropped",
+        "SELECT count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
+        "LEFT JOIN drops d USING (judgment_id) WHERE a.verdict <> 'kept' AND d.judgment_id IS NULL",
+    ),
+)
+
+
+def find_impossible(db: Connection) -> list[str]:
+    """Return what can only be where money was spent twice, or rows were lost."""
+    found = [(int(db.execute(sql)[0][0]), what) for what, sql in _IMPOSSIBLE]
+    return [f"{count:,} {what}" for count, what in found if count]
+
+
+def ledger_sums(db: Connection) -> dict[str, int]:
+    """Return what the study has committed at each target, in cents."""
+    rows = db.execute(
+        "SELECT target, coalesce(sum(cents), 0) FROM intents WHERE cents > 0 OR outcome IS NOT NULL "
+        "GROUP BY target ORDER BY target"
+    )
+    return {str(target): int(cents) for target, cents in rows}
+
+
+def newest_time(db: Connection) -> float:
+    """Return the latest time of anything in the store, 0 where there is nothing."""
+    return float(
+        db.execute(
+            "SELECT max(t) FROM (SELECT max(intended) AS t FROM intents UNION ALL "
+            "SELECT max(collected) FROM assignments) AS times"
+        )[0][0]
+        or 0
+    )
