@@ -8,8 +8,8 @@ import typer
 
 from prefjudge.cli.options import Json, Live, StudyFolder
 from prefjudge.cli.output import print_json, progress, say
+from prefjudge.counts import many
 from prefjudge.errors import NotFinished
-from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.collect import CollectResult
@@ -62,6 +62,7 @@ def _show(result: "CollectResult") -> None:
         say(f"barred workers: {', '.join(result.barred)}")
     held = f", {result.held:,} of them in workers' hands" if result.held else ""
     say(
-        f"{result.judgments:,} judgments count, {result.dropped_judgments:,} are dropped; "
+        f"{many(result.judgments, 'judgment counts', 'judgments count')}, "
+        f"{many(result.dropped_judgments, 'is', 'are')} dropped; "
         f"{many(result.open, 'HIT')} open{held}"
     )

@@ -7,6 +7,7 @@ import typer
 
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import print_json, say
+from prefjudge.counts import many
 
 
 def gold(
@@ -26,13 +27,13 @@ def gold(
         print_json(result)
         return
     if result.suggested:
-        say(f"wrote {result.suggested} suggestions to {result.file}")
+        say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}")
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
-        say(f"accepted {result.accepted}{withdrew}; the study has {result.gold} gold pairs")
+        say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
         say(f"next: prefjudge publish {study} --sandbox")
     elif result.suggested:
         say("read them, delete the lines that are not obvious to everyone, then:")
         say(f"  prefjudge gold {study} --accept")
     else:
-        say(f"the study has {result.gold} gold pairs; --suggest 12 writes more for review")
+        say(f"the study has {many(result.gold, 'gold pair')}; --suggest 12 writes more for review")

@@ -29,7 +29,7 @@ def history(
 
 
 def _show(result: "HistoryResult") -> None:
-    from prefjudge.render.counts import many
+    from prefjudge.counts import many
     from prefjudge.render.history_tables import changes_table, moves_table, versions_table
 
     rows = [
@@ -55,6 +55,6 @@ def _show(result: "HistoryResult") -> None:
         say("no answers are kept yet: `prefjudge run` keeps them, and so does `pool --challenge`")
     if result.under_way:
         newcomers = many(result.under_way.newcomers, "newcomer")
-        queries = many(result.under_way.queries, "query", "queries")
+        queries = many(result.under_way.queries, "query")
         say(f"challenge {result.under_way.challenge} is under way: {newcomers} on {queries}")
         say(f"next: prefjudge run {result.study}")

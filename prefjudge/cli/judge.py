@@ -6,7 +6,7 @@ import typer
 
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import money, notice, print_json, progress, say, stamp
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.judge import JudgeResult

@@ -76,11 +76,11 @@ def plan(
 def show(result: "PlanResult") -> None:
     """Print the plans, and what the chosen one does with each pool size."""
     from prefjudge.core.strategy_names import DEFAULT
-    from prefjudge.render.counts import many
+    from prefjudge.counts import many
     from prefjudge.render.plan_tables import plans_table
 
     notes = [
-        f"{many(result.queries, 'query', 'queries')}. {result.error:.0%} of the votes on a random pair "
+        f"{many(result.queries, 'query')}. {result.error:.0%} of the votes on a random pair "
         f"are wrong ({result.error_source}). A single winner is no sign of confidence: see the chance.",
         "The cost is an average; 19 of 20 studies cost no more than the next column says, in so many rounds.",
     ]

@@ -7,6 +7,7 @@ import typer
 
 from prefjudge.cli.options import Json, MaybeStudy, OrderBy, Plot, ReadOptions, Runs, Target, reads_runs
 from prefjudge.cli.output import notice, one_of, print_json, print_tables, say
+from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.pool import PoolResult
@@ -72,7 +73,10 @@ def pool(
     if json:
         print_json(result)
     elif challenge:
-        say(f"{result.documents:,} newcomers challenge the best-known answers of {result.queries:,} queries")
+        say(
+            f"{many(result.documents, 'newcomer challenges', 'newcomers challenge')} the "
+            f"best-known answers of {many(result.queries, 'query')}"
+        )
         say(f"next: prefjudge run {study}")
     else:
         show(result)
@@ -86,14 +90,13 @@ def pool(
 
 def show(result: "PoolResult") -> None:
     """Print how many queries have a pool of each size, and what there is to judge."""
-    from prefjudge.render.counts import many
-
     show_sizes(result)
     if result.split:
         _show_split(result)
     say(
-        f"{result.queries:,} queries, {result.documents:,} candidates from {many(len(result.runs), 'run')}, "
-        f"{result.pairs:,} pairs to judge"
+        f"{many(result.queries, 'query')}, {many(result.documents, 'candidate')} from "
+        f"{many(len(result.runs), 'run')}, "
+        f"{many(result.pairs, 'pair')} to judge"
     )
     for path in (result.out, result.plot):
         if path:

@@ -7,7 +7,7 @@ import typer
 
 from prefjudge.cli.options import Json, Live, Sandbox, StudyFolder, one_target
 from prefjudge.cli.output import print_json, progress, say
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable

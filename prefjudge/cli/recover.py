@@ -6,7 +6,7 @@ import typer
 
 from prefjudge.cli.options import Json, Live, StudyFolder
 from prefjudge.cli.output import notice, print_json, progress, say
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 
 
 def recover(

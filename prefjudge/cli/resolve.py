@@ -7,6 +7,7 @@ import typer
 
 from prefjudge.cli.options import Json, MaybeStudy, Out
 from prefjudge.cli.output import notice, one_of, print_json, print_tables, say, stamp
+from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.resolve import ResolveResult
@@ -96,7 +97,9 @@ def show(result: "ResolveResult") -> None:
     tables += [sensitivity_table(result.rule, result.sensitivity)] if result.sensitivity else []
     print_tables(tables, rehearsal=result.rehearsal)
     decided = ", ".join(f"{count} {status}" for status, count in result.statuses.items() if count)
-    say(f"{result.rule}: {result.queries:,} queries from {result.judgments:,} judgments: {decided}")
+    say(
+        f"{result.rule}: {many(result.queries, 'query')} from {many(result.judgments, 'judgment')}: {decided}"
+    )
     for query, docs in list(result.cycles.items())[:10]:
         say(f"  query {query}: {' > '.join([*docs, docs[0]])}")
     sure = result.confidence
@@ -107,7 +110,7 @@ def show(result: "ResolveResult") -> None:
         )
     if result.out:
         say(
-            f"wrote {result.qrels:,} preference qrels to {result.out}"
+            f"wrote {many(result.qrels, 'preference qrel')} to {result.out}"
             if result.form == "trec"
             else f"wrote {result.out}"
         )

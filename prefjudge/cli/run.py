@@ -8,8 +8,8 @@ import typer
 
 from prefjudge.cli.options import Json, Live, Sandbox, StudyFolder, one_target
 from prefjudge.cli.output import print_json, say, stamp
+from prefjudge.counts import many
 from prefjudge.errors import NotFinished
-from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.publish import PublishResult
@@ -68,7 +68,7 @@ def run(
         _show(result, study)
     if result.unfinished:
         raise NotFinished(
-            f"{result.unfinished:,} of {many(result.queries, 'query', 'queries')} are not through",
+            f"{result.unfinished:,} of {many(result.queries, 'query')} are not through",
             f"prefjudge run {study} goes on where it stopped.",
         )
 
@@ -95,5 +95,5 @@ def _show(result: "RunResult", study: Path) -> None:
         )
     for shift in result.moved:
         say(f"  run {shift.run} moves from rank {shift.reference} to {shift.other}")
-    say(f"version {result.version} of the answers, {result.qrels:,} preference qrels: {result.out}")
+    say(f"version {result.version} of the answers, {many(result.qrels, 'preference qrel')}: {result.out}")
     say(f"next: prefjudge score {study}")

@@ -22,7 +22,7 @@ from prefjudge.cli.options import (
     reads_runs,
 )
 from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.leaderboard import Leaderboard
@@ -132,7 +132,7 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
         tables = [per_query_table([scores for board in result.boards for scores in board.matrices])]
     print_tables(tables, form, rehearsal=result.rehearsal)
     for run in result.health:
-        size = f"{many(run.queries, 'query', 'queries')}, {many(run.lines, 'line')}"
+        size = f"{many(run.queries, 'query')}, {many(run.lines, 'line')}"
         typer.echo()
         print_words(f"{run.tag}: {size}")
         for note in run_surprises(run):

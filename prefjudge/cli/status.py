@@ -2,7 +2,7 @@
 
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import print_json, say, stamp
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 
 
 def status(study: StudyFolder, json: Json = False) -> None:
@@ -15,7 +15,7 @@ def status(study: StudyFolder, json: Json = False) -> None:
         return
     stamp(result.rehearsal)
     hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
-    queries, pairs = many(result.queries, "query", "queries"), many(result.pairs, "pair")
+    queries, pairs = many(result.queries, "query"), many(result.pairs, "pair")
     say(f"pool         {queries}, {pairs}, {many(result.gold, 'gold pair')}")
     say(f"HITs         {hits}")
     say(f"assignments  {result.assignments:,}")

@@ -7,8 +7,8 @@ import typer
 
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import print_json, say
+from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.render.counts import many
 
 
 def work(

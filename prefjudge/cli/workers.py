@@ -7,6 +7,7 @@ import typer
 
 from prefjudge.cli.options import Format, Json, MaybeStudy
 from prefjudge.cli.output import notice, one_of, print_json, print_tables, stamp
+from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.workers import WorkersResult
@@ -56,8 +57,10 @@ def _notes(result: "WorkersResult") -> list[str]:
     alpha = f"Krippendorff's alpha {result.alpha:.3f}. " if result.repeated else ""
     left = f"The left won {result.left_rate:.1%} (p = {result.left_p:.3g})."
     notes = [
-        f"{result.judgments:,} judgments, of which {result.kept:,} count; {result.pairs:,} pairs, "
-        f"{result.repeated:,} of them judged more than once; {result.unnamed:,} judgments without a worker.",
+        f"{many(result.judgments, 'judgment')}, {result.kept:,} of which count; "
+        f"{many(result.pairs, 'pair')}, "
+        f"{result.repeated:,} of them judged more than once; {many(result.unnamed, 'judgment')} "
+        f"without a worker.",
         *([f"{alpha}{left}"] if result.kept else []),
         "agrees: with the majority of the others on the same pair. accuracy: Dawid and Skene. looks, guesses "
         "left: noisy Bradley-Terry.",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from prefjudge.core.hits import Layout, layout_index
+from prefjudge.counts import many
 
 TIE = "tie"
 _LONGEST_MS = 24 * 3600 * 1000
@@ -121,7 +122,9 @@ def check_answer(
     if not choices:
         raise BadAnswerError("nothing is answered")
     if len(choices) < len(names) and not stopped:
-        raise BadAnswerError(f"{len(names) - len(choices)} of {len(names)} comparisons are not answered")
+        raise BadAnswerError(
+            f"{len(names) - len(choices)} of {many(len(names), 'comparison')} are not answered"
+        )
     return Answer(layout=index, stopped=stopped, choices=tuple(choices))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from prefjudge.core.evidence import Evidence
 from prefjudge.core.verdicts import Floats
+from prefjudge.counts import many
 
 
 class SignKind(StrEnum):
@@ -83,7 +84,8 @@ def _signs(
         left, decided = evidence.left[row], evidence.decided[row]
         yield (
             SignKind.SIDE,
-            f"chose the left passage in {left} of {decided} comparisons ({_chance(evidence.side_p[row])})",
+            f"chose the left passage in {left} of {many(decided, 'comparison')} "
+            f"({_chance(evidence.side_p[row])})",
         )
     if evidence.run_p[row] < level:
         run = evidence.longest_run[row]
@@ -110,7 +112,7 @@ def _signs(
         right = evidence.gold_right[row]
         yield (
             SignKind.GOLD,
-            f"got {right} of {right + evidence.gold_missed[row]} gold pairs right "
+            f"got {right} of {many(right + evidence.gold_missed[row], 'gold pair')} right "
             f"(95 % interval: {evidence.gold_low[row]:.0%} to {evidence.gold_high[row]:.0%})",
         )
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import urllib3
 
+from prefjudge.counts import many
 from prefjudge.errors import ConfigError, CrowdError, InputError
 
 _ATTEMPTS = 6
@@ -120,7 +121,8 @@ class ChatModel:
             spent += time.monotonic() - begun
             if attempt == _ATTEMPTS or spent + wait >= _PATIENCE:
                 self._given_up = CrowdError(
-                    f"{self._url} gave no answer in {attempt} attempts and {spent:.0f} seconds: {found.what}",
+                    f"{self._url} gave no answer in {many(attempt, 'attempt')} and {spent:.0f} "
+                    f"seconds: {found.what}",
                     "Repeat the verb later, or with fewer --workers: what was answered is kept.",
                 )
             else:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Scores
 from prefjudge.core.runs import Codes
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.grids import Grid, to_grid
 from prefjudge.evaluation.halves import half_sums
@@ -104,7 +105,7 @@ def split_half(
     n, runs = scores.values.shape
     if n < 4 or runs < 2 or splits < 1:
         raise InputError(
-            f"{n} queries, {runs} runs and {splits} splits",
+            f"{many(n, 'query')}, {many(runs, 'run')} and {many(splits, 'split')}",
             "Agreement needs at least 4 queries, 2 runs, 1 split.",
         )
     grid = to_grid(scores.values)

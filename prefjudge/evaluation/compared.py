@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import encode
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.placings import Integers
 
@@ -144,7 +145,7 @@ def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> lis
     if unknown:
         query, doc = unknown[0]
         raise InputError(
-            f"the qrels {qrels.name!r} label {len(unknown)} document(s) that the runs were not ranked "
+            f"the qrels {qrels.name!r} label {many(len(unknown), 'document')} that the runs were not ranked "
             f"against, such as {doc} of query {query}",
             "Rank the runs against all documents that can be labelled.",
         )

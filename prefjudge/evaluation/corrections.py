@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.grids import Column
 
@@ -71,12 +72,13 @@ def check_resamples(resamples: int, pairs: int, alpha: float, correction: Correc
         Names the number that is needed.
     """
     if resamples < 1:
-        raise InputError(f"{resamples} resamples: nothing would be drawn", "Give 1 or more.")
+        raise InputError(f"{many(resamples, 'resample')}: nothing would be drawn", "Give 1 or more.")
     needed = resamples_needed(pairs, alpha, correction)
     if resamples < needed:
         raise InputError(
-            f"{resamples:,} resamples cannot show significance at {alpha:g} for {pairs:,} pairs "
+            f"{many(resamples, 'resample')} cannot show significance at {alpha:g} for {many(pairs, 'pair')} "
             f"after {correction.value}: the smallest adjusted p-value they can give is "
             f"{min(1.0, needed * alpha / (resamples + 1)):.3g}",
-            f"Use at least {needed:,} resamples, or a test that needs none (t), or the tukey correction.",
+            f"Use at least {many(needed, 'resample')}, or a test that needs none (t), or the tukey "
+            f"correction.",
         )

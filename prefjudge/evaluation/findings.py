@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.likeness import RunLikeness, description_likeness
 from prefjudge.evaluation.submissions import TYPES, Standing, Submission
@@ -136,7 +137,8 @@ def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> I
                 team=team,
                 submissions=tuple(entry.name for entry in part),
                 value=float(len(worst)),
-                words=f"{short_name(team)} made {len(worst)} submissions within {rules.days} days "
+                words=f"{short_name(team)} made {many(len(worst), 'submission')} "
+                f"within {many(rules.days, 'day')} "
                 f"({worst[0].date} to {worst[-1].date}), "
                 f"{rules.limit} {'is' if rules.limit == 1 else 'are'} allowed"
                 f"{others if len(part) > len(worst) else ''}",
@@ -157,7 +159,8 @@ def siblings(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Itera
                         team=team,
                         submissions=(one.name, other.name),
                         value=likeness,
-                        words=f"{short_name(team)} described two submissions within {rules.days} days "
+                        words=f"{short_name(team)} described two submissions "
+                        f"within {many(rules.days, 'day')} "
                         f"nearly alike: {one.description!r} and {other.description!r}",
                     )
 
@@ -192,8 +195,9 @@ def embargoes(entries: Iterable[Submission], day: date, rules: Rules) -> Iterabl
                 team="",
                 submissions=(entry.name,),
                 value=float((day - last).days),
-                words=f"{entry.name} is still anonymous {(day - last).days:,} days after its embargo of "
-                f"{rules.embargo_months} months ended on {last}",
+                words=f"{entry.name} is still anonymous "
+                f"{many((day - last).days, 'day')} after its embargo of "
+                f"{many(rules.embargo_months, 'month')} ended on {last}",
             )
 
 
@@ -272,7 +276,7 @@ def metadata(entries: Sequence[Submission]) -> Iterable[Finding]:
             team="",
             submissions=tuple(entry.name for entry in without),
             value=float(len(without)),
-            words=f"{len(without)} submissions have no id",
+            words=f"{many(len(without), 'submission has', 'submissions have')} no id",
         )
     seen: dict[str, int] = {}
     for entry in entries:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefjudge.core.qrels import Scores
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.correlation import kendall_tau, tau_ap
 from prefjudge.evaluation.measures import direction
@@ -65,7 +66,7 @@ def sample_agreement(
     """
     count = len(scores.queries)
     if not 0 < size <= count:
-        raise InputError(f"a sample of {size} queries cannot be drawn from {count}")
+        raise InputError(f"a sample of {many(size, 'query')} cannot be drawn from {count}")
     sign = direction(scores.measure)
     whole = sign * scores.values.mean(axis=0)
     order = np.sign(whole[:, None] - whole[None, :])

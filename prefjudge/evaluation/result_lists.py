@@ -11,6 +11,7 @@ import numpy as np
 
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Order
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures import Measure
 
@@ -56,7 +57,9 @@ def score_lists(measure: str = "RR@10", *, depth: int = 3) -> ResultLists:
         The measure is not known, or the lists are too long to have all of them.
     """
     if not 1 <= depth <= _MOST:
-        raise InputError(f"lists of {depth} documents", f"Ask for 1 to {_MOST}: there are 2 to that power.")
+        raise InputError(
+            f"lists of {many(depth, 'document')}", f"Ask for 1 to {_MOST}: there are 2 to that power."
+        )
     parsed = Measure.parse(measure)
     lists = tuple(product((1, 0), repeat=depth))
     rows = len(lists) * depth

@@ -2,6 +2,7 @@
 
 import math
 
+from prefjudge.counts import many
 from prefjudge.evaluation.corrections import Correction
 from prefjudge.evaluation.measures import lower_is_better
 from prefjudge.evaluation.outcomes import Harm, Outcomes
@@ -19,23 +20,25 @@ def describe_pair(result: Significance, pair: int) -> str:
     """
     a, b = result.runs[result.a[pair]], result.runs[result.b[pair]]
     if result.identical[pair]:
-        return f"{a} and {b} have the same {result.measure} on all {result.queries:,} queries."
+        return f"{a} and {b} have the same {result.measure} on each of {many(result.queries, 'query')}."
     difference = float(result.difference[pair])
     smaller = lower_is_better(result.measure)
     better, worse = (b, a) if (difference >= 0) != smaller else (a, b)
     side = "below" if smaller else "above"
     sign = math.copysign(1.0, difference)
     low, high = sorted(sign * float(end) for end in (result.low[pair], result.high[pair]))
-    reach = f"{100 * (1 - result.alpha):g} % interval {low:.4f} to {high:.4f}, {result.queries:,} queries"
+    reach = (
+        f"{100 * (1 - result.alpha):g} % interval {low:.4f} to {high:.4f}, {many(result.queries, 'query')}"
+    )
     if math.isnan(low):
-        reach = f"on each of {result.queries:,} queries"
+        reach = f"on each of {many(result.queries, 'query')}"
     gap = f"{abs(difference):.4f} {result.measure} {side} {worse} ({reach})"
     p = write_p(float(result.p_adjusted[pair]))
     alone = result.correction is Correction.NONE or len(result) == 1
-    many = "" if alone else f" among {len(result):,} pairs"
+    among = "" if alone else f" among {many(len(result), 'pair')}"
     if result.significant[pair]:
-        return f"{better} is significantly better: {gap}, p {p}{many}."
-    return f"{a} and {b} are not told apart: {better} is {gap}, p {p}{many}."
+        return f"{better} is significantly better: {gap}, p {p}{among}."
+    return f"{a} and {b} are not told apart: {better} is {gap}, p {p}{among}."
 
 
 def describe_outcomes(row: Outcomes) -> str:
@@ -53,7 +56,8 @@ def describe_outcomes(row: Outcomes) -> str:
         Harm.NOT_TOLD_APART: f"{row.b} and {row.a} are not told apart",
     }[row.verdict]
     answers = (
-        f"{row.only_b:,} queries are answered only by {row.b} and {row.only_a:,} only by {row.a} "
+        f"{many(row.only_b, 'query is', 'queries are')} answered only by {row.b} and "
+        f"{row.only_a:,} only by {row.a} "
         f"(p {write_p(row.p_binomial)})"
     )
     if not row.both:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Scores
 from prefjudge.core.runs import Codes
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation import paired
 from prefjudge.evaluation.corrections import Correction, adjust, check_resamples, resamples_needed
@@ -237,7 +238,7 @@ def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
             f"{len(scores.queries)} judged query for {scores.measure}", "A test needs at least two queries."
         )
     if len(scores.runs) < 2:
-        raise InputError(f"{len(scores.runs)} run to compare", "Give at least two runs.")
+        raise InputError(f"{many(len(scores.runs), 'run')} to compare", "Give at least two runs.")
     for baseline in baselines:
         if baseline not in scores.runs:
             raise InputError(f"no run is called {baseline!r}", f"The runs are: {', '.join(scores.runs)}.")
@@ -261,7 +262,8 @@ def _resamples(
     """Return how many resamples to make: 0 for a test that needs none."""
     if test is SignificanceTest.BOOTSTRAP and queries < _LEAST_BOOTSTRAPPED:
         raise InputError(
-            f"{queries} queries are too few for the bootstrap, which would call chance significant too often",
+            f"{many(queries, 'query is', 'queries are')} too few for the bootstrap, which would "
+            f"call chance significant too often",
             "Use the permutation test, which keeps its level however few they are.",
         )
     if correction is not Correction.TUKEY:
@@ -275,7 +277,7 @@ def _resamples(
     wanted = max(_LEAST_RESAMPLES, 2 * resamples_needed(pairs, alpha, correction))
     if wanted > _MOST_RESAMPLES:
         raise InputError(
-            f"{pairs:,} pairs after {correction.value} need some {wanted:,} resamples",
+            f"{many(pairs, 'pair')} after {correction.value} need some {wanted:,} resamples",
             "Name the number of resamples to go on, or use the t test or the tukey correction.",
         )
     return wanted

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from prefjudge.counts import many
 from prefjudge.evaluation import paired
 from prefjudge.evaluation.grids import Column
 from prefjudge.evaluation.pairsums import PairSums
@@ -49,9 +50,10 @@ def default_test(queries: int) -> tuple[SignificanceTest, str]:
     """
     if queries < _SMALL:
         return SignificanceTest.PERMUTATION, (
-            f"{queries} queries are too few for a normal approximation, so the permutation test is used"
+            f"{many(queries, 'query is', 'queries are')} too few for a normal approximation, so "
+            f"the permutation test is used"
         )
-    reason = f"the t test keeps its level on {queries:,} queries"
+    reason = f"the t test keeps its level on {many(queries, 'query')}"
     if queries >= _LARGE:
         reason += (
             ", where the signed-rank and sign tests do not; with so many, small differences become "

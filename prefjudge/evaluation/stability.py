@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Scores
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation import resampling
 from prefjudge.evaluation.correlation import kendall_tau
@@ -193,12 +194,13 @@ def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Sc
 
 def _check(trials: int, confidence: float, scores: Scores) -> None:
     if trials < 1:
-        raise InputError(f"{trials} trials", "Ask for at least one.")
+        raise InputError(many(trials, "trial"), "Ask for at least one.")
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence:g}", "It is a share between 0 and 1, such as 0.95.")
     if not scores.runs or len(scores.queries) < 2:
         raise InputError(
-            f"{len(scores.runs)} runs and {len(scores.queries)} judged queries under {scores.qrels}",
+            f"{many(len(scores.runs), 'run')} and {many(len(scores.queries), 'judged query')} "
+            f"under {scores.qrels}",
             "To ask for ranks under other queries takes a run and at least two queries.",
         )
 

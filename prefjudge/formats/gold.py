@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from prefjudge.core.gold import GoldPair
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.sources import read_text
@@ -38,7 +39,7 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
             continue
         cells = line.split("\t")
         if len(cells) > len(columns):
-            problems.append(f"{path}:{number}: {len(cells)} cells for {len(columns)} columns")
+            problems.append(f"{path}:{number}: {many(len(cells), 'cell')} for {many(len(columns), 'column')}")
             continue
         row = dict(zip(columns, cells, strict=False))
         empty = [name for name in _REQUIRED if not row.get(name, "").strip()]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.runs import Codes
 from prefjudge.core.tokens import Tokens, same_token
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.fields import Fields, fields
@@ -93,7 +94,7 @@ class _Reader:
         """Report a line without a preferred document, unless it is a tie."""
         if rows.counts[row] != self.width:
             where, raw, hint = 1, rows.line_of(row), _LINE_HINT
-            what = f"{rows.counts[row]} columns where {self.width} are expected, as in the first line"
+            what = f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line"
         else:
             left, right, preferred = (rows.raw(row, column) for column in (1, 2, 3))
             if left == right:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.render.counts import many
 
 COLUMNS_HINT = "a line of a TREC run is: query Q0 doc rank score tag; of an MS MARCO run: query doc rank"
 
@@ -60,4 +60,4 @@ class RunForm:
     def __str__(self) -> str:
         lines = [] if self.lines is None else [many(self.lines, "line")]
         columns = many(self.layout.columns, "column")
-        return ", ".join([self.layout.name, columns, *lines, many(self.queries, "query", "queries")])
+        return ", ".join([self.layout.name, columns, *lines, many(self.queries, "query")])

@@ -10,6 +10,7 @@ from datetime import date
 from io import StringIO
 from pathlib import Path
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import BASELINE, RECORD, Submission
 from prefjudge.formats.sources import read_text
@@ -40,7 +41,7 @@ def read_leaderboard(path: str | Path) -> tuple[Submission, ...]:
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) != len(header):
-            problems.append(f"{path}:{number}: {len(cells)} cells for {len(header)} columns")
+            problems.append(f"{path}:{number}: {many(len(cells), 'cell')} for {many(len(header), 'column')}")
             continue
         row = {name: cells[place].strip() for name, place in column.items()}
         wrong = [f"{path}:{number}:{column[name] + 1}: {what}" for name, what in _wrong(row)]

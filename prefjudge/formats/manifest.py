@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.sources import pieces
 from prefjudge.resources import resource_dir
@@ -101,11 +102,11 @@ def find_listed(folder: Path, listed: ListedFile) -> FoundFile:
         records = None
         problems.append(error.message)
     if comparable and listed.size is not None and not _fits(size, listed.size):
-        problems.append(f"{size:,} bytes, listed with {listed.size:,}")
+        problems.append(f"{many(size, 'byte')}, listed with {listed.size:,}")
     if comparable and listed.md5 is not None and md5 != listed.md5:
         problems.append(f"MD5 {md5}, listed with {listed.md5}")
     if listed.records is not None and records is not None and records != listed.records:
-        problems.append(f"{records:,} records, listed with {listed.records:,}")
+        problems.append(f"{many(records, 'record')}, listed with {listed.records:,}")
     return FoundFile(
         name=listed.name,
         status="wrong" if problems else "ok",

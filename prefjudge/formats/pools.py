@@ -11,6 +11,7 @@ from prefjudge.core.pools import Pools, pools_of
 from prefjudge.core.runs import encode
 from prefjudge.core.tokens import BACK, Tokens
 from prefjudge.core.vocabulary import vocabulary_of
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
@@ -66,7 +67,7 @@ def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools
                     continue
                 cells = [decode(cell.strip()) for cell in line.split(b"\t")]
                 if len(cells) not in (2, 3) or not all(cells[:2]):
-                    problems.add(number, 1, f"{len(cells)} columns", line, _POOL_HINT)
+                    problems.add(number, 1, many(len(cells), "column"), line, _POOL_HINT)
                 elif (cells[0], cells[1]) in seen:
                     problems.add(number, 1, "the document was in this pool before", line, _POOL_HINT)
                 else:

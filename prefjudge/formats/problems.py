@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from os import fspath
 from pathlib import Path
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 
 LIMIT = 20
@@ -91,11 +92,11 @@ class Problems:
         """Return the problems as one error, in the order of the lines."""
         lines = [text for _, _, text in sorted(self.found)]
         count = len(lines)
-        many = "1 problem" if count == 1 else f"{count} problems"
-        if count >= self.limit:
-            many = f"the first {count} problems"
+        first = "the first " if count >= self.limit else ""
         return InputError(
-            f"{self.path} is not a readable {self.kind} ({many}):", "\n".join(self.hints), lines
+            f"{self.path} is not a readable {self.kind} ({first}{many(count, 'problem')}):",
+            "\n".join(self.hints),
+            lines,
         )
 
     def check(self) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Codes
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.fields import Fields, fields, joined
@@ -69,12 +70,13 @@ class _Reader:
         if self.width is None:
             if count >= 5:
                 raise InputError(
-                    f"{self.path} is not a qrels file: its first line has {count} columns, as a run has",
+                    f"{self.path} is not a qrels file: its first line has {many(count, 'column')}, "
+                    f"as a run has",
                     "if runs and qrels were swapped, swap them back. " + _LINE_HINT,
                 )
             if count < 3:
                 raise InputError(
-                    f"{self.path} is not a qrels file: its first line has {count} column{'s'[: count != 1]}",
+                    f"{self.path} is not a qrels file: its first line has {many(count, 'column')}",
                     _LINE_HINT,
                 )
             self.width = count
@@ -129,7 +131,7 @@ class _Reader:
             self.problems.add(
                 int(rows.lines[row]),
                 1,
-                f"{rows.counts[row]} columns where {self.width} are expected, as in the first line",
+                f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line",
                 rows.line_of(row),
                 _LINE_HINT,
             )

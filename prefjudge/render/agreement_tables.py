@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from prefjudge.counts import many
 from prefjudge.evaluation.agreement import Agreement
 from prefjudge.render.tables import Column, Table
 
@@ -30,7 +31,8 @@ def agreement_matrix(one: Agreement) -> Table:
         ),
         rows=tuple((name, *values) for name, values in shares),
         notes=(
-            f"{one.splits:,} splits of {one.queries:,} queries, {one.pairs:,} pairs of {one.runs:,} runs, "
+            f"{many(one.splits, 'split')} of {many(one.queries, 'query')}, "
+            f"{many(one.pairs, 'pair')} of {many(one.runs, 'run')}, "
             f"level {one.alpha:g}.",
         ),
     )
@@ -39,8 +41,8 @@ def agreement_matrix(one: Agreement) -> Table:
 def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str, str] | None = None) -> Table:
     """Return one row for each test and way to say which run is better."""
     sizes = {
-        f"{one.measure}, {one.qrels} qrels: {one.splits:,} splits of {one.queries:,} queries, "
-        f"{one.pairs:,} pairs of {one.runs:,} runs, level {one.alpha:g}."
+        f"{one.measure}, {one.qrels} qrels: {many(one.splits, 'split')} of {many(one.queries, 'query')}, "
+        f"{many(one.pairs, 'pair')} of {many(one.runs, 'run')}, level {one.alpha:g}."
         for one in agreements
     }
     return Table(

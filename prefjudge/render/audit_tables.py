@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from prefjudge.counts import many
 from prefjudge.evaluation.audit import Audit
 from prefjudge.evaluation.findings import OURS, Rule
 from prefjudge.evaluation.teams import short_name
@@ -41,13 +42,15 @@ def _notes(audit: Audit) -> tuple[str, ...]:
     rules = audit.rules
     since = f" since {rules.since}" if rules.since else ""
     own = (
-        f"Our own: anonymous for at most {rules.embargo_months} months, as of {audit.as_of}; one name for "
+        f"Our own: anonymous for at most {many(rules.embargo_months, 'month')}, as of "
+        f"{audit.as_of}; one name for "
         "a team; falls from dev to eval scores; marks; metadata."
         if rules.ours
         else f"Rules of our own are off ({', '.join(OURS)})."
     )
     return (
-        f"Rules of the paper: at most {rules.limit} submissions of a team in any {rules.days} days{since}, "
+        f"Rules of the paper: at most {many(rules.limit, 'submission')} of a team in any "
+        f"{many(rules.days, 'day')}{since}, "
         f"and one of those that are {rules.alike:.0%} alike.",
         own,
         "A finding is a reason to ask, not a verdict: names and descriptions can mislead.",
@@ -62,11 +65,12 @@ def summary_table(audit: Audit) -> Table:
         columns=(Column(name="rule", priority=0), Column(name="findings", kind="integer")),
         rows=tuple((str(rule), counted[rule]) for rule in Rule if audit.rules.ours or rule not in OURS),
         notes=(
-            f"{audit.submissions:,} submissions of {len(audit.teams):,} teams, "
+            f"{many(audit.submissions, 'submission')} of {many(len(audit.teams), 'team')}, "
             f"{audit.first} to {audit.last}; {len(audit.anonymous):,} are anonymous.",
             f"Kendall's τ between dev and eval scores: {audit.tau:.2f} "
-            f"({len(audit.standings):,} submissions have both).",
-            f"{audit.shared_scores:,} submissions share their eval score with another.",
+            f"({many(len(audit.standings), 'submission has', 'submissions have')} both).",
+            f"{many(audit.shared_scores, 'submission has', 'submissions have')} the same eval "
+            f"score as another.",
             *_notes(audit),
         ),
     )
@@ -112,8 +116,8 @@ def institutions_table(audit: Audit, *, top: int = 15) -> Table:
             for one in audit.institutions[:top]
         ),
         notes=(
-            f"{len(audit.institutions):,} institutions; a joint submission counts at each. Of "
-            f"{len(audit.unplaced):,} submissions the institution is not known, "
+            f"{many(len(audit.institutions), 'institution')}; a joint submission counts at each. Of "
+            f"{many(len(audit.unplaced), 'submission')} the institution is not known, "
             f"{len(audit.anonymous):,} of them anonymous. A record beat all submissions before it.",
         ),
     )

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from prefjudge.counts import many
 from prefjudge.evaluation.outcomes import Harm, Outcomes
 from prefjudge.evaluation.significance import Significance
-from prefjudge.render.counts import many
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
 _DIFFERING = 15
@@ -67,7 +67,7 @@ def _title(results: Sequence[Significance]) -> str:
 def _notes(results: Sequence[Significance]) -> tuple[str, ...]:
     notes: dict[str, None] = {}
     for result in results:
-        drawn = f", {result.resamples:,} resamples" if result.resamples else ""
+        drawn = f", {many(result.resamples, 'resample')}" if result.resamples else ""
         notes[f"{result.variant}{drawn}; correction: {result.correction}, level {result.alpha:g}."] = None
         if result.reason:
             notes[f"Why this test: {result.reason}."] = None

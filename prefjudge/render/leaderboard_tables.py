@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from prefjudge.core.qrels import Scores
+from prefjudge.counts import many
 from prefjudge.evaluation.correlation import Over, RankCorrelation, Tau
 from prefjudge.evaluation.intervals import T_NEEDS
 from prefjudge.evaluation.leaderboard import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.tie_sensitivity import TieSensitivity
 from prefjudge.evaluation.tiers import Standing
 from prefjudge.render.cells import RING
-from prefjudge.render.counts import many
 from prefjudge.render.tables import Bold, Cell, Column, Table, Unsure, to_records
 
 
@@ -54,7 +54,7 @@ def leaderboard_table(
             cells += loose.get(row.run, (None, None))
         rows.append(cells)
     return Table(
-        title=f"{board.measure} under {board.qrels}, {board.queries:,} queries",
+        title=f"{board.measure} under {board.qrels}, {many(board.queries, 'query')}",
         columns=tuple(columns),
         rows=tuple(rows),
         notes=_notes(board, standings, bool(ties)),
@@ -154,7 +154,7 @@ def perfect_words(board: Leaderboard) -> str:
         return ""
     better = sum(row.above_perfect is True for row in board.rows)
     unsure = sum(row.above_perfect is False and row.above_perfect_by > 0 for row in board.rows)
-    over = many(bar.queries, "query", "queries")
+    over = many(bar.queries, "query")
     return (
         f"{bar.run} scores {bar.score:.4f} on the {over} that both label sets judge; "
         f"better than it: {better:,} of {many(len(board.ranked), 'run')}; "
@@ -177,7 +177,7 @@ def side_by_side_table(
     bars = dict.fromkeys(board.perfect.run for board in boards if board.perfect)
     columns = [Column(name="run", priority=0)]
     for number, board in enumerate(boards, 1):
-        over = "" if same_queries else f", {many(board.queries, 'query', 'queries')}"
+        over = "" if same_queries else f", {many(board.queries, 'query')}"
         columns += [
             Column(name=f"score_{number}", head=f"{board.measure} {board.qrels}{over}", kind="number"),
             Column(name=f"half_width_{number}", head="±", kind="number", priority=3),
@@ -195,7 +195,7 @@ def side_by_side_table(
                 else [_mark(row, row.score), max(row.high - row.score, row.score - row.low), row.rank]
             )
         rows.append(tuple(cells))
-    queries = f" over {many(boards[0].queries, 'query', 'queries')}" if same_queries else ""
+    queries = f" over {many(boards[0].queries, 'query')}" if same_queries else ""
     return Table(
         title=f"Leaderboards{queries}",
         columns=tuple(columns),

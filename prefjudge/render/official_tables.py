@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.evaluation.official import OfficialBoard
 from prefjudge.render.cells import Column, Table
-from prefjudge.render.counts import many
 from prefjudge.render.figures import BLUE, drawing
 from prefjudge.render.plain_text import printable
 from prefjudge.render.point_labels import label_points
@@ -19,7 +19,7 @@ def official_table(board: OfficialBoard, *, provenance: Mapping[str, str] | None
     """Return the runs in the official order with their scores (shallow pooling, Table 3)."""
     unlisted = sum(row.rank is None and not row.perfect for row in board.rows)
     notes = [
-        f"{board.measure}: all {board.queries:,} queries of the {board.original} qrels, and the "
+        f"{board.measure}: {many(board.queries, 'query')}, all of the {board.original} qrels, and the "
         f"{board.selected:,} selected ones, under the {board.original} qrels"
         + (f" and under the {board.preference} qrels." if board.preference else "."),
         "Rank and evaluation score are the leaderboard's own.",
@@ -69,6 +69,6 @@ def plot_official(board: OfficialBoard) -> "Figure":
         axes.set_xlabel("evaluation score on the leaderboard")
         axes.set_ylabel(printable(f"{board.measure}, {board.original} qrels"))
         tau = f", Kendall's τ {board.tau:.2f}" if math.isfinite(board.tau) else ""
-        queries = many(board.selected, "selected query", "selected queries")
+        queries = many(board.selected, "selected query")
         axes.set_title(f"{many(len(points), 'run')}, {queries}{tau}")
     return figure

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 from prefjudge.render.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing, shades
 from prefjudge.render.plain_text import printable
 from prefjudge.render.point_labels import label_points
@@ -68,7 +68,7 @@ def plot_leaderboard(
         scale = f"{board.measure} ({board.statistic} and {board.confidence:.0%} interval)"
         axes.set_xlabel("\n".join(map(printable, [scale, *_perfect_key(board)])))
         extra = "; bands are tiers" if standings else f", in the order of {order_name}" if order_name else ""
-        axes.set_title(printable(f"{board.qrels} qrels, {board.queries:,} queries{extra}"), pad=16)
+        axes.set_title(printable(f"{board.qrels} qrels, {many(board.queries, 'query')}{extra}"), pad=16)
     return figure
 
 
@@ -100,7 +100,8 @@ def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: float | None = N
         axes.set_ylabel(printable(f"{y.measure}, {y.qrels} qrels"))
         words = "" if tau is None or not math.isfinite(tau) else f", Kendall's τ {tau:.2f}"
         queries = " and ".join(f"{count:,}" for count in dict.fromkeys((x.queries, y.queries)))
-        axes.set_title(f"{len(shared)} runs, {queries} queries, two label sets{words}")
+        plural = "query" if queries == "1" else "queries"
+        axes.set_title(f"{many(len(shared), 'run')}, {queries} {plural}, two label sets{words}")
     return figure
 
 
@@ -125,7 +126,9 @@ def _perfect_key(*boards: "Leaderboard") -> list[str]:
     if not bars:
         return []
     absent = {
-        f"{bar.run}, no line: it has {bar.queries:,} queries" for bar, count in bars if bar.queries < count
+        f"{bar.run}, no line: it has {many(bar.queries, 'query')}"
+        for bar, count in bars
+        if bar.queries < count
     }
     return ["orange: better than perfect; orange ring: above, not significant", *sorted(absent)]
 
@@ -171,7 +174,7 @@ def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pool
         axes.margins(y=0.12)
         axes.set_xlabel("documents in the pool")
         axes.set_ylabel("queries")
-        axes.set_title(f"{title}: {total:,} queries")
+        axes.set_title(f"{title}: {many(total, 'query')}")
     return figure
 
 
@@ -205,7 +208,7 @@ def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
         bar.set_label("% won by the column")
         bar.outline.set_visible(False)
         figure.suptitle(
-            f"How often the column beats the row, {many(result.queries, 'query', 'queries')} "
+            f"How often the column beats the row, {many(result.queries, 'query')} "
             "(bold: significant)\nin parentheses: the runs that each column beats",
             fontsize=9.5, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip

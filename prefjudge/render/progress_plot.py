@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.render.figures import GRID, ORANGE, RED, drawing
 from prefjudge.render.plain_text import printable
 
@@ -55,6 +56,6 @@ def plot_progress(
         axes.grid(axis="y", color=GRID)
         axes.set_ylabel(printable(measure) or "score")
         share = f", {len(told)} with “{printable(highlight)}”" if highlight else ""
-        axes.set_title(f"{len(scored):,} submissions, {len(best)} records{share}")
+        axes.set_title(f"{many(len(scored), 'submission')}, {many(len(best), 'record')}{share}")
         axes.legend(loc="lower right")
     return figure

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.render.cells import Bold, Table, write_cell
-from prefjudge.render.counts import many
 
 if TYPE_CHECKING:
     from jinja2 import Template

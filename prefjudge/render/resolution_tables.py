@@ -5,7 +5,7 @@ from math import isnan
 
 from prefjudge.core.sensitivity import Kind, Variation
 from prefjudge.core.sureness import ResolvedQuery
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 from prefjudge.render.tables import Column, Table
 
 
@@ -73,7 +73,7 @@ def _total(kind: Kind, found: Sequence[Variation]) -> str:
     taus = [one.correlation for one in found if not isnan(one.correlation)]
     words = f"{acting} of {len(found)} change winners"
     if acting:
-        words += f", those of {many(most, 'query', 'queries')} at most"
+        words += f", those of {many(most, 'query')} at most"
     return f"{kind.value}: {words}{f'; the lowest tau is {min(taus):.3f}' if taus else ''}."
 
 

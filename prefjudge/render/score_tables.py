@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from numpy import quantile
 
+from prefjudge.counts import many
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.leave_one_out import LeftOut
@@ -12,7 +13,6 @@ from prefjudge.evaluation.pairings import Pairings
 from prefjudge.evaluation.query_samples import SampleAgreement
 from prefjudge.evaluation.winratio import RUNS_SHOWN, WinRatios, best_runs
 from prefjudge.render.cells import Column, Table
-from prefjudge.render.counts import many
 from prefjudge.render.leaderboard_tables import (
     correlation_table,
     leaderboard_table,
@@ -89,7 +89,7 @@ def pairings_table(rows: Sequence[Pairings], cycles: int | None = None) -> Table
     """Return how often the passages of each label set win (shallow pooling, section 5.1)."""
     notes = ["Judged pairs with a relevant passage of the label set, by the majority of their votes."]
     if cycles is not None:
-        notes.append(f"{many(cycles, 'query', 'queries')} end in a cycle, with several best passages.")
+        notes.append(f"{many(cycles, 'query')} end in a cycle, with several best passages.")
     return Table(
         title="Pairings that the labelled passages win",
         columns=(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.evaluation.stability import RankStability
 from prefjudge.render.figures import BLUE, INK, MUTED, ORANGE, RED, drawing, drawing_grid, shades
 from prefjudge.render.plain_text import printable
@@ -42,7 +43,7 @@ def plot_ranks(result: RankStability) -> "Figure":
         bar.outline.set_visible(False)
         named = printable(f"{result.measure}, {result.qrels} qrels")
         figure.suptitle(
-            f"{named}, {result.queries:,} queries; red: expected rank",
+            f"{named}, {many(result.queries, 'query')}; red: expected rank",
             fontsize=10.5, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
     return figure

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from prefjudge.counts import many
 from prefjudge.evaluation.stability import NoiseCeiling, RankStability
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
@@ -12,7 +13,7 @@ def top_table(part: str, result: RankStability, *, top: int = 5) -> Table:
     """Return the shares of the first ``top`` ranks of the first ``top`` runs (Tables 1 and 2)."""
     shown = min(top, len(result.runs))
     return Table(
-        title=f"Ranks of the first {shown} runs under bootstrapping: {label(part, result)}",
+        title=f"Ranks of the first {many(shown, 'run')} under bootstrapping: {label(part, result)}",
         columns=(
             Column(name="rank", kind="integer"),
             Column(name="run", head="leaderboard run"),
@@ -27,7 +28,7 @@ def top_table(part: str, result: RankStability, *, top: int = 5) -> Table:
                 zip(result.runs[:shown], result.share[:shown], strict=True), 1
             )
         ),
-        notes=(f"{result.trials:,} trials; tied runs share their ranks.",),
+        notes=(f"{many(result.trials, 'trial')}; tied runs share their ranks.",),
     )
 
 
@@ -68,7 +69,7 @@ def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
         ),
         rows=tuple(rows),
         notes=(
-            f"{result.trials:,} samples of {result.queries:,} queries with replacement"
+            f"{many(result.trials, 'sample')} of {many(result.queries, 'query')} with replacement"
             f"{', votes drawn anew in each' if result.votes else ''}; from and to: the rank in the middle "
             f"{100 * result.confidence:g} % of them. Tied runs share their ranks.",
         ),
@@ -145,4 +146,4 @@ def describe_ceiling(ceiling: NoiseCeiling, source: str) -> str:
 def _spread(ceiling: NoiseCeiling) -> str:
     if ceiling.pairs == 1:
         return "one pair"
-    return f"{ceiling.low:.2f} to {ceiling.high:.2f} over {ceiling.pairs} pairs"
+    return f"{ceiling.low:.2f} to {ceiling.high:.2f} over {many(ceiling.pairs, 'pair')}"

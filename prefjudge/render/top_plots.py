@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 from prefjudge.render.figures import BLUE, INK, MUTED, ORANGE, drawing
 from prefjudge.render.plain_text import printable
 
@@ -43,7 +43,7 @@ def plot_shares(result: "TopAgainstQrel") -> "Figure":
         axes.set_xlim(0, 100)
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
-        axes.set_xlabel(f"% of {many(decided, 'decided query', 'decided queries')}")
+        axes.set_xlabel(f"% of {many(decided, 'decided query')}")
         axes.set_title(printable(f"The qrel against the top results of {result.run}"))
         if decided:
             figure.legend(loc="outside lower left", fontsize=8)

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from prefjudge.counts import many
 from prefjudge.evaluation.winratio import WinRatios
-from prefjudge.render.counts import many
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
 _NAMED_HEADINGS = 80

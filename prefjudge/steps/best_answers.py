@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prefjudge.counts import many
 from prefjudge.errors import StudyError
-from prefjudge.render.counts import many
 from prefjudge.steps.resolve import PREFERENCE_NAME, QRELS_FILE
 from prefjudge.steps.votes import Votes, fitting_rule, gather_votes
 from prefjudge.study.answers import last_version, load_answers
@@ -81,7 +81,7 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
     others = np.unique(found.query[found.winner != answered.winner]).size
     if others and not version:
         notices += (
-            f"{QRELS_FILE} has other answers to {many(others, 'query', 'queries')} than {rule} finds in the "
+            f"{QRELS_FILE} has other answers to {many(others, 'query')} than {rule} finds in the "
             "judgments as they are: other options made it, or judgments have come since. `prefjudge resolve` "
             "makes it anew",
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.challenge import Challenge, gather_challenge
 from prefjudge.core.pools import QrelsPerQuery, build_pools, pools_of, select_queries
+from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.best_answers import load_best_answers
 from prefjudge.study.answers import (
@@ -100,7 +101,8 @@ def _texts(collection: str | Path | None, challenge: Challenge) -> dict[str, str
     missing = [doc for doc in wanted if doc not in found]
     if missing:
         raise InputError(
-            f"{len(missing)} of the {len(wanted)} newcomers have no text, such as {missing[0]!r}",
+            f"{len(missing)} of {many(len(wanted), 'newcomer')} "
+            f"{'has' if len(missing) == 1 else 'have'} no text, such as {missing[0]!r}",
             "Give the collection that the new runs were made from: --collection FILE",
         )
     return found

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -52,7 +52,7 @@ def answers_section(study: "Study", notices: list[str]) -> "list[Section]":
     finding = ""
     if both:
         finding = (
-            f"Of {many(len(both), 'query', 'queries')} with a labelled passage and a best answer, another "
+            f"Of {many(len(both), 'query')} with a labelled passage and a best answer, another "
             f"passage is preferred in {len(changed):,} ({len(changed) / len(both):.0%})."
         )
     if changed:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.screening import BarringRule
+from prefjudge.counts import many
 from prefjudge.errors import BudgetError, CrowdError, StudyError
-from prefjudge.render.counts import many
 from prefjudge.steps import intents
 from prefjudge.steps.assignment_check import assumed_judge, check_assignment
 from prefjudge.steps.settlement import find_dues, pay_dues, release_unused
@@ -253,7 +253,7 @@ class _Collection:
         for worker in newly:
             self._crowd.exclude(worker, mark)
             met = records[worker].missed + records[worker].right
-            reason = f"missed {records[worker].missed} of {met} gold pairs"
+            reason = f"missed {records[worker].missed} of {many(met, 'gold pair')}"
             with self._study.transaction() as db:
                 save_barred(db, self._target, worker, reason, time.time())
 

@@ -190,15 +190,15 @@ def _with_several_answers(found: "Sources", comparisons: Sequence[Comparison]) -
     """Warn of label sets whose queries have several relevant documents, which outcomes are not made for."""
     import numpy as np
 
+    from prefjudge.counts import many
     from prefjudge.formats.problems import Notice
-    from prefjudge.render.counts import many
 
     notices = []
     broken_down = {one.significance.qrels for one in comparisons if one.outcomes}
     for labels in found.qrels:
         count = int((np.bincount(labels.query[labels.grade >= 1]) > 1).sum())
         if count and labels.name in broken_down:
-            of = many(len(labels.queries), "query", "queries")
+            of = many(len(labels.queries), "query")
             what = (
                 f"{count:,} of {of} have several relevant documents: the outcomes take the first that a run "
                 "finds, and their method is for one a query (Lin et al. 2021, section 6)"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.errors import StudyError
-from prefjudge.render.counts import many
 from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ def demo(
         collection=files / "collection.tsv",
     )
     tell(
-        f"Pooled the top passage of each run with the qrels: {pooled.documents} candidates for "
-        f"{pooled.queries} questions, {pooled.pairs} pairs."
+        f"Pooled the top passage of each run with the qrels: {many(pooled.documents, 'candidate')} for "
+        f"{many(pooled.queries, 'question')}, {many(pooled.pairs, 'pair')}."
     )
     if show_pool:
         show_pool(pooled)
     golden = gold(study, accept=True, file=files / "gold.tsv")
-    tell(f"Accepted {golden.gold} gold pairs: a known answer against an off-topic passage.")
+    tell(f"Accepted {many(golden.gold, 'gold pair')}: a known answer against an off-topic passage.")
     with keep_open(study):
         offer = publish(study, sandbox=True, yes=True)
         tell(
@@ -101,7 +101,7 @@ def demo(
     tell(f"Every pair is judged by a worker who passed the gold pairs of that HIT; barred: {barred}.")
     found = resolve(study)
     decided = ", ".join(f"{count} {status}" for status, count in found.statuses.items() if count)
-    tell(f"Resolved the judgments into {found.qrels} preference qrels ({decided}).")
+    tell(f"Resolved the judgments into {many(found.qrels, 'preference qrel')} ({decided}).")
     return DemoResult(folder=str(home), pool=pooled, score=score(study), commands=_commands(study, files))
 
 

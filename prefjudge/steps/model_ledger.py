@@ -8,8 +8,8 @@ from decimal import Decimal
 from threading import Condition
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.errors import BudgetError
-from prefjudge.render.counts import many
 from prefjudge.study.models import (
     TokenCount,
     count_reserved,

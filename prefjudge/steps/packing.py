@@ -8,6 +8,7 @@ import numpy as np
 from prefjudge.core.costs import CENT
 from prefjudge.core.gold import rotate_gold
 from prefjudge.core.hits import pack_pairs, plan_hit
+from prefjudge.counts import many
 from prefjudge.errors import StudyError
 from prefjudge.study.gold import load_active_gold
 from prefjudge.study.hits import HitKey, StudyHit, StudySlot, last_batch
@@ -46,7 +47,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     design = study.config.design
     if waiting and len(gold) < design.gold_per_hit:
         raise StudyError(
-            f"a HIT hides {design.gold_per_hit} gold pairs, and the study has {len(gold)}",
+            f"a HIT hides {many(design.gold_per_hit, 'gold pair')}, and the study has {len(gold)}",
             f"Run: prefjudge gold {study.folder} --suggest 12, read the file, then --accept.",
         )
     rng = study.hidden_rng("batch", batch)

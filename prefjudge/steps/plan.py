@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_choice, as_path
 from prefjudge.steps.plan_noise import NoiseModel, find_noise
@@ -240,9 +241,13 @@ def _left_out(plans: Sequence["Plan"], left: Decimal | None, most_rounds: int) -
     if left is None:
         return ()
     slow = [plan for plan in plans if plan.rounds > most_rounds and plan.most <= left]
-    names = ", ".join(f"{plan.name} ({plan.chance:.0%} in {plan.rounds} rounds)" for plan in slow)
+    names = ", ".join(f"{plan.name} ({plan.chance:.0%} in {many(plan.rounds, 'round')})" for plan in slow)
     allow = f"--most-rounds {max(plan.rounds for plan in slow)}" if slow else ""
-    return (f"left out, with more than {most_rounds} rounds: {names}; {allow} allows them",) if slow else ()
+    return (
+        (f"left out, with more than {many(most_rounds, 'round')}: {names}; {allow} allows them",)
+        if slow
+        else ()
+    )
 
 
 def _short_of_money(
@@ -252,7 +257,7 @@ def _short_of_money(
         return ()
     cheapest = min(plans, key=lambda one: one.most)
     if cheapest.most <= left:
-        return (f"no plan within the budget has at most {most_rounds} rounds",)
+        return (f"no plan within the budget has at most {many(most_rounds, 'round')}",)
     total = sum(histogram.values())
     queries = int(total * left / cheapest.most)
     paid = f"about {queries:,} of the {total:,} queries" if queries else f"none of the {total:,} queries"

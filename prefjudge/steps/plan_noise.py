@@ -4,6 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.steps.planned_study import PlannedStudy
 from prefjudge.steps.seeds import generator
@@ -74,6 +75,11 @@ def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[
     error = error_of_scale(estimate_scale(votes, rng=rng, log_weight=log_weight))
     repeats = len(votes) - gather_verdicts(votes).n_pairs
     golds = (
-        f" and {right + missed:,} answers to gold pairs, {missed:,} of them wrong" if right + missed else ""
+        f" and {many(right + missed, 'answer')} to gold pairs, {missed:,} of them wrong"
+        if right + missed
+        else ""
     )
-    return error, f"estimated from {len(votes):,} judgments, {repeats:,} of them repeats,{golds}".rstrip(",")
+    return (
+        error,
+        f"estimated from {many(len(votes), 'judgment')}, {repeats:,} of them repeats,{golds}".rstrip(","),
+    )

@@ -20,6 +20,7 @@ from prefjudge.core.power import Power, powers
 from prefjudge.core.qrels import Qrels, restrict_documents
 from prefjudge.core.runs import Heads, Order
 from prefjudge.core.top_pairs import TopSplit, pool_top_pairs, top_pairs
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.steps.inputs import as_choice, as_order, as_path, as_target
 from prefjudge.steps.read_options import ReadOptions
@@ -208,7 +209,7 @@ def _challenge(
         notices.append(
             Notice(
                 where=str(study.folder),
-                what=f"{len(opened.unknown)} queries of the new runs have no best-known answer, "
+                what=f"{many(len(opened.unknown), 'query has', 'queries have')} no best-known answer here, "
                 f"such as {opened.unknown[0]!r}: they are left out",
             )
         )
@@ -284,7 +285,7 @@ def _duels(heads: Heads, qrels: Qrels | None) -> Pools:
     pools = pool_top_pairs(heads, qrels)
     if pools.sizes.max(initial=0) < 2:
         raise InputError(
-            f"no query gives a pair: {heads.runs[0]} answers {len(heads.queries):,} queries, and "
+            f"no query gives a pair: {heads.runs[0]} answers {many(len(heads.queries), 'query')}, and "
             f"{len(pools.queries):,} have a relevant document that can be shown",
             "Are the ids of the run and the qrels of one collection?",
         )

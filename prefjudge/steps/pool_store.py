@@ -9,6 +9,7 @@ import numpy as np
 
 from prefjudge.core.pairs import Pairs
 from prefjudge.core.pools import Pools
+from prefjudge.counts import many
 from prefjudge.errors import StudyError
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def _ask_by_design(study: "Study", db: "Connection", *, published: bool) -> None
         return
     if published:
         raise StudyError(
-            f"study.toml asks for {sum(wanted):,} judgments of the {len(stored):,} pairs, and the HITs that "
+            f"study.toml asks for {many(sum(wanted), 'judgment')} of {many(len(stored), 'pair')}, "
+            f"and the HITs that "
             f"are out were made for {sum(row[4] for row in stored):,}",
             "Put judgments_per_pair, overlap and overlap_judgments in [design] back, or make a new study.",
         )

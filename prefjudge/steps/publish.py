@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.errors import StudyError
 from prefjudge.steps import intents
 from prefjudge.steps.prices import estimate_cost
@@ -191,7 +192,8 @@ def _offer(
     warnings = []
     if rehearsed:
         warnings.append(
-            f"{rehearsed:,} judgments were made in the sandbox: they count no more once the study is live"
+            f"{many(rehearsed, 'judgment was', 'judgments were')} made in the sandbox: none counts "
+            f"once the study is live"
         )
     experience = study.config.workers.approved_more_than
     if experience is not None:

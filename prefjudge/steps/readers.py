@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prefjudge.core.runs import Order
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def working(
         yield workers if hasattr(workers, "map") else _Submitting(workers)
         return
     if workers < 1:
-        raise InputError(f"{workers} workers cannot read runs", "Give 1 or more.")
+        raise InputError(f"{many(workers, 'worker')} cannot read runs", "Give 1 or more.")
     if min(workers, len(files)) < 2:
         yield None
         return

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX
 
@@ -190,7 +191,8 @@ def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:
         )
     if pooled and gold:
         remains.append(
-            f"{len(tally.unmatched)} HITs show texts that the study does not have, such as "
+            f"{many(len(tally.unmatched), 'HIT shows', 'HITs show')} texts that the study does not "
+            f"have, such as "
             f"{tally.unmatched[0]}: pool the same files with the same options, accept all gold pairs that "
             "were ever hidden, and repeat `pool --challenge` where new runs came in"
         )
@@ -221,6 +223,7 @@ def _notices(study: Study, target: str, own: list["ListedHit"], strategy: str | 
     if settled or strategy or not waiting:
         return ()
     return (
-        f"{waiting:,} pairs have no HIT, and `publish` asks for them. Where `run` drove the study, say first "
+        f"{many(waiting, 'pair has', 'pairs have')} no HIT, and `publish` asks for them. Where "
+        f"`run` drove the study, say first "
         f"by what strategy: prefjudge recover {study.folder} --strategy NAME",
     )

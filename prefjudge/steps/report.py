@@ -9,8 +9,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
-from prefjudge.render.counts import many
 from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def report(
 def _lead(state: "StatusResult") -> list[str]:
     from prefjudge.steps.status import what_is_open
 
-    pools = f"the pools of {many(state.queries, 'query', 'queries')} have {many(state.pairs, 'pair')}"
+    pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
     dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
     judged = f"{many(state.judgments, 'judgment')} count{dropped}" if state.assignments else "none is judged"
     under_way = what_is_open(state)
@@ -174,7 +174,7 @@ def _best_runs(boards: "Sequence[Leaderboard]", pair: "RankCorrelation | None") 
     best = [f"{run} under the {board.qrels} qrels" for run, board in zip(first, boards, strict=True)]
     if len(ranked) > 1 and ranked[0] == ranked[1]:
         best = [f"{first[0]} under both qrels"]
-    over = " and ".join(dict.fromkeys(many(board.queries, "query", "queries") for board in boards))
+    over = " and ".join(dict.fromkeys(many(board.queries, "query") for board in boards))
     beyond = [f" By {board.measure} {perfect_words(board)}." for board in boards if board.perfect]
     return (
         f"By {boards[0].measure} over {over} the best run is {', and '.join(best)}{_kendall(pair)}."
@@ -285,7 +285,7 @@ def _design(study: "Study", notices: list[str]) -> "list[Section]":
     strategy = ", with ".join(filter(None, map(study.setting, ("strategy", "strategy model"))))
     rows = (
         ("pool", f"top {pool.depth} of each run, order {pool.order}, qrels {pool.qrels}"),
-        ("HIT", f"{design.pairs_per_hit} pairs, {design.gold_per_hit} hidden gold pairs"),
+        ("HIT", f"{many(design.pairs_per_hit, 'pair')}, {many(design.gold_per_hit, 'hidden gold pair')}"),
         ("strategy", strategy) if strategy else ("judgments of a pair", str(design.judgments_per_pair)),
         ("screening", str(config.screening.policy)),
         ("reward", f"${config.hit.reward:.2f}"),

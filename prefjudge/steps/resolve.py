@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.counting import TieWorth
+from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.inputs import as_path, expand
 from prefjudge.steps.outputs import check_outputs, left_unwritten, own_file
@@ -194,7 +195,7 @@ def _words_on_sparse(counts: dict[str, int], study: Path | None, sparse_rule: st
     sparse = counts.get("sparse", 0)
     if not sparse or sparse_rule:
         return ()
-    whose = "1 query lacks" if sparse == 1 else f"{sparse:,} queries lack"
+    whose = many(sparse, "query lacks", "queries lack")
     collect = "" if study is None else f"prefjudge collect {study} gathers more, "
     return (
         f"{whose} judgments of some pairs, and so a winner: {collect}--per-query lists them, "

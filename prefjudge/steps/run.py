@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.challenge import Duel
 from prefjudge.core.rounds import Round
+from prefjudge.counts import many
 from prefjudge.errors import BudgetError, StudyError
-from prefjudge.render.counts import many
 from prefjudge.steps.drives import find_drive
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.hits import HitStatus
@@ -122,14 +122,14 @@ def run(
         while not (stopped_by := crew.judge_all() or stopped_by):
             asked = drive.next(_log(opened, target))
             if not len(asked.pairs) or rounds >= _MOST_ROUNDS:
-                stopped_by = "nothing left to ask" if not len(asked.pairs) else f"its {rounds} rounds"
+                stopped_by = "nothing left to ask" if not len(asked.pairs) else f"its {many(rounds, 'round')}"
                 break
             rounds += 1
             _want(opened, asked, target)
             votes, waiting = int(asked.votes.sum()), int(asked.open.sum())
             tell(
                 f"round {rounds}: {many(votes, 'vote')} on {many(len(asked.pairs), 'pair')} "
-                f"of {many(waiting, 'query', 'queries')}"
+                f"of {many(waiting, 'query')}"
             )
             try:
                 publish(study, sandbox=not live, live=live, yes=yes or rounds > 1, confirm=confirm)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 
 
@@ -35,7 +36,9 @@ def tag_of(name: str | Path, sources: Sequence[str | Path], tags: Sequence[str],
     if len(found) == 1:
         return found[0]
     if found:
-        raise InputError(f"{option}: {name} holds {len(found)} runs", f"Name one of: {', '.join(found)}.")
+        raise InputError(
+            f"{option}: {name} holds {many(len(found), 'run')}", f"Name one of: {', '.join(found)}."
+        )
     raise InputError(
         f"{option}: there is no run {str(name)!r}, by its tag or by its file", f"Runs: {', '.join(tags)}."
     )

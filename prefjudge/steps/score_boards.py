@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.render.counts import many
 from prefjudge.steps.seeds import generator
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def correlations(
 
 def few_hits(boards: Sequence["Board"]) -> Iterator["Notice"]:
     """Warn of runs that find something on so few queries that their scores say little."""
+    from prefjudge.counts import many
     from prefjudge.formats.problems import Notice
-    from prefjudge.render.counts import many
 
     for board in (one.leaderboard for one in boards):
         few = sorted((row.hit, row.run) for row in board.ranked if row.hit < _HITS)

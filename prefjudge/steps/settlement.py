@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from prefjudge.core.costs import CENT, prorated
+from prefjudge.counts import many
 from prefjudge.errors import CrowdError
-from prefjudge.render.counts import many
 from prefjudge.steps import intents
 from prefjudge.steps.prices import price
 from prefjudge.steps.spending import intended

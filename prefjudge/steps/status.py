@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.render.counts import many
+from prefjudge.counts import many
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prefjudge.counts import many
 from prefjudge.formats.problems import is_text
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _queries(names: Sequence[str]) -> str:
 
 
 def _have(count: int) -> str:
-    return "1 query has" if count == 1 else f"{count:,} queries have"
+    return many(count, "query has", "queries have")
 
 
 def _are(names: Sequence[str]) -> str:

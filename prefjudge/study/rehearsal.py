@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.study.assignments import Judge
 from prefjudge.study.targets import current_target
@@ -15,7 +16,7 @@ class Rehearsal:
     judgments: int
 
     def __str__(self) -> str:
-        return f"rehearsal: {self.simulated:,} of {self.judgments:,} judgments are simulated"
+        return f"rehearsal: {self.simulated:,} of {many(self.judgments, 'judgment')} are simulated"
 
 
 def load_rehearsal(db: Connection) -> Rehearsal | None:

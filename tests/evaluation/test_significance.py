@@ -239,7 +239,7 @@ def test_identical_runs_are_identical_and_constant_shifts_are_not_nan(test: str)
     assert not result.significant[0]
     assert np.isfinite(result.p).all()
     assert (result.p[1:] <= 0.05).all()
-    assert "the same RR@10 on all 20 queries" in describe_pair(result, 0)
+    assert "the same RR@10 on each of 20 queries" in describe_pair(result, 0)
 
 
 @pytest.mark.parametrize("test", ALL)

@@ -157,7 +157,7 @@ def test_public_and_held_out_queries_are_parted() -> None:
 
 
 def test_one_query_says_nothing_of_others() -> None:
-    with pytest.raises(InputError, match="5 runs and 1 judged queries"):
+    with pytest.raises(InputError, match="5 runs and 1 judged query under"):
         bootstrap_ranks(scores_of(noisy(9, queries=1)), rng=np.random.default_rng(0))
 
 

@@ -211,7 +211,7 @@ def test_metadata_is_checked() -> None:
     )
     words = " / ".join(finding.words for finding in found(result, Rule.METADATA))
     for expected in (
-        "1 submissions have no id",
+        "1 submission has no id",
         "lines 2 and 9",
         "'reraking'",
         "dated 2021-03-01",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError
-from prefjudge.render.counts import many
 from prefjudge.steps.init import init
 from prefjudge.steps.report import report
 from prefjudge.steps.resolve import resolve
