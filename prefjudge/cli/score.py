@@ -121,6 +121,7 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
         pair_agreement=result.pair_agreement,
         pairings=result.pairings,
         cycles=result.cycles,
+        not_judged=result.not_judged,
         left_out=result.left_out,
         samples=result.samples,
         long=form == "csv",
@@ -178,6 +179,7 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
             }
             for pair in result.tau
         ],
+        "not_judged": [{**to_plain(row), "share": to_plain(row.share)} for row in result.not_judged],
         "winratio": to_plain(result.winratio),
         "pair_agreement": to_plain(result.pair_agreement),
         "leave_one_out": to_plain(result.left_out),

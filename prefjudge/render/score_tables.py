@@ -8,6 +8,7 @@ from prefjudge.counts import many
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.leave_one_out import LeftOut
+from prefjudge.evaluation.not_judged import NotJudged
 from prefjudge.evaluation.pair_agreement import PairAgreement
 from prefjudge.evaluation.pairings import Pairings
 from prefjudge.evaluation.query_samples import SampleAgreement
@@ -30,6 +31,7 @@ def score_tables(
     pair_agreement: Sequence[PairAgreement] = (),
     pairings: Sequence[Pairings] = (),
     cycles: int | None = None,
+    not_judged: Sequence[NotJudged] = (),
     left_out: Sequence[LeftOut] = (),
     samples: Sequence[SampleAgreement] = (),
     long: bool = False,
@@ -54,6 +56,8 @@ def score_tables(
             queries = {(board.leaderboard.queries, frozenset(board.scores.queries)) for board in same}
             shown = [board.leaderboard for board in same]
             tables.append(side_by_side_table(shown, same_queries=len(queries) == 1, provenance=provenance))
+    if not_judged:
+        tables.append(not_judged_table(not_judged))
     if tau:
         tables.append(correlation_table(tau))
     if winratio:
@@ -67,6 +71,28 @@ def score_tables(
     if samples:
         tables.append(samples_table(samples))
     return tables
+
+
+def not_judged_table(rows: Sequence[NotJudged]) -> Table:
+    """Return the runs that no board ranks yet, in the order of their tags."""
+    return Table(
+        title="Not judged yet",
+        columns=(
+            Column(name="run"),
+            Column(name="judged", kind="integer"),
+            Column(name="queries", kind="integer"),
+            Column(name="share", kind="percent", digits=0),
+        ),
+        rows=tuple((row.run, row.judged, row.queries, row.share) for row in sorted(rows, key=_tag)),
+        notes=(
+            "What these runs brought meets the best answers now; they are ranked once that has ended. "
+            "judged: how many of their top passages were compared.",
+        ),
+    )
+
+
+def _tag(row: NotJudged) -> str:
+    return row.run
 
 
 def pair_agreement_table(rows: Sequence[PairAgreement]) -> Table:

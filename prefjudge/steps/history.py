@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.history import Change, find_changes
 from prefjudge.steps.moves import find_moves
+from prefjudge.steps.waiting import split_runs
 from prefjudge.study.answers import load_answers
 from prefjudge.study.history import (
     ChallengeRecord,
@@ -91,7 +92,10 @@ def history(study: str | Path, *, moves: bool = True) -> HistoryResult:
         duels = {version: load_duels(db, maker.challenge) for version, maker in makers.items()}
     moved: Sequence[tuple[RankShift, ...]] = [() for _ in answers]
     if moves:
-        moved = find_moves(opened, list(answers.values()), notices)
+        _, waiting = split_runs(opened)
+        notices += [str(waiting)] if waiting else []
+        without = waiting.names if waiting else ()
+        moved = find_moves(opened, list(answers.values()), notices, without=without)
     versions = []
     for version, (queries, count) in counts.items():
         maker = makers.get(version)

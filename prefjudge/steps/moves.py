@@ -1,6 +1,6 @@
 """The leaderboard rows that move when the best-known answers change."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 def find_moves(
-    study: Study, versions: Sequence["Qrels"], notices: list[str]
+    study: Study, versions: Sequence["Qrels"], notices: list[str], *, without: Collection[str] = ()
 ) -> list[tuple["RankShift", ...]]:
     """Return, for each version of the answers, the runs whose rank differs from that under the one before.
 
     The leaderboards are those of the study's runs by its first measure. Runs that are gone or were changed
-    are left out, with a notice: what was judged must not be lost for them.
+    are left out, with a notice: what was judged must not be lost for them. Left out, too, are the runs whose
+    names are in ``without``.
     """
     from prefjudge.engines.files import judged
     from prefjudge.evaluation.compared import relabel, union_documents
@@ -26,7 +27,7 @@ def find_moves(
     from prefjudge.evaluation.measures import Measure, score_matrix
 
     still: list[tuple[RankShift, ...]] = [() for _ in versions]
-    runs = _unchanged_runs(study, notices) if len(versions) > 1 else []
+    runs = _unchanged_runs(study, notices, without) if len(versions) > 1 else []
     if not runs:
         return still
     measure, documents = Measure.parse(study.config.measures[0]), union_documents(versions)
@@ -40,13 +41,13 @@ def find_moves(
     return still
 
 
-def _unchanged_runs(study: Study, notices: list[str]) -> list[str]:
+def _unchanged_runs(study: Study, notices: list[str], without: Collection[str]) -> list[str]:
     """Return the study's run files; one that is gone or was changed is left out with a notice."""
     from prefjudge.formats.digests import digest
     from prefjudge.study.pooling import load_inputs
 
     with study.transaction(write=False) as db:
-        runs = [found for found in load_inputs(db) if found.kind == "run"]
+        runs = [found for found in load_inputs(db) if found.kind == "run" and found.name not in without]
     kept = []
     for found in runs:
         path = Path(found.path)

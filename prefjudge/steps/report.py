@@ -159,7 +159,11 @@ def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) ->
         )
     ]
     tables = score_tables(
-        result.boards, tau=result.tau, winratio=result.winratio, pair_agreement=result.pair_agreement
+        result.boards,
+        tau=result.tau,
+        winratio=result.winratio,
+        pair_agreement=result.pair_agreement,
+        not_judged=result.not_judged,
     )
     finding = " ".join(_best_runs(boards, pair) for boards, pair, _ in shown)
     return [Section(heading="Leaderboards", finding=finding, pictures=tuple(pictures), tables=tuple(tables))]

@@ -20,7 +20,7 @@ def run_comparison(votes: Votes, runs: Sequence[str | Path], measure: str | None
     from prefjudge.evaluation.leave_one_out import pooled_documents
     from prefjudge.evaluation.measures import Measure, score_matrix
     from prefjudge.steps.inputs import expand, paths_of
-    from prefjudge.study.pooling import load_inputs
+    from prefjudge.steps.waiting import split_runs
     from prefjudge.study.study import Study
 
     order, paths = Order.SCORE, expand(runs) if runs else ()
@@ -28,8 +28,8 @@ def run_comparison(votes: Votes, runs: Sequence[str | Path], measure: str | None
         opened = Study(votes.study)
         order = opened.config.pool.order
         measure = measure or opened.config.measures[0]
-        with opened.transaction(write=False) as db:
-            paths = paths_of(load_inputs(db), "run", opened.folder)
+        ranked, _ = split_runs(opened)
+        paths = paths_of(ranked, "run", opened.folder)
     if not paths:
         return None
     parsed = Measure.parse(measure or "RR@10")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.correlation import RankCorrelation
     from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.evaluation.leave_one_out import LeftOut
+    from prefjudge.evaluation.not_judged import NotJudged
     from prefjudge.evaluation.official import OfficialBoard
     from prefjudge.evaluation.pair_agreement import PairAgreement
     from prefjudge.evaluation.pairings import Pairings
@@ -34,7 +35,8 @@ class ScoreResult:
 
     ``boards`` has one entry for each measure and label set: the leaderboard with tiers, rank intervals, tie
     sensitivity and the scores of every query. ``tau`` compares each two boards of one measure, as printed and
-    over the queries that both label sets judge. What needs judgments or was not asked for is None or empty.
+    over the queries that both label sets judge. ``not_judged`` are runs that no board ranks yet, as their
+    challenge is under way. What needs judgments or was not asked for is None or empty.
     """
 
     boards: tuple["Board", ...]
@@ -52,6 +54,7 @@ class ScoreResult:
     official: "OfficialBoard | None" = None
     pairings: "tuple[Pairings, ...]" = ()
     cycles: int | None = None
+    not_judged: "tuple[NotJudged, ...]" = ()
 
     @property
     def leaderboards(self) -> tuple["Leaderboard", ...]:
@@ -182,6 +185,7 @@ def score(
     from prefjudge.steps.score_official import check_order, official_scores, run_order
     from prefjudge.steps.score_sql import boards_in_sql, check_in_sql
     from prefjudge.steps.sources import gather, need_files
+    from prefjudge.steps.waiting import count_not_judged, in_words
 
     out = as_target(out)
     plot = as_path(plot)
@@ -229,6 +233,7 @@ def score(
         tau = tuple(correlations(boards, found, notices))
         notices.extend(few_hits(boards))
         pairings, cycles = all_pairings(found)
+        apart = count_not_judged(found, how, order, notices)
         result = ScoreResult(
             boards=tuple(boards),
             tau=tau,
@@ -239,7 +244,7 @@ def score(
             else (),
             samples=query_samples(found, boards, sample, seed) if sample is not None else (),
             health=tuple(reader.health(found.qrels[0] if found.qrels else None)) if health else (),
-            provenance=found.provenance(reader, order),
+            provenance=found.provenance(reader, order) | in_words(apart),
             inputs=digests(),
             out=(),
             official=official_scores(leaderboard, found, by_labels[0], boards, reader)
@@ -247,6 +252,7 @@ def score(
             else None,
             pairings=pairings,
             cycles=cycles,
+            not_judged=apart,
             rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )

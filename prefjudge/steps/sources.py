@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prefjudge.core.qrels import Qrels
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.readers import Reader
+    from prefjudge.steps.waiting import WaitingRuns
     from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
@@ -29,6 +30,7 @@ class Sources:
     ``files`` names every file with its kind. ``judgments`` and ``pools`` are None where there are none.
     ``rule`` makes preference qrels of the judgments, and ``asked`` are the pairs that were to be judged,
     where it is not all of them. ``rehearsal`` says how many of the study's judgments are simulated.
+    ``waiting`` are the runs of a challenge that is under way: they are not among ``runs``.
     """
 
     study: "Study | None"
@@ -40,6 +42,7 @@ class Sources:
     rule: str = "shallow-pooling"
     asked: "Pairs | None" = None
     rehearsal: "Rehearsal | None" = None
+    waiting: "WaitingRuns | None" = None
 
     def measures(self, asked: str | Sequence[str]) -> tuple[str, ...]:
         """Return the measures asked for, else the study's, else RR@10."""
@@ -120,6 +123,8 @@ def gather(
         paths, sets = (*own.runs, *paths), [*own.qrels, *sets]
         votes = votes if votes is not None else own.judgments
     paths = with_named(paths, run_names)
+    if own and own.waiting:
+        paths = own.waiting.others(paths)
     names = [labels.name for labels in sets]
     shared = next((name for name in names if names.count(name) > 1), None)
     if shared is not None:
@@ -144,6 +149,7 @@ def gather(
         rule=own.rule if own else "shallow-pooling",
         asked=asked_for,
         rehearsal=own.rehearsal if own else None,
+        waiting=own.waiting if own else None,
     )
 
 
@@ -196,16 +202,21 @@ def _of_study(folder: str | Path, notices: list["Notice"], *, preference: bool) 
     set, and the study need not be resolved.
     """
     from prefjudge.core.qrels import restrict
+    from prefjudge.formats.problems import Notice
     from prefjudge.formats.qrels import read_qrels
     from prefjudge.steps.best_answers import load_best_answers
     from prefjudge.steps.resolve import QRELS_FILE
     from prefjudge.steps.votes import fitting_rule, gather_votes
+    from prefjudge.steps.waiting import split_runs
     from prefjudge.study.pooling import load_inputs
     from prefjudge.study.study import Study
 
     opened = Study(folder)
     with opened.transaction(write=False) as db:
         inputs = load_inputs(db)
+    judged, waiting = split_runs(opened)
+    if waiting:
+        notices.append(Notice(where=str(opened.folder), what=str(waiting)))
     best = (load_best_answers(opened, notices)[0],) if preference else ()
     votes = gather_votes(opened.folder, None, verb="score")
     assert votes.pools is not None
@@ -217,7 +228,8 @@ def _of_study(folder: str | Path, notices: list["Notice"], *, preference: bool) 
     ]
     return Sources(
         study=opened,
-        runs=paths_of(inputs, "run", opened.folder),
+        runs=paths_of(judged, "run", opened.folder),
+        waiting=waiting,
         qrels=(*original, *best),
         judgments=votes.log,
         pools=votes.pools,

@@ -1,14 +1,18 @@
 """The history of the answers, as users read it."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from prefjudge.steps.agreement import agreement
 from prefjudge.steps.gold import gold
 from prefjudge.steps.history import history
 from prefjudge.steps.init import init
+from prefjudge.steps.report import report
 from prefjudge.steps.run import run
+from prefjudge.steps.score import score
 from prefjudge.steps.status import status
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
@@ -67,6 +71,44 @@ def test_history_tells_what_the_run_told(driven: Path) -> None:
     assert f"Runs that moved, by {told.measure}" in shown
     printed = json.loads(prefjudge("history", driven, "--json").stdout)
     assert [one["version"] for one in printed["versions"]] == [1, 2]
+
+
+def test_a_run_is_ranked_once_it_was_judged_and_listed_apart_until_then(driven: Path, tmp_path: Path) -> None:
+    old, new = ({path.stem for path in runs} for runs in (RUNS[:3], RUNS[3:]))
+    pool_runs(driven, RUNS[3:], challenge=True)
+    found = score(driven, out=tmp_path / "board.md")
+    assert {row.run for board in found.boards for row in board.leaderboard.ranked} == old
+    assert found.winratio is not None
+    assert set(found.winratio.runs) & new == set()
+    with Study(driven).transaction(write=False) as db:
+        brought = Counter(run for (run,) in db.execute("SELECT source FROM challengers"))
+    queries = status(driven).queries
+    assert {row.run: row.queries - row.judged for row in found.not_judged} == brought
+    assert {row.queries for row in found.not_judged} == {queries}
+    assert {row.run for row in found.not_judged} == new == {*brought}
+    assert any("challenge 1 is under way" in text and "not ranked" in text for text in found.notices)
+    first = found.not_judged[0]
+    assert f"not judged yet: {first.run} ({first.judged} of {queries})" in (tmp_path / "board.md").read_text()
+    assert score(driven, runs=RUNS[3:4], write=False).not_judged == found.not_judged, "named or not"
+    assert {run for one in agreement(driven, splits=2).agreements for run in [one.runs]} == {3}
+
+    shown = prefjudge("score", driven).stdout
+    listed = shown[shown.index("Not judged yet") :].partition("\n\n\n")[0]
+    assert f"{first.share:.0%}" in next(line for line in listed.splitlines() if first.run in line)
+    printed = json.loads(prefjudge("score", driven, "--json").stdout)
+    assert {one["run"]: one["share"] for one in printed["not_judged"]} == {
+        one.run: one.share for one in found.not_judged
+    }
+    report(driven)
+    page = (driven / "report.html").read_text()
+    assert page.index("Not judged yet") < page.index("Best answers</h2>")
+    assert {shift.run for one in history(driven).versions for shift in one.moved} & new == set()
+
+    run(driven, **HONEST)  # type: ignore[arg-type]
+    after = score(driven)
+    assert after.not_judged == ()
+    assert {row.run for board in after.boards for row in board.leaderboard.ranked} == old | new
+    assert "Not judged yet" not in prefjudge("score", driven).stdout
 
 
 def test_a_query_that_was_settled_later_is_a_change_without_a_duel(driven: Path) -> None:
