@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.errors import PrefjudgeError
-from prefjudge.render.counts import many
 from prefjudge.steps.settlement import STOPPED_EARLY
 from prefjudge.steps.store_checks import Check, State, failed
 from prefjudge.study.hits import StudyHit, load_hits, read_hit_key
