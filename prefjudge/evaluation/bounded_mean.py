@@ -10,8 +10,8 @@ scores there is no proof yet and no counterexample: ``scripts/bench coverage`` s
 The weights are exponential variables E over their sum, so that the weighted mean is below m where
 S = sum E (x - m) is below 0. The saddlepoint s of that sum has K'(s) = 0 with K(s) = -sum log(1 - s (x - m));
 the product of 1 - s (x - m) is also the capital of the best constant bet against the mean m (Waudby-Smith and
-Ramdas 2024). The formula of Lugannani and Rice (1980) turns s into the probability: in 1,000ths exact, with
-neither draws nor an order of the queries.
+Ramdas 2024). The formula of Lugannani and Rice (1980) turns s into the probability, with neither draws nor an
+order of the queries: beside Clopper and Pearson's ends ours are off by less than 0.5 % of the width.
 """
 
 import numpy as np
