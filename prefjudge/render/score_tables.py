@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from numpy import quantile
 
-from prefjudge.counts import many
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.leave_one_out import LeftOut
@@ -115,9 +114,9 @@ def pairings_table(rows: Sequence[Pairings], cycles: int | None = None) -> Table
     """Return how often the passages of each label set win (shallow pooling, section 5.1)."""
     notes = ["Judged pairs with a relevant passage of the label set, by the majority of their votes."]
     if cycles is not None:
-        notes.append(f"{many(cycles, 'query')} end in a cycle, with several best passages.")
+        notes.append(f"Queries that end in a cycle, with several best passages: {cycles:,}.")
     return Table(
-        title="Pairings that the labelled passages win",
+        title="Pairings that the passages of each label set win",
         columns=(
             Column(name="qrels", priority=0),
             Column(name="passages", kind="integer"),

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from prefjudge.counts import many
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
 from prefjudge.steps.inputs import as_path
+from prefjudge.steps.report_papers import drawn, outcomes_section, top_section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from prefjudge.evaluation.correlation import RankCorrelation
     from prefjudge.evaluation.leaderboard import Leaderboard
-    from prefjudge.render.report_page import Picture, Section
+    from prefjudge.render.report_page import Section
     from prefjudge.steps.status import StatusResult
     from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
@@ -98,6 +99,7 @@ def report(
     sections: list[Section] = []
     for part in (
         partial(_leaderboards, opened, how),
+        partial(top_section, opened, how),
         partial(answers_section, opened),
         partial(_challenges, opened),
         partial(_judging, opened, state),
@@ -151,7 +153,7 @@ def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) ->
     pictures = [
         picture
         for boards, _, draw in shown
-        for picture in _drawn(
+        for picture in drawn(
             draw,
             " and ".join(f"{one.measure}, {one.qrels} qrels" for one in boards),
             notices,
@@ -164,9 +166,14 @@ def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) ->
         winratio=result.winratio,
         pair_agreement=result.pair_agreement,
         not_judged=result.not_judged,
+        pairings=result.pairings,
+        cycles=result.cycles,
     )
     finding = " ".join(_best_runs(boards, pair) for boards, pair, _ in shown)
-    return [Section(heading="Leaderboards", finding=finding, pictures=tuple(pictures), tables=tuple(tables))]
+    return [
+        Section(heading="Leaderboards", finding=finding, pictures=tuple(pictures), tables=tuple(tables)),
+        *outcomes_section(study, result, how, notices),
+    ]
 
 
 def _best_runs(boards: "Sequence[Leaderboard]", pair: "RankCorrelation | None") -> str:
@@ -195,20 +202,6 @@ def _kendall(pair: "RankCorrelation | None") -> str:
     if pair.over == "common queries":
         others = f", and {pair.printed.tau:.2f} between the boards as printed"
     return f"; Kendall's τ is {pair.tau:.2f}{others}"
-
-
-def _drawn(
-    draw: "Callable[[], Figure]", words: str, notices: list[str], rehearsal: "Rehearsal | None"
-) -> "list[Picture]":
-    from prefjudge.render.figures import render_figure
-    from prefjudge.render.report_page import Picture
-    from prefjudge.steps.stamps import stamp_of
-
-    try:
-        return [Picture(words=words, svg=render_figure(draw(), "svg", stamp_of(rehearsal)))]
-    except InputError as error:  # matplotlib is not installed
-        notices.append(f"{error.message}. {error.hint}")
-        return []
 
 
 def _challenges(study: "Study", notices: list[str]) -> "list[Section]":
@@ -240,7 +233,7 @@ def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list
     with study.transaction(write=False) as db:
         sizes, models = load_pools(db).histogram, Counter(model for model, _ in load_votes(db))
     shown = "How many queries have a pool of each size"
-    pictures = _drawn(partial(plot_pool_sizes, sizes), shown, notices, state.rehearsal)
+    pictures = drawn(partial(plot_pool_sizes, sizes), shown, notices, state.rehearsal)
     hits = ", ".join(f"{count:,} {name}" for name, count in state.hits.items()) or "none"
     of_budget = f" of a budget of ${state.budget}" if state.budget else ""
     kept = ", ".join(f"{count:,} {verdict}" for verdict, count in state.verdicts.items())

@@ -8,6 +8,7 @@ import pytest
 
 from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError
+from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
 from prefjudge.steps.report import report
 from prefjudge.steps.resolve import resolve
@@ -36,9 +37,10 @@ class Page(HTMLParser):
 
 def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     done = report(judged)
-    assert done.sections == ("Leaderboards", "Best answers", "Judging", "How it was made")
-    assert len(done.notices) == 2  # 15 queries are few, and the page says so
-    assert all("fewer than 15 queries hit" in notice for notice in done.notices)
+    assert done.sections == ("Leaderboards", "Outcomes", "Best answers", "Judging", "How it was made")
+    few = [notice for notice in done.notices if "fewer than 15 queries hit" in notice]
+    assert len(few) == 2  # 15 queries are few, and the page says so
+    assert all("have several relevant documents" in notice for notice in {*done.notices} - {*few})
     page = Page(Path(done.out))
     assert "script" not in page.tags
     assert all(address.startswith(("#", "data:image/svg+xml;base64,")) for address in page.addresses)
@@ -77,6 +79,13 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
     for board in scored.leaderboards:
         for row in board.ranked:
             assert f"{row.score:.4f}" in page
+    best = scored.leaderboards[0].ranked[0].run
+    for one in compare(study=judged, baseline=best).comparisons:
+        for outcome in one.outcomes:  # both tables of the paper
+            assert re.search(rf"{outcome.a}\s+{outcome.b}\s+\S+\s+\S+\s+\S+\s+{outcome.p_t:.6f}", page)
+            assert outcome.verdict_signed_rank in page
+    for label_set in scored.pairings:
+        assert f"{100 * label_set.share:.1f}%" in page
     assert f"Kendall's τ is {scored.tau[0].tau:.2f}." in page
     decided = ", ".join(f"{count} {name}" for name, count in found.statuses.items() if count)
     assert f"By the rule {found.rule}: {decided}." in page

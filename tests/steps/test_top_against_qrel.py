@@ -13,6 +13,7 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
+from prefjudge.steps.report import report
 from prefjudge.steps.serve import keep_open
 from prefjudge.steps.winratio import winratio
 from prefjudge.steps.work import work
@@ -77,6 +78,11 @@ def test_a_study_of_one_run_needs_no_resolve_and_finds_what_it_pooled(tmp_path: 
         publish(study, sandbox=True, yes=True)
         work(study, workers=6, error=0.0, truth=TRUTH)
         collect(study)
+    page = report(study)  # not resolved: what needs no answers is shown
+    assert "The qrels against one run" in page.sections
+    text = Path(page.out).read_text()
+    assert "Category A: qrel at first rank" in text
+    assert "comparison passage preferred" in text
     out, plot = tmp_path / "t.csv", tmp_path / "f.svg"
     result = winratio(study, against_qrel=RUN, examples=2, out=out, plot=plot)
     found = result.against_qrel
