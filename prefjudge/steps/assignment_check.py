@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from prefjudge.core.answers import Answer, BadAnswerError, check_answer
 from prefjudge.errors import CrowdError
 from prefjudge.steps.settlement import UNUSABLE
-from prefjudge.study.assignments import KEPT, Judge, StudyAssignment, StudyJudgment
+from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
 from prefjudge.study.hits import StudyHit
+from prefjudge.study.rehearsal import Judge
 
 if TYPE_CHECKING:
     from prefjudge.crowd.protocol import FetchedAssignment

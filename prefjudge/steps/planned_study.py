@@ -9,6 +9,7 @@ from prefjudge.errors import StudyError
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
     from prefjudge.study.config import StudyConfig
+    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 _MOST_FAILING = 0.9
@@ -28,6 +29,7 @@ class PlannedStudy:
         self.committed = Decimal("0.00")
         self.golds = GoldRecord(right=0, missed=0)
         self.failing = 0.0
+        self.rehearsal: Rehearsal | None = None
         self.driven_by = ""
         """The strategy that ``run`` has begun with, or ``publish``; nothing where HITs are still to come."""
         if self.study is not None:
@@ -38,10 +40,12 @@ class PlannedStudy:
         from prefjudge.study.assignments import KEPT, load_gold_records
         from prefjudge.study.ledger import committed_cents
         from prefjudge.study.progress import count_rows, count_verdicts
+        from prefjudge.study.rehearsal import load_rehearsal
         from prefjudge.study.settings import load_setting
 
         with study.transaction(write=False) as db:
             self.committed = Decimal(committed_cents(db)) / 100
+            self.rehearsal = load_rehearsal(db)
             golds, verdicts = load_gold_records(db).values(), count_verdicts(db)
             published = "publish" if count_rows(db, "hits") else ""
             self.driven_by = load_setting(db, "strategy") or published
@@ -74,6 +78,7 @@ class PlannedStudy:
         """Say what has happened to the study already, which a plan does not know."""
         if not (self.committed or self.driven_by):
             return ()
+        rehearsed = (str(self.rehearsal),) if self.rehearsal else ()
         of_budget = "" if left is None else f"; ${left:,.2f} of the budget of ${budget:,.2f} are left"
         again = (
             f"; {self.failing:.0%} of the assignments failed and are counted again" if self.failing else ""
@@ -81,4 +86,5 @@ class PlannedStudy:
         return (
             f"the study has committed ${self.committed:,.2f} already{of_budget}. The plans are of judging "
             f"all pools from the start{again}",
+            *rehearsed,
         )

@@ -102,7 +102,7 @@ def release(
     bundle = _Bundle(opened, folder)
     if bundle.rehearsal and not rehearsal:
         raise StudyError(
-            f"{bundle.rehearsal}, and nobody's preferences",
+            f"{bundle.rehearsal}: they are nobody's preferences",
             "Have people judge, or say --rehearsal: then the release says what it is.",
         )
     bundle.write(texts=texts, gold=gold)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
@@ -10,15 +9,8 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.core.runs import encode
 from prefjudge.core.screening import GoldRecord
 from prefjudge.database import Connection
+from prefjudge.study.rehearsal import Judge
 from prefjudge.study.targets import current_target
-
-
-class Judge(StrEnum):
-    """Who made a judgment that was collected; the votes of models are kept apart, by the models' names."""
-
-    PERSON = "person"
-    SIMULATED = "simulated"
-
 
 KEPT = "kept"
 REJECTED = "rejected"

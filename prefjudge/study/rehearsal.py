@@ -1,11 +1,18 @@
-"""How much of a study is rehearsed: its judgments by accounts that the marketplace made for simulation."""
+"""Who judged, and how much of a study is rehearsed: judged by accounts that were made for simulation."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from prefjudge.counts import many
 from prefjudge.database import Connection
-from prefjudge.study.assignments import Judge
 from prefjudge.study.targets import current_target
+
+
+class Judge(StrEnum):
+    """Who made a judgment that was collected; the votes of models are kept apart, by the models' names."""
+
+    PERSON = "person"
+    SIMULATED = "simulated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -151,6 +151,7 @@ def test_a_study_on_its_way_is_planned_with_what_it_has_seen(served: Path) -> No
     assert "repeats, and" in result.error_source
     assert "answers to gold pairs" in result.error_source
     assert f"committed ${result.committed:,.2f} already" in result.notices[0]
+    assert result.notices[1].startswith("rehearsal: "), "it has learned from simulated judgments"
     with Study(served).transaction() as db:
         count = len(db.execute("SELECT 1 FROM assignments"))
         db.execute("UPDATE assignments SET verdict = 'kept'")

@@ -108,8 +108,9 @@ def test_git_takes_nothing_private_of_a_study(tmp_path: Path) -> None:
     git("init", "--quiet")
     taken = git("ls-files", "--others", "--exclude-standard")
     assert sorted(taken) == [
-        ".gitignore", "leaderboard.csv", "leaderboard.provenance.json", "preference.qrels", "study.toml",
-        "winratio.csv",
+        ".gitignore", "leaderboard.csv", "leaderboard.provenance.json", "leaderboard.rehearsal.txt",
+        "preference.qrels", "preference.rehearsal.txt", "study.toml", "winratio.csv",
+        "winratio.rehearsal.txt",
     ]  # fmt: skip
     with Study(study).transaction(write=False) as db:
         workers = {str(row[0]) for row in db.execute("SELECT DISTINCT worker_id FROM assignments")}
