@@ -11,6 +11,9 @@ from prefjudge.render.shortening import shorten_words
 LONG = 40
 """A table of more rows does not fit a page."""
 
+_WIDE = 8
+"""A table of more columns is set small and close, so that a matrix of a dozen runs fits a page."""
+
 _LETTERS = frozenset("ßæÆøØœŒłŁı")
 _OGONEK = "0328"
 
@@ -80,9 +83,11 @@ def render_latex(table: Table) -> str:
     head = [r"\toprule", _row([escape_latex(column.heading) for column in table.columns]), r"\midrule"]
     rows = [_row(cells) for cells in _cells(table)]
     notes = rf"{{\footnotesize {escape_latex(' '.join(table.notes))}}}"
+    small = r"\scriptsize\setlength{\tabcolsep}{2.5pt}" if len(shape) > _WIDE else ""
     if len(rows) > LONG:
         over = rf"\multicolumn{{{len(shape)}}}{{r}}{{\footnotesize to be continued}} \\"
         lines = [
+            *(["{" + small] if small else []),
             rf"\begin{{longtable}}{{{shape}}}",
             rf"{caption} \\",
             *head,
@@ -96,6 +101,7 @@ def render_latex(table: Table) -> str:
             r"\endlastfoot",
             *rows,
             r"\end{longtable}",
+            *(["}"] if small else []),
             *([rf"\noindent{notes}"] if table.notes else []),
         ]
     else:
@@ -103,6 +109,7 @@ def render_latex(table: Table) -> str:
             r"\begin{table}",
             r"\centering",
             caption,
+            *([small] if small else []),
             rf"\begin{{tabular}}{{{shape}}}",
             *head,
             *rows,

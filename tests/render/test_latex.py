@@ -40,6 +40,19 @@ def test_a_long_board_goes_over_pages_and_a_short_one_does_not() -> None:
     assert long.count(r"\endhead") == 1
 
 
+def matrix(rows: int) -> Table:
+    columns = (Column(name="run"), *(Column(name=str(n), kind="percent", digits=1) for n in range(12)))
+    return Table(title="t", columns=columns, rows=(("p_bm25rm3_rerank", *[0.625] * 12),) * rows)
+
+
+def test_a_matrix_is_set_small_and_nothing_after_it() -> None:
+    assert r"\scriptsize" not in render_latex(table(3))
+    assert r"\scriptsize" in render_latex(matrix(3)).split(r"\begin{tabular}")[0]
+    long = render_latex(matrix(LONG + 1))
+    assert long.startswith(r"{\scriptsize")
+    assert long.rstrip().endswith("}")
+
+
 def test_letters_that_a_first_font_lacks_are_written_as_codes() -> None:
     assert escape_latex("é検ą") == "éU+691CU+0105"
     assert escape_latex("…") == r"\ldots{}"
@@ -56,10 +69,13 @@ def test_a_real_tex_compiles_it(tmp_path: Path) -> None:
     text = "\n".join(
         [
             r"\documentclass{article}",
+            r"\textwidth=6.5in",
             r"\usepackage{booktabs,longtable,textcomp}",
             r"\begin{document}",
             render_latex(table(5)),
             render_latex(table(2 * LONG)),
+            render_latex(matrix(12)),
+            render_latex(matrix(2 * LONG)),
             r"\end{document}",
         ]
     )
