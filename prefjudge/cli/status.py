@@ -1,7 +1,7 @@
 """``prefjudge status``."""
 
 from prefjudge.cli.options import Json, StudyFolder
-from prefjudge.cli.output import print_json, say, stamp
+from prefjudge.cli.output import notice, print_json, say, stamp
 from prefjudge.counts import many
 
 
@@ -14,6 +14,7 @@ def status(study: StudyFolder, json: Json = False) -> None:
         print_json(result)
         return
     stamp(result.rehearsal)
+    notice(result.notices)
     hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
     queries, pairs = many(result.queries, "query"), many(result.pairs, "pair")
     say(f"pool         {queries}, {pairs}, {many(result.gold, 'gold pair')}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prefjudge.database import Connection, Database, Row, Value, redacted
+from prefjudge.database import Connection, Database, Row, Value, file_of, redacted
 from prefjudge.errors import ConfigError
 from prefjudge.marketplace.ids import new_id, new_secret
 from prefjudge.marketplace.money import Fees
@@ -118,6 +118,7 @@ class Market:
     ) -> None:
         _keep_private(store_url)
         self.database = Database(store_url)
+        _refuse_lost(self.database)
         self.database.migrate(STEPS)
         self.clock = clock
         self.rules = rules or Rules()
@@ -170,6 +171,18 @@ class Market:
                 return False
             self._swept = now
             return True
+
+
+def _refuse_lost(database: Database) -> None:
+    """Refuse to begin anew where a marketplace was: a new one would not know whom the old one owes."""
+    path = file_of(database.url)
+    token = Path(f"{path}.admin-token")
+    if path is not None and token.exists() and not database.version():
+        raise ConfigError(
+            f"the store {path} is missing or empty, and a marketplace was served from it: "
+            f"{token.name} is there",
+            f"Restore a backup of it (docs/backup.md); to begin a new marketplace, delete {token}.",
+        )
 
 
 def _other_kind(store_url: str, sandbox: bool) -> ConfigError:

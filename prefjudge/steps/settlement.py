@@ -154,11 +154,14 @@ def _prorate(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
     the work, and the embedded marketplace does not count it against the worker.
     """
     bonus = intents.bonus(study, target, due.assignment_id, due.amount)
-    if crowd.decision(due.assignment_id) == "approved":  # by the marketplace's own delay, and paid whole
-        _decided(study, due.assignment_id, "approved")
+    text = f"{STOPPED_EARLY}{due.why} comparisons: paid ${due.amount} by a bonus."
+    decided = crowd.decision(due.assignment_id)
+    # Approved by the marketplace's own delay, and paid whole; or rejected by a person, of which a store that
+    # was restored knows nothing: our own rejection follows its bonus.
+    if decided == "approved" or (decided == "rejected" and not crowd.has_bonus(due.assignment_id, text)):
+        _decided(study, due.assignment_id, decided)
         return
     release = _release(study, target, due)
-    text = f"{STOPPED_EARLY}{due.why} comparisons: paid ${due.amount} by a bonus."
     # The bonus takes the place of a larger reward, which the budget has allowed.
     with intended(study, bonus, budget=None):
         # The marketplace forgets the token of an interrupted call after a day, but not what it paid; and a

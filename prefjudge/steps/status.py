@@ -17,6 +17,7 @@ from prefjudge.study.progress import (
     waiting_pairs,
 )
 from prefjudge.study.rehearsal import Rehearsal, load_rehearsal
+from prefjudge.study.settings import RECOVERING, load_setting
 from prefjudge.study.study import Study
 
 
@@ -26,7 +27,8 @@ class StatusResult:
 
     ``barred`` names workers by pseudonyms, as ``workers`` does. ``hours_left`` is how long the assignments
     that are missing will take at the pace so far; None where there is no pace yet. ``version`` is that of the
-    best-known answers which ``run`` keeps, 0 where there is none.
+    best-known answers which ``run`` keeps, 0 where there is none. ``notices`` says where the store may lack
+    what happened since.
     """
 
     study: str
@@ -47,6 +49,7 @@ class StatusResult:
     version: int
     challenge: ChallengeRecord | None
     rehearsal: Rehearsal | None
+    notices: tuple[str, ...]
 
 
 def status(study: str | Path) -> StatusResult:
@@ -83,7 +86,14 @@ def status(study: str | Path) -> StatusResult:
             version=max(count_answers(db), default=0),
             challenge=next((one for one in load_challenges(db) if one.concluded is None), None),
             rehearsal=load_rehearsal(db),
+            notices=_notices(study, load_setting(db, RECOVERING)),
         )
+
+
+def _notices(study: str | Path, recovering: str | None) -> tuple[str, ...]:
+    if recovering is None:
+        return ()
+    return (f"the store {recovering}, and may lack what happened since; run: prefjudge recover {study}",)
 
 
 def what_is_open(state: StatusResult) -> str:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from prefjudge.cli.app import app
 from prefjudge.database import Database
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
+from prefjudge.marketplace.server import start
 from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
 from prefjudge.steps.doctor import DoctorResult, doctor
@@ -234,3 +235,19 @@ def test_doctor_finds_damage_and_goes_on(judged: Path, tmp_path: Path) -> None:
         raw.write(b"\xff" * 60_000)
     found = wrong(doctor(store=f"sqlite:///{copy}"))
     assert "store" in found
+
+
+def test_a_lost_marketplace_is_not_taken_for_a_new_one(judged: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "live.db"
+    backup(file=copy, store=market(judged))
+    with start(f"sqlite:///{copy}"):
+        pass
+    copy.unlink()
+    for _ in range(2):
+        with pytest.raises(PrefjudgeError, match="missing or empty, and a marketplace was served") as refused:
+            start(f"sqlite:///{copy}")
+        assert "docs/backup.md" in refused.value.hint
+        assert not copy.exists()
+    Path(f"{copy}.admin-token").unlink()
+    with start(f"sqlite:///{copy}"):
+        pass

@@ -4,16 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.errors import StudyError
+from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
+from prefjudge.steps.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
+from prefjudge.steps.recover import recover
 from prefjudge.steps.release import release
 from prefjudge.steps.report import report
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.score import score
 from prefjudge.steps.status import status
-from prefjudge.study.study import STORE_FILE
+from prefjudge.study.study import STORE_FILE, Study
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster
 from tests.steps.conftest import COLLECTION, contents, pool_demo
@@ -39,6 +43,27 @@ def test_a_study_lives_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:
     assert release(study, rehearsal=True, texts=True).judgments == status(study).judgments
     assert status(study).waiting == 0
     assert not (study / STORE_FILE).exists()
+    assert doctor(study).well, doctor(study)
+    with pytest.raises(StudyError, match="nothing was copied"):
+        backup(study, tmp_path / "backup.db")
+
+    kept = kept_votes(study)
+    empty(study)
+    with pytest.raises(StudyError, match=r"is missing or empty.*preference\.qrels"):
+        status(study)
+    assert recover(study).remains
+    pool_demo(study)
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    assert recover(study).remains == ()
+    assert kept_votes(study) == kept
+    assert doctor(study).well, doctor(study)
+
+
+def empty(study: Path) -> None:
+    """Drop all that the study's database holds."""
+    with Study(study).transaction() as db:
+        db.execute("DROP SCHEMA public CASCADE")
+        db.execute("CREATE SCHEMA public")
 
 
 def test_a_database_that_is_not_there_is_named_without_its_password(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover import RecoverResult, recover
+from prefjudge.steps.reject import reject
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
 from prefjudge.steps.serve import open_door
@@ -173,9 +174,11 @@ def test_a_lost_store_is_rebuilt_as_it_was_and_nothing_is_paid_or_published_twic
     for spend in (lambda: publish(judged, yes=True), lambda: collect(judged), lambda: pay(judged)):
         with pytest.raises(StudyError, match="is being rebuilt"):
             spend()
+    assert "is being rebuilt" in status(judged).notices[0]
     found = rebuild(judged)
     assert (found.rebuilt, found.remains) == (len(before["hits"]), ())
     assert found.assignments == len(before["assignments"])
+    assert status(judged).notices == ()
     assert held(judged) == before
     again = recover(judged)
     assert (again.rebuilt, again.assignments, again.decisions, again.bonuses) == (0, 0, 0, 0)
@@ -287,3 +290,20 @@ def test_a_recovery_broken_at_every_call_ends_as_one_that_was_not(
     wire.kind = ""
     assert held(judged) == before
     assert there(judged) == market
+
+
+def test_an_older_store_pays_nobody_whom_a_person_has_rejected_since(served: Path) -> None:
+    (served / "study.toml").write_text((served / "study.toml").read_text() + '\n[pay]\nwhen = "pay"\n')
+    publish(served, yes=True)
+    work(served, workers=2, error=0.1, temper=("quitter", "quitter"), most=1)
+    collect(served)
+    first, *_ = pay(served, dry_run=True).dues
+    assert first.act == "prorate"
+    with sqlite3.connect(served / "study.db") as now, sqlite3.connect(served.with_name("older.db")) as older:
+        now.backup(older)
+    reject(served, first.assignment_id, reason="copied")
+    lose(served)
+    shutil.copyfile(served.with_name("older.db"), served / "study.db")
+    pay(served)
+    assert first.assignment_id not in dict(there(served)["bonuses"])  # type: ignore[call-overload]
+    assert there(served)["bonuses"]
