@@ -39,7 +39,7 @@ def test_a_study_lives_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:
     assert contents(study) == before
     resolve(study)
     assert len(score(study).boards) == 2
-    assert report(study).sections[:2] == ("Leaderboards", "Best answers")
+    assert {"Leaderboards", "Best answers"} <= set(report(study).sections)
     assert release(study, rehearsal=True, texts=True).judgments == status(study).judgments
     assert status(study).waiting == 0
     assert not (study / STORE_FILE).exists()
