@@ -22,8 +22,11 @@ from prefjudge.formats.run_lines import RunReader
 SPARSE = 6
 """So many judged documents a query, on average, are sooner found one by one than by parsing every line."""
 
-_DEPTH = 100
-"""So many lines of a query are read first: most judged documents that a run finds are among them."""
+DEPTH = 100
+"""So many lines of a query are read first: most judged documents that a run finds are among them.
+
+The lines of a query that has no more are counted; how many a longer one has, its ranks say.
+"""
 _BATCH = 4 << 20
 """Bytes of lines that are held at once."""
 _LAST = 1 << 9
@@ -62,7 +65,7 @@ def anchored(path: str, *, index: Judged, order: Order) -> tuple[list[JudgedRows
     parts = []
     patience = _PATIENCE
     with text_of(path) as text:
-        for heads in gallop(text, _DEPTH, batch=_BATCH):
+        for heads in gallop(text, DEPTH, batch=_BATCH):
             if not heads.spans:
                 continue
             firsts = b"".join([part[: part.find(b"\n") + 1] for part in heads.parts])
@@ -115,6 +118,8 @@ class _Lines:
         """Look for documents in the head of a query, and where it does not have them, in all its lines."""
         head, (start, end), last = heads.parts[place], heads.spans[place], heads.last[place]
         whole = len(head) >= end - start
+        if not whole and head.count(b"\n") < DEPTH:  # its lines are long: ranks count only what is deeper
+            head, whole = _lines_between(text, start, end), True
         counted = _newlines(head, len(head)) if whole else 0
         for doc, row in docs:
             near = _near(head, doc, layout, whole=whole)

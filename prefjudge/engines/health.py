@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Order
 from prefjudge.core.tokens import Words, codes_of
+from prefjudge.engines.anchored import DEPTH
 from prefjudge.engines.judged import Judged
 from prefjudge.engines.ranking import ranked, ranking_key
 from prefjudge.engines.reading import per_chunk
@@ -229,7 +230,7 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
         tag=decode(chunk.tag),
         grouped=bool((np.diff(chunk.rows.lines) > 0).all()),
         in_order=_in_order(chunk, inside, order),
-        counted=bool(numbers.all() and (np.diff(rank)[inside] == 1).all()),
+        counted=_ranks_count(chunk, rank, numbers),
         names=chunk.queries,
         sizes=sizes,
         top_ties=int((tied & (place == 1)).sum()),
@@ -243,6 +244,15 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
         ranking=_ranking_digest(chunk, ranking.rows, place),
         is_text=_is_text(chunk.rows.text),
     )
+
+
+def _ranks_count(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[np.bool_]) -> bool:
+    """Tell whether ranks go up by one from line to line, in queries of which a trusted reading skips some."""
+    first, last = chunk.bounds[:-1], chunk.bounds[1:] - 1
+    lines = chunk.rows.lines
+    deep = (lines[last] - lines[first] >= DEPTH)[chunk.group]
+    skipped = (chunk.group[1:] == chunk.group[:-1]) & deep[1:]
+    return bool(numbers[deep].all() and (np.diff(rank)[skipped] == 1).all())
 
 
 def _in_order(chunk: RunChunk, inside: NDArray[np.bool_], order: Order) -> bool:

@@ -1,6 +1,6 @@
 """Provenance: how a result was made, and from which files, digested while the work goes on."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +8,11 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from prefjudge.core.runs import Order
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
+    from prefjudge.formats.layouts import RunForm
     from prefjudge.steps.readers import Reader
 
 _NAMED = 3
@@ -81,21 +83,31 @@ def made_with(reader: "Reader", order: Order, **options: str) -> dict[str, str]:
         **options,
         "runs": str(len(reader)),
     }
-    words = _read_as(reader.read_as())
+    words = _read_as(reader.runs.forms)
     return made | ({"read as": words} if words else {})
 
 
-def _read_as(forms: dict[str, str]) -> str:
-    """Return what run files were taken for, once where they are alike."""
-    alike: dict[str, list[str]] = {}
+def _read_as(forms: "Mapping[str, RunForm]") -> str:
+    """Return what run files were taken for: once where they have the same columns."""
+    alike: dict[tuple[str, int], list[str]] = {}
     for path, form in forms.items():
-        alike.setdefault(form, []).append(Path(path).name)
-    if len(alike) < 2:
-        return "".join(alike)
-    return "; ".join(
-        f"{', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED:,} more' * (len(names) > _NAMED)}: {form}"
-        for form, names in alike.items()
-    )
+        alike.setdefault((form.layout.name, form.layout.columns), []).append(path)
+    said = []
+    for (name, columns), paths in alike.items():
+        found = [forms[path] for path in paths]
+        lines = [form.lines for form in found if form.lines is not None]
+        words = [name, many(columns, "column")]
+        words += [_between(lines, "line", "lines")] if len(lines) == len(found) else []
+        words.append(_between([form.queries for form in found], "query", "queries"))
+        more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+        of = f"{', '.join(Path(path).name for path in paths[:_NAMED])}{more}: " if len(alike) > 1 else ""
+        said.append(of + ", ".join(words))
+    return "; ".join(said)
+
+
+def _between(counts: list[int], noun: str, nouns: str) -> str:
+    least, most = min(counts), max(counts)
+    return many(most, noun, nouns) if least == most else f"{least:,} to {most:,} {nouns}"
 
 
 def _state(path: str | Path) -> tuple[int, ...]:

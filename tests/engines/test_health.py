@@ -114,7 +114,10 @@ def test_identical_runs_whatever_their_scores_and_query_order(run):
     [
         (RUN.replace("q1 Q0 c 2 1.0", "q1 Q0 c 2 9.0"), "not in the order of its scores"),
         (RUN + "q1 Q0 d 3 0.5 t\n", "the lines of a query do not stand together"),
-        (RUN.replace("q1 Q0 c 2", "q1 Q0 c 7"), "the ranks do not count the lines of each query"),
+        (
+            "".join(f"q1 Q0 d{n} {n + (n > 90)} {-n} t\n" for n in range(101)),
+            "the ranks do not count the lines of each query",
+        ),
     ],
 )
 def test_a_run_that_trust_would_misread_is_told(tmp_path, text, words):
@@ -122,6 +125,11 @@ def test_a_run_that_trust_would_misread_is_told(tmp_path, text, words):
     record = health(tmp_path / "run")
     assert (record.trustable, record.distrust) == (False, (words,))
     assert f"{words}: do not read it with --trust" in run_surprises(record)
+
+
+def test_ranks_that_need_not_count_lines(tmp_path):
+    (tmp_path / "run").write_text("".join(f"q1 Q0 d{n} {n + (n > 90)} {-n} t\n" for n in range(100)))
+    assert health(tmp_path / "run").trustable
 
 
 def test_a_run_is_trusted_in_the_order_that_it_is_in(tmp_path):

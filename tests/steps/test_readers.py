@@ -273,3 +273,25 @@ def test_a_process_that_is_killed_is_an_error_and_not_a_wait() -> None:
         assert executor is not None
         with pytest.raises(InputError, match="was killed"):
             list(executor.map(die, range(40)))
+
+
+def test_provenance_says_what_runs_were_taken_for_once(tmp_path):
+    from prefjudge.steps.score import score
+
+    (tmp_path / "qrels").write_text("q1 0 d1 1\n")
+    names = [f"run{number}" for number in range(5)]
+    for number, name in enumerate(names):
+        lines = [f"q1 Q0 d{doc} {doc} {-doc} {name}\n" for doc in range(1, number + 2)]
+        (tmp_path / name).write_text("".join(lines))
+    paths = [tmp_path / name for name in names]
+
+    def said(**options):
+        return score(runs=paths, qrels=tmp_path / "qrels", measure="RR@10", **options).provenance["read as"]
+
+    assert said() == "TREC, 6 columns, 1 to 5 lines, 1 query"
+    assert said(trust=True) == "TREC, 6 columns, 1 query"
+    paths[-1].write_text("q1\td1\t1\n")
+    assert said() == (
+        "run0, run1, run2 and 1 more: TREC, 6 columns, 1 to 4 lines, 1 query; "
+        "run4: MS MARCO, 3 columns, 1 line, 1 query"
+    )
