@@ -82,43 +82,48 @@ def render_latex(table: Table) -> str:
     caption = rf"\caption{{{escape_latex(table.title)}}}"
     head = [r"\toprule", _row([escape_latex(column.heading) for column in table.columns]), r"\midrule"]
     rows = [_row(cells) for cells in _cells(table)]
-    notes = rf"{{\footnotesize {escape_latex(' '.join(table.notes))}}}"
     small = r"\scriptsize\setlength{\tabcolsep}{2.5pt}" if len(shape) > _WIDE else ""
-    if len(rows) > LONG:
-        over = rf"\multicolumn{{{len(shape)}}}{{r}}{{\footnotesize to be continued}} \\"
-        lines = [
-            *(["{" + small] if small else []),
-            rf"\begin{{longtable}}{{{shape}}}",
-            rf"{caption} \\",
-            *head,
-            r"\endfirsthead",
-            *head,
-            r"\endhead",
-            r"\midrule",
-            over,
-            r"\endfoot",
-            r"\bottomrule",
-            r"\endlastfoot",
-            *rows,
-            r"\end{longtable}",
-            *(["}"] if small else []),
-            *([rf"\noindent{notes}"] if table.notes else []),
-        ]
-    else:
-        lines = [
-            r"\begin{table}",
-            r"\centering",
-            caption,
-            *([small] if small else []),
-            rf"\begin{{tabular}}{{{shape}}}",
-            *head,
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-            *(["", r"\smallskip", rf"\parbox{{\linewidth}}{notes}"] if table.notes else []),
-            r"\end{table}",
-        ]
-    return "\n".join([*comments, *lines]) + "\n"
+    notes = rf"{{\footnotesize {escape_latex(' '.join(table.notes))}}}" if table.notes else ""
+    body = _long if len(rows) > LONG else _short
+    return "\n".join([*comments, *body(shape, caption, head, rows, small, notes)]) + "\n"
+
+
+def _short(shape: str, caption: str, head: list[str], rows: list[str], small: str, notes: str) -> list[str]:
+    return [
+        r"\begin{table}",
+        r"\centering",
+        caption,
+        *([small] if small else []),
+        rf"\begin{{tabular}}{{{shape}}}",
+        *head,
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(["", r"\smallskip", rf"\parbox{{\linewidth}}{notes}"] if notes else []),
+        r"\end{table}",
+    ]
+
+
+def _long(shape: str, caption: str, head: list[str], rows: list[str], small: str, notes: str) -> list[str]:
+    over = rf"\multicolumn{{{len(shape)}}}{{r}}{{\footnotesize to be continued}} \\"
+    return [
+        *(["{" + small] if small else []),
+        rf"\begin{{longtable}}{{{shape}}}",
+        rf"{caption} \\",
+        *head,
+        r"\endfirsthead",
+        *head,
+        r"\endhead",
+        r"\midrule",
+        over,
+        r"\endfoot",
+        r"\bottomrule",
+        r"\endlastfoot",
+        *rows,
+        r"\end{longtable}",
+        *(["}"] if small else []),
+        *([rf"\noindent{notes}"] if notes else []),
+    ]
 
 
 def _row(cells: list[str]) -> str:
