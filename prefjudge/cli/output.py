@@ -23,6 +23,9 @@ E = TypeVar("E", bound=StrEnum)
 
 _USUAL_WIDTH = 80
 
+_LONGEST_SAID = 400
+"""A word in a sentence has no more characters; paths and addresses are shorter."""
+
 
 def print_json(record: object, notices: Sequence[str] = ()) -> None:
     """Print a result as one JSON document on stdout; docs/json.md says what its keys mean.
@@ -56,6 +59,9 @@ def to_plain(value: object) -> Any:
 
 def say(text: str = "", color: str | None = None, *, err: bool = True) -> None:
     """Print words, on stderr unless they are the result; in color on a terminal, unless NO_COLOR is set."""
+    from prefjudge.render.shortening import shorten_words
+
+    text = shorten_words(text, _LONGEST_SAID)
     plain = color is None or os.environ.get("NO_COLOR")
     typer.echo(text if plain else typer.style(text, fg=color), err=err)
 

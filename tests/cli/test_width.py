@@ -102,3 +102,11 @@ def test_what_is_piped_has_its_whole_width_unless_columns_says_otherwise(place: 
     assert "Fitted" not in piped
     assert tag in shown("winratio", place, None)
     assert tag not in shown("winratio", place, 60)
+
+
+def test_no_sentence_holds_a_tag_of_thousands_of_characters(tmp_path: Path) -> None:
+    run, tag = tmp_path / "run.txt", "x" * 4_000
+    run.write_text(f"q1 Q0 d1 1 2.5 {tag}\n")
+    result = CliRunner().invoke(app, ["check", str(run)])
+    assert "xxx…xxx" in result.stdout
+    assert max(map(len, result.output.split())) <= 400
