@@ -97,10 +97,11 @@ class ModelLedger:
                     hold_reservations(db)
                     known, unknown = count_tokens(db, self._model)[1], count_reserved(db, self._model)[1]
                     spent = self._price(known) + self._price(unknown)
-                    if self._most_cost is None or spent + self._price(wanted) <= self._most_cost:
-                        number = save_reservation(db, self._model, wanted, time.time())
-                        self._under_way[number] = wanted
-                        return number
+                    fits = self._most_cost is None or spent + self._price(wanted) <= self._most_cost
+                    number = save_reservation(db, self._model, wanted, time.time()) if fits else None
+                if number is not None:  # and stored: one that was not must keep nobody waiting
+                    self._under_way[number] = wanted
+                    return number
                 if not self._under_way:
                     raise self._refusal(spent, self._price(wanted))
                 self._changed.wait()
