@@ -46,7 +46,8 @@ def plot_shares(result: "TopAgainstQrel") -> "Figure":
         axes.set_xlabel(f"% of {many(decided, 'decided query')}")
         axes.set_title(printable(f"The qrel against the top results of {result.run}"))
         if decided:
-            figure.legend(loc="outside lower left", fontsize=8)
+            # below the axes, and not of the figure: a stamp below that would be printed over it
+            axes.legend(loc="upper left", bbox_to_anchor=(-0.01, -0.42), fontsize=8)
     return figure
 
 

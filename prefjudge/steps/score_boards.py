@@ -117,16 +117,22 @@ def all_win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
 
 
 def all_pairings(found: "Sources") -> tuple[tuple["Pairings", ...], int | None]:
-    """Return how often each label set's passages win their pairs, and how many queries end in a cycle."""
+    """Return how often each label set's passages win their pairs, and how many queries end in a cycle.
+
+    Of the official qrels those count that were pooled: other relevant passages were judged as rivals.
+    """
     from prefjudge.core.preferences import resolve
     from prefjudge.evaluation.compared import compared_pairs
     from prefjudge.evaluation.pairings import pairings
+    from prefjudge.steps.winratio import official_qrels
 
     if found.judgments is None or not len(found.judgments):
         return (), None
     pairs = compared_pairs(found.judgments)
     resolved = resolve(found.judgments, rule=found.rule, pools=found.pools, asked=found.asked)
-    return tuple(pairings(pairs, labels) for labels in found.qrels), resolved.counts()["cycle"]
+    pooled = official_qrels(found)
+    sets = [pooled if pooled and labels.name == pooled.name else labels for labels in found.qrels]
+    return tuple(pairings(pairs, labels) for labels in sets), resolved.counts()["cycle"]
 
 
 def runs_left_out(

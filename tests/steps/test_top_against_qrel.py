@@ -14,6 +14,7 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.report import report
+from prefjudge.steps.score import score
 from prefjudge.steps.serve import keep_open
 from prefjudge.steps.winratio import winratio
 from prefjudge.steps.work import work
@@ -96,6 +97,18 @@ def test_a_study_of_one_run_needs_no_resolve_and_finds_what_it_pooled(tmp_path: 
     assert all(one.query_text and one.preferred_text and one.other_text for one in result.examples)
     assert winratio(study, against_qrel="lexical", examples=2).examples == result.examples
     assert "unjudged,0,0" in (tmp_path / "t.preferred.csv").read_text()
+
+
+def test_the_pairings_of_the_official_qrels_are_those_of_the_pooled_ones(tmp_path: Path) -> None:
+    qrels, votes, pooled = tmp_path / "qrels.txt", tmp_path / "votes", tmp_path / "pool.tsv"
+    qrels.write_text("q01 0 p34 1\nq01 0 p20 1\n")  # the run's top passage is relevant, too
+    votes.write_text("q01 p20 p34 p34\n")
+    pool(runs=[RUN], qrels=qrels, design="top-against-qrel", out=pooled)  # type: ignore[arg-type]
+    given = {"runs": [RUN], "qrels": qrels, "judgments": votes}
+    (known,) = score(**given, pool=pooled).pairings  # type: ignore[arg-type]
+    assert (known.passages, known.won, known.lost) == (1, 1, 0)
+    (unknown,) = score(**given).pairings  # type: ignore[arg-type]
+    assert (unknown.passages, unknown.won, unknown.lost) == (2, 1, 1)
 
 
 def test_a_run_that_misses_queries_keeps_them_in_the_shares(tmp_path: Path) -> None:
