@@ -84,12 +84,15 @@ def schulze(stack: VoteMatrices) -> tuple[Floats, Flags]:
 def unbeaten(block: Tournaments, weights: Weights, won: Floats) -> Standing:
     """Of those whom no majority beats, the highest share of votes won, then the most votes.
 
-    Where nobody is unbeaten, of the smallest sets that nobody outside beats. This is the rule for sparse
-    pools, where the number of votes won says how often a candidate was shown.
+    Where everybody is beaten, as in large pools of contradictory votes, the winner is out of the smallest
+    sets of which nobody is beaten from outside (Schwartz). This is the rule for sparse pools, where the
+    number of votes won says how often a candidate was shown.
     """
     member = np.zeros(block.doc.size, dtype=bool)
     for stack in vote_matrices(block, ties=weights.ties, strengths=weights.strengths):
-        member[stack.rows] = schwartz(stack.beats)
+        alone = np.logical_not(stack.beats.any(axis=1))
+        nobody = ~alone.any(axis=1, keepdims=True)
+        member[stack.rows] = alone | (schwartz(stack.beats) & nobody)
     lost = wins(replace(block, choice=-block.choice), weights)
     rate = won / np.maximum(won + lost, 1e-9)
     score = np.where(member, 1.0 + rate, rate)
