@@ -7,8 +7,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core import runs
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
+from prefjudge.core.qrels import Qrels
+
+Ranking = dict[str, dict[str, list[str]]]
+"""Run, query, documents from the best on."""
 
 
 def judgments_of(*lines: str) -> Judgments:
@@ -63,6 +68,45 @@ def pools_of(members: Mapping[str, str]) -> Pools:
         source_row=nothing,
         source=nothing,
     )
+
+
+def heads_of(rankings: Ranking) -> runs.Heads:
+    """Rankings as run -> query -> documents in order."""
+    queries = sorted({q for by_query in rankings.values() for q in by_query})
+    docs = sorted({d for by_query in rankings.values() for top in by_query.values() for d in top})
+    rows = [
+        (r, queries.index(q), docs.index(d))
+        for r, by_query in enumerate(rankings.values())
+        for q, top in sorted(by_query.items())
+        for d in top
+    ]
+    run, query, doc = (np.array(c, dtype=np.int32) for c in zip(*rows, strict=True))
+    return runs.heads_of(tuple(rankings), tuple(queries), tuple(docs), run=run, query=query, doc=doc)
+
+
+def qrels_of(lines: list[tuple[str, str, float]]) -> Qrels:
+    queries = list(dict.fromkeys(q for q, _, _ in lines))
+    docs = list(dict.fromkeys(d for _, d, _ in lines))
+    return Qrels(
+        name="original", queries=tuple(queries), docs=tuple(docs),
+        query=np.array([queries.index(q) for q, _, _ in lines], dtype=np.int32),
+        doc=np.array([docs.index(d) for _, d, _ in lines], dtype=np.int32),
+        grade=np.array([g for _, _, g in lines], dtype=float),
+    )  # fmt: skip
+
+
+def as_sets(pools: Pools) -> dict[str, set[str]]:
+    return {
+        name: {pools.docs[d] for d in pools.doc[pools.query == code]}
+        for code, name in enumerate(pools.queries)
+    }
+
+
+def contributions(pools: Pools) -> set[tuple[str, str, str]]:
+    return {
+        (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
+        for row, source in zip(pools.source_row, pools.source, strict=True)
+    }
 
 
 def simulated_judgments(

@@ -2,7 +2,16 @@
 
 import pytest
 
-from prefjudge.core.models import kin_among, model_families, read_choice
+from prefjudge.core.models import (
+    ModelComparison,
+    ModelVote,
+    compare_with_people,
+    favourites,
+    hopeless,
+    kin_among,
+    model_families,
+    read_choice,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,3 +67,54 @@ def test_kin_are_runs_of_the_same_maker_or_of_the_words_given() -> None:
     assert kin_among("reranker-x", runs) == ()
     assert kin_among("reranker", runs) == ("reranker-large",)
     assert kin_among("rank", runs) == ("openai-rank",)
+
+
+def vote(doc_a: str, doc_b: str, a_first: int, b_first: int, query: str = "q") -> ModelVote:
+    return ModelVote(pair=(query, doc_a, doc_b), a_first=a_first, b_first=b_first)
+
+
+def test_a_model_is_compared_with_people_vote_by_vote() -> None:
+    votes = [
+        vote("a", "b", 1, 1),
+        vote("a", "c", 1, -1),
+        vote("b", "c", 0, 0),
+        vote("c", "d", -1, -1),
+        vote("d", "e", 1, 0),
+    ]
+    people = {
+        ("q", "a", "b"): (1, 1, -1, 0),  # three votes that count: one pair agrees, two do not
+        ("q", "c", "d"): (-1, -1),
+        ("q", "a", "c"): (1, 1),  # the model does not decide, the people agree
+        ("q", "x", "y"): (1, -1, 0),
+    }
+    assert compare_with_people(iter(votes), people) == ModelComparison(
+        pairs=5,
+        ties=3,
+        flips=1,
+        first_side=5,  # one of a and b, both of a and c, one of c and d, one of d and e
+        answers=7,
+        agreed=4,
+        compared=5,
+        people_agreed=3,
+        people_compared=6,
+    )
+
+
+def test_hopeless_are_those_that_lost_all_of_enough_pairs() -> None:
+    lost = [vote("a", doc, -1, -1) for doc in "bcd"] + [vote(doc, "z", 1, 1) for doc in "bc"]
+    assert hopeless(lost) == {("q", "a")}
+    assert hopeless(lost, least=2) == {("q", "a"), ("q", "z")}
+    assert hopeless(lost, least=4) == set()
+    assert hopeless([*lost, vote("a", "y", 1, -1)]) == set(), "a tie saves"
+    assert hopeless([*lost, vote("a", "y", -1, -1, query="p")], least=4) == set(), "each query by itself"
+
+
+def test_the_favourite_won_most_and_is_the_first_among_equals() -> None:
+    votes = [
+        vote("b", "a", 1, 1),
+        vote("b", "c", -1, -1),
+        vote("a", "c", 1, 1),
+        vote("x", "w", 0, 0, query="p"),
+    ]
+    assert favourites(votes) == {"q": "a", "p": "w"}
+    assert favourites([*votes, vote("b", "d", 1, 1)]) == {"q": "b", "p": "w"}

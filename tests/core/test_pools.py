@@ -4,51 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.core.pairs import all_pairs
-from prefjudge.core.pools import Pools, QrelsPerQuery, build_pools, sample_queries, select_queries
-from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Heads, heads_of
-
-Ranking = dict[str, dict[str, list[str]]]
-
-
-def heads(rankings: Ranking) -> Heads:
-    """Rankings as run -> query -> documents in order."""
-    queries = sorted({q for by_query in rankings.values() for q in by_query})
-    docs = sorted({d for by_query in rankings.values() for top in by_query.values() for d in top})
-    rows = [
-        (r, queries.index(q), docs.index(d))
-        for r, by_query in enumerate(rankings.values())
-        for q, top in sorted(by_query.items())
-        for d in top
-    ]
-    run, query, doc = (np.array(c, dtype=np.int32) for c in zip(*rows, strict=True))
-    return heads_of(tuple(rankings), tuple(queries), tuple(docs), run=run, query=query, doc=doc)
-
-
-def qrels(lines: list[tuple[str, str, float]]) -> Qrels:
-    queries = list(dict.fromkeys(q for q, _, _ in lines))
-    docs = list(dict.fromkeys(d for _, d, _ in lines))
-    return Qrels(
-        name="original", queries=tuple(queries), docs=tuple(docs),
-        query=np.array([queries.index(q) for q, _, _ in lines], dtype=np.int32),
-        doc=np.array([docs.index(d) for _, d, _ in lines], dtype=np.int32),
-        grade=np.array([g for _, _, g in lines], dtype=float),
-    )  # fmt: skip
-
-
-def as_sets(pools: Pools) -> dict[str, set[str]]:
-    return {
-        name: {pools.docs[d] for d in pools.doc[pools.query == code]}
-        for code, name in enumerate(pools.queries)
-    }
-
-
-def contributions(pools: Pools) -> set[tuple[str, str, str]]:
-    return {
-        (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
-        for row, source in zip(pools.source_row, pools.source, strict=True)
-    }
-
+from prefjudge.core.pools import (
+    QrelsPerQuery,
+    build_pools,
+    drop_candidates,
+    pools_of,
+    sample_queries,
+    select_queries,
+)
+from tests.core.tables import Ranking, as_sets, contributions, heads_of, qrels_of
 
 RUNS: Ranking = {
     "strong": {"q1": ["d1", "d2"], "q2": ["d9", "d8"]},
@@ -58,7 +22,7 @@ RUNS: Ranking = {
 
 def test_the_top_of_each_run_and_the_first_qrel_are_pooled() -> None:
     pools = build_pools(
-        heads(RUNS), qrels([("q1", "d5", 1), ("q1", "d4", 1), ("q2", "d9", 1), ("q3", "d1", 1)])
+        heads_of(RUNS), qrels_of([("q1", "d5", 1), ("q1", "d4", 1), ("q2", "d9", 1), ("q3", "d1", 1)])
     )
     assert as_sets(pools) == {"q1": {"d1", "d3", "d5"}, "q2": {"d9"}}
     assert contributions(pools) == {
@@ -73,16 +37,19 @@ def test_the_top_of_each_run_and_the_first_qrel_are_pooled() -> None:
 
 
 def test_one_qrel_means_the_first_of_the_highest_grade() -> None:
-    judged = qrels([("q1", "d6", 1), ("q1", "d5", 3), ("q1", "d4", 3), ("q2", "d7", 0)])
-    assert as_sets(build_pools(heads(RUNS), judged)) == {"q1": {"d1", "d3", "d5"}, "q2": {"d9"}}
-    every = build_pools(heads(RUNS), judged, per_query=QrelsPerQuery.ALL)
+    judged = qrels_of([("q1", "d6", 1), ("q1", "d5", 3), ("q1", "d4", 3), ("q2", "d7", 0)])
+    assert as_sets(build_pools(heads_of(RUNS), judged)) == {"q1": {"d1", "d3", "d5"}, "q2": {"d9"}}
+    every = build_pools(heads_of(RUNS), judged, per_query=QrelsPerQuery.ALL)
     assert as_sets(every)["q1"] == {"d1", "d3", "d4", "d5", "d6"}
-    none = build_pools(heads(RUNS), judged, per_query=QrelsPerQuery.NONE)
+    none = build_pools(heads_of(RUNS), judged, per_query=QrelsPerQuery.NONE)
     assert as_sets(none)["q1"] == {"d1", "d3"}
 
 
 def test_depth_takes_more_of_each_run() -> None:
-    assert as_sets(build_pools(heads(RUNS), depth=2)) == {"q1": {"d1", "d2", "d3"}, "q2": {"d7", "d8", "d9"}}
+    assert as_sets(build_pools(heads_of(RUNS), depth=2)) == {
+        "q1": {"d1", "d2", "d3"},
+        "q2": {"d7", "d8", "d9"},
+    }
 
 
 @given(
@@ -98,7 +65,7 @@ def test_depth_takes_more_of_each_run() -> None:
     st.integers(1, 4),
 )
 def test_a_pool_is_the_union_of_the_tops_and_its_pairs_are_all_pairs(rankings: Ranking, depth: int) -> None:
-    pools = build_pools(heads(rankings), depth=depth)
+    pools = build_pools(heads_of(rankings), depth=depth)
     expected: dict[str, set[str]] = {}
     for by_query in rankings.values():
         for query, top in by_query.items():
@@ -115,14 +82,14 @@ def test_a_pool_is_the_union_of_the_tops_and_its_pairs_are_all_pairs(rankings: R
 
 
 def test_selected_queries_keep_their_sources() -> None:
-    pools = select_queries(build_pools(heads(RUNS)), ["q2", "unknown"])
+    pools = select_queries(build_pools(heads_of(RUNS)), ["q2", "unknown"])
     assert as_sets(pools) == {"q2": {"d9"}}
     assert contributions(pools) == {("q2", "d9", "strong"), ("q2", "d9", "weak")}
 
 
 def test_a_sample_has_only_queries_with_enough_candidates_and_follows_the_seed() -> None:
     rankings = {run: {f"q{i}": [f"{run if i % 2 else 'same'}-{i}"] for i in range(40)} for run in ("A", "B")}
-    pools = build_pools(heads(rankings))
+    pools = build_pools(heads_of(rankings))
     sample = sample_queries(pools, 7, rng=np.random.default_rng(3))
     assert len(sample.queries) == 7
     assert set(sample.sizes) == {2}
@@ -130,3 +97,30 @@ def test_a_sample_has_only_queries_with_enough_candidates_and_follows_the_seed()
     assert sample.queries != sample_queries(pools, 7, rng=np.random.default_rng(4)).queries
     with pytest.raises(ValueError, match="only 20 queries have a pool of at least 2, not 21"):
         sample_queries(pools, 21, rng=np.random.default_rng(3))
+    assert set(sample_queries(pools, 20, rng=np.random.default_rng(3)).sizes) == {2}
+
+
+def test_dropped_candidates_leave_with_what_put_them_there_but_never_the_last_of_a_pool() -> None:
+    pools = build_pools(heads_of(RUNS), qrels_of([("q1", "d5", 1), ("q2", "d7", 1)]))
+    fewer = drop_candidates(pools, {("q1", "d1"), ("q1", "d5"), ("q2", "d9"), ("q2", "d7"), ("q2", "d3")})
+    assert as_sets(fewer) == {"q1": {"d3"}, "q2": {"d7", "d9"}}
+    assert contributions(fewer) == {
+        ("q1", "d3", "weak"),
+        ("q2", "d9", "strong"),
+        ("q2", "d9", "weak"),
+        ("q2", "d7", "original"),
+    }
+
+
+def test_pools_come_back_from_their_rows() -> None:
+    rows = [
+        ("q1", "d1", "weak"),
+        ("q1", "d3", ""),
+        ("q1", "d4", "a"),
+        ("q2", "d1", "a"),
+        ("q2", "d1", "weak"),
+    ]
+    pools = pools_of(rows)
+    assert as_sets(pools) == {"q1": {"d1", "d3", "d4"}, "q2": {"d1"}}
+    assert contributions(pools) == {row for row in rows if row[2]}
+    assert (pools.queries, pools.docs, pools.sources) == (("q1", "q2"), ("d1", "d3", "d4"), ("a", "weak"))

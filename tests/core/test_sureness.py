@@ -1,0 +1,64 @@
+"""How sure the winners are, from probabilities that are set by hand."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from prefjudge.core.confidence import Confidence
+from prefjudge.core.noise import error_of_scale
+from prefjudge.core.preferences import resolve
+from prefjudge.core.sureness import ResolvedQuery, Sureness, assess_sureness, resolved_queries
+from tests.core.tables import judgments_of
+
+FOUND = resolve(
+    judgments_of(
+        "one a b a", "one a b a",
+        "ring a b a", "ring b c b", "ring c a c",
+        "thin a b a", "thin b c b",
+        "sure a b b",
+    )
+)  # fmt: skip
+CHANCES = {"one": (0.8, 0.2), "ring": (0.2, 0.3, 0.5), "thin": (0.9, 0.06, 0.04), "sure": (0.05, 0.95)}
+
+
+def confidence() -> Confidence:
+    chance = np.concatenate([np.array(CHANCES[query]) for query in FOUND.queries])
+    return Confidence(
+        model="a model", scale=1.5, draws=10, queries=FOUND.queries, docs=FOUND.docs, start=FOUND.start,
+        doc=FOUND.doc, chance=chance, strength=np.zeros(chance.size), deviation=np.ones(chance.size),
+    )  # fmt: skip
+
+
+def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
+    # one: a, at the bound of 80 %; ring: any of three, a third each; sure: b, at that of 95 %; thin: nobody.
+    assert assess_sureness(FOUND, confidence()) == Sureness(
+        model="a model",
+        scale=1.5,
+        error=error_of_scale(1.5),
+        mean=pytest.approx((0.8 + 1 / 3 + 0.95) / 3),
+        at_80=2,
+        at_95=1,
+    )
+
+
+def test_nothing_is_sure_where_nothing_is_resolved() -> None:
+    nobody = replace(FOUND, winner=np.zeros_like(FOUND.winner))
+    found = assess_sureness(nobody, confidence())
+    assert math.isnan(found.mean)
+    assert (found.at_80, found.at_95) == (0, 0)
+
+
+def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> None:
+    chance = confidence().chance
+    chance[0] = 0.123456
+    by_id = {one.query_id: one for one in resolved_queries(FOUND, replace(confidence(), chance=chance))}
+    assert by_id["one"] == ResolvedQuery(
+        query_id="one", status="single", winners=("a",), margin=2.0, cycle=(), pool_size=2, votes=2,
+        missing=0, p_best={"a": 0.1235, "b": 0.2},
+    )  # fmt: skip
+    assert (by_id["ring"].status, by_id["ring"].cycle) == ("cycle", ("a", "b", "c"))
+    assert (by_id["thin"].status, by_id["thin"].missing, by_id["thin"].winners) == ("sparse", 1, ())
+    assert list(by_id["sure"].p_best.items()) == [("a", 0.05), ("b", 0.95)]
+    assert all(one.p_best == {} for one in resolved_queries(FOUND, None))
