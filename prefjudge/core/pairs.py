@@ -45,7 +45,7 @@ def all_pairs(pools: Pools) -> Pairs:
     ----------
     Shallow pooling for sparse labels, section 4.1.
     """
-    first, second = _pair_rows(pools.sizes)
+    first, second = pair_rows(pools.sizes)
     return Pairs(
         queries=pools.queries,
         docs=pools.docs,
@@ -55,7 +55,7 @@ def all_pairs(pools: Pools) -> Pairs:
     )
 
 
-def _pair_rows(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pair_rows(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows of both members of each pair: pools of one size are paired in one go."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes.size else sizes
     firsts, seconds = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
