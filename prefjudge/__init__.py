@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.reject import reject as reject
     from prefjudge.steps.release import release as release
     from prefjudge.steps.report import report as report
+    from prefjudge.steps.reproduce import reproduce as reproduce
     from prefjudge.steps.resolve import resolve as resolve
     from prefjudge.steps.run import run as run
     from prefjudge.steps.score import score as score
@@ -66,6 +67,7 @@ _VERBS = (
     "reject",
     "release",
     "report",
+    "reproduce",
     "resolve",
     "run",
     "score",

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from decimal import Decimal
+from enum import StrEnum
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -146,7 +147,16 @@ def _outcome(call: Callable[..., object], *arguments: object) -> object:
 
 def _required(verb: str) -> dict[str, object]:
     parameters = inspect.signature(function(verb)).parameters.values()
-    return {one.name: "nowhere" for one in parameters if one.default is one.empty}
+    needed = [one for one in parameters if one.default is one.empty]
+    return {one.name: _first(one.annotation) if _is_choice(one.annotation) else "nowhere" for one in needed}
+
+
+def _is_choice(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, StrEnum)
+
+
+def _first(kind: type[StrEnum]) -> str:
+    return next(iter(kind))
 
 
 @pytest.fixture(scope="module")

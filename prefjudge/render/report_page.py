@@ -51,7 +51,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the report; what it found stands on top of the page, too."""
+    """A part of the page; what it found stands on top of it, too.
+
+    ``files`` lie beside the page and hold the same; ``command`` makes it alone.
+    """
 
     heading: str
     finding: str = ""
@@ -59,6 +62,8 @@ class Section:
     pictures: tuple[Picture, ...] = ()
     changes: tuple[Change, ...] = ()
     tables: tuple[Table, ...] = ()
+    files: tuple[str, ...] = ()
+    command: str = ""
 
 
 def report_page(

@@ -109,6 +109,7 @@ def on_files(verb: Printed, folder: Path) -> None:
     verb("check", run, COLLECTION / "qrels.txt", folder / "bad", "--qrels", COLLECTION / "qrels.txt")
     verb("check", "--manifest", "trec-dl-2020", folder)
     verb("audit", folder / "board.csv", "--days", 90, "--limit", 1)
+    verb("reproduce", "shallow-pooling", *FILES, "--out", folder / "paper")
     verb("plan", "--sizes", "2:5,3:5", "--trials", 20, "--budget", 100)
     verb("serve", "--store", f"sqlite:///{folder / 'market.db'}", "--new-key", "lab")
 

@@ -1,0 +1,189 @@
+"""``reproduce``: every table and figure of the papers, and the commands that make each alone."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import prefjudge
+from prefjudge.cli.app import app
+from prefjudge.errors import InputError
+from prefjudge.steps.demo import demo
+from prefjudge.steps.papers.exhibits import Exhibit
+from prefjudge.steps.papers.guide import papers_page
+from prefjudge.steps.papers.guidelines import GUIDELINES
+from prefjudge.steps.papers.library import PAPERS
+from tests.steps.conftest import COLLECTION
+
+RUNS, QRELS = COLLECTION / "runs", COLLECTION / "qrels.txt"
+BOARD = (
+    "id,date,description,team,eval\n"
+    "lexical,2021/01/02,words,A,0.30\nreranker-large,2021/02/03,a BERT of size,B,0.40\n"
+)
+PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
+EXHIBITS = [(paper.name, one) for paper in (*PAPERS, GUIDELINES) for one in paper.exhibits]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the demo's judged study, its judgments as a file, a leaderboard and held-out queries."""
+    folder = tmp_path_factory.mktemp("papers")
+    demo(folder / "demo")
+    prefjudge.release(folder / "demo" / "study", out=folder / "release", rehearsal=True)
+    (folder / "JUDGMENTS").write_bytes((folder / "release" / "judgments.txt").read_bytes())
+    (folder / "LEADERBOARD.csv").write_text(BOARD)
+    (folder / "QUERIES").write_text("q01\nq02\nq03\nq04\n")
+    (folder / "runs").symlink_to(RUNS)
+    for name in ("QRELS", "NIST"):
+        (folder / name).write_bytes(QRELS.read_bytes())
+    (folder / "PREFERENCE.qrels").write_bytes((folder / "demo" / "study" / "preference.qrels").read_bytes())
+    (folder / "FOLDER").mkdir()
+    return folder
+
+
+GIVEN = {
+    "shallow-pooling": {"study": "demo/study", "leaderboard": "LEADERBOARD.csv"},
+    "significant-improvements": {
+        "runs": "runs",
+        "qrels": "QRELS",
+        "leaderboard": "LEADERBOARD.csv",
+        "baseline": ["lexical"],
+    },
+    "benchmarking": {
+        "runs": "runs",
+        "qrels": ["sparse=QRELS", "graded=NIST"],
+        "held_out": "QUERIES",
+        "leaderboard": "LEADERBOARD.csv",
+        "highlight": "bert",
+    },
+}
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_every_table_and_figure_is_made(paper: object, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(home)
+    name = paper.name  # type: ignore[attr-defined]
+    found = prefjudge.reproduce(name, out=f"out-{name}", **GIVEN[name])
+    impossible = {one.name for _, one in EXHIBITS if one.impossible}
+    assert {one.name: one.missing for one in found.exhibits if not one.files} == {
+        one.name: one.impossible
+        for one in paper.exhibits
+        if one.impossible  # type: ignore[attr-defined]
+    }
+    assert [one.name for one in found.exhibits] == [one.name for one in paper.exhibits]  # type: ignore[attr-defined]
+    folder = Path(found.folder)
+    for one in found.exhibits:
+        stem = re.sub("[^a-z0-9]+", "-", one.name.lower()).strip("-")
+        assert all(file.startswith(stem) for file in one.files)
+        assert all((folder / file).stat().st_size for file in one.files)
+        assert one.files or one.name in impossible
+    page = Path(found.index).read_text(encoding="utf-8")
+    places = [page.index(f">{one.name}</h2>") for one in found.exhibits]
+    assert places == sorted(places)
+    listed = set(json.loads((folder / "reproduce.json").read_text())["files"])
+    assert {path.name for path in folder.iterdir()} - {"reproduce.json"} <= listed
+
+
+def test_the_papers_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == papers_page((*PAPERS, GUIDELINES)), (
+        "run: python3 scripts/make_papers_page.py"
+    )
+
+
+@pytest.mark.parametrize(
+    ("paper", "exhibit"),
+    [pair for pair in EXHIBITS if pair[1].command],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_each_command_runs_alone(
+    paper: str, exhibit: Exhibit, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    for one in home.iterdir():
+        (tmp_path / one.name).symlink_to(one)
+    monkeypatch.chdir(tmp_path)
+    before = {one.name for one in tmp_path.iterdir()}
+    runs = {"RUN": "lexical", "R1": "lexical", "R9": "reranker-large", "RUNFILE": "runs/lexical.txt"}
+    words = [
+        runs.get(word, {"STUDY": "demo/study"}.get(word, word))
+        for word in shlex.split(exhibit.command, comments=True)
+    ]
+    done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code == 0, (words, done.output, done.exception)
+    made = {one.name for one in tmp_path.iterdir()} - before
+    written = [word for place, word in enumerate(words) if words[place - 1] in ("--out", "--plot")]
+    assert set(written) <= made
+    _, _, promised = exhibit.command.partition("# in ")
+    assert not promised or promised in made
+
+
+def test_simulate_walks_the_paper_on_runs_and_qrels(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    found = prefjudge.reproduce(
+        "shallow-pooling", runs=RUNS, qrels=QRELS, simulate=True, sample=10, seed=3, out=tmp_path / "out"
+    )
+    folder = tmp_path / "out"
+    made = {one.name for one in found.exhibits if one.files}
+    assert {"Table 1", "Table 2", "Figure 2", "Figure 4", "Table 4", "Figure 6 (top)"} <= made
+    stamp = "every judgment is simulated"
+    assert stamp in (folder / "index.html").read_text()
+    assert stamp in (folder / "table-2.md").read_text()
+    assert stamp in (folder / "table-2.tex").read_text()
+    assert stamp in (folder / "table-2.rehearsal.txt").read_text()
+    assert (folder / "simulated-judgments.txt").read_text().startswith("# rehearsal")
+    first = (folder / "simulation.csv").read_bytes()
+    again = prefjudge.reproduce(
+        "shallow-pooling", runs=RUNS, qrels=QRELS, simulate=True, sample=10, seed=3, out=tmp_path / "out"
+    )
+    assert again == found
+    assert (folder / "simulation.csv").read_bytes() == first
+
+
+def test_what_is_missing_is_said_for_each_exhibit(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    found = prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, out=tmp_path / "out")
+    missing = {one.name: one.missing for one in found.exhibits if not one.files}
+    assert missing["Table 2"] == "it takes side-by-side judgments (--judgments or --study)"
+    assert "--leaderboard" in missing["Table 3"]
+    assert {one.name for one in found.exhibits if one.files} == {"Figure 3", "Figure 4"}
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="not empty"):
+        prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, out=tmp_path)
+    (tmp_path / "reproduce.json").write_text('{"files": ["../outside", "mine.txt/.."]}')
+    (tmp_path.parent / "outside").write_text("kept")
+    assert (tmp_path.parent / "outside").read_text() == "kept"
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_inputs_in_the_folder_are_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, out=out)
+    (out / "qrels").write_bytes(QRELS.read_bytes())
+    with pytest.raises(InputError, match=r"is read, and .* is written"):
+        prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=out / "qrels", out=out)
+    assert (out / "qrels").exists()
+    assert (out / "figure-3.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "takes a study, or runs and qrels"),
+        ({"simulate": True, "study": "s"}, "--simulate walks"),
+        ({"simulate": True}, "--simulate walks"),
+        ({"runs": RUNS}, "nothing of shallow-pooling can be made"),
+    ],
+)
+def test_too_little_is_said_and_nothing_is_written(
+    given: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=message):
+        prefjudge.reproduce("shallow-pooling", out=tmp_path / "out", **given)  # type: ignore[arg-type]
+    assert not list((tmp_path / "out").glob("*.html"))
