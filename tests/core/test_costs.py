@@ -55,6 +55,39 @@ def test_an_estimate_bears_the_surcharge_of_each_of_many_assignments(assignments
     assert (cost.assignments, cost.rewards) == (3 * assignments, Decimal("6.00") * assignments)
     assert cost.fees == Decimal(fees)
     assert cost.total == cost.rewards + Decimal(fees)
+    assert (cost.pairs, cost.hits, cost.hourly) == (30, 3, None)
+
+
+def test_an_estimate_tells_what_an_hour_pays() -> None:
+    cost = estimate(
+        pairs=30,
+        hits=3,
+        assignments_per_hit=1,
+        slots_per_hit=13,
+        reward=Decimal("2.00"),
+        fees=Fees(),
+        seconds_per_pair=30.0,
+    )
+    assert cost.hourly == Decimal("18.46")
+    assert hourly_pay(Decimal("0.01"), 1, 3.2) == Decimal("11.25")
+    assert hourly_pay(Decimal("0.05"), 1, 32.0) == Decimal("5.63"), "5.625 goes up"
+
+
+@pytest.mark.parametrize(
+    ("rate", "amount", "fee"),
+    [
+        ("0.25", "0.50", "0.13"),  # half a cent goes up, to an odd cent too
+        ("0.25", "0.58", "0.15"),
+        ("1", "0.30", "0.30"),
+        ("0.20", "1.00", "0.20"),
+        ("0", "1.00", "0.00"),
+        ("0.20", "0.00", "0.00"),  # what pays nothing bears no fee, not the least one either
+    ],
+)
+def test_a_fee_is_the_share_rounded_half_up(rate: str, amount: str, fee: str) -> None:
+    fees = Fees(rate=Decimal(rate))
+    assert fees.of_bonus(Decimal(amount)) == fees.of_reward(Decimal(amount)) == Decimal(fee)
+    assert str(fees.of_bonus(Decimal(amount))) == fee
 
 
 def test_a_bonus_bears_no_surcharge() -> None:
@@ -91,6 +124,12 @@ def test_a_prorated_reward_never_pays_less_than_the_share(
         (BarringPolicy.SEQUENTIAL, GoldRecord(right=29, missed=1), False),
         (BarringPolicy.SEQUENTIAL, GoldRecord(right=3, missed=4), True),
         (BarringPolicy.SEQUENTIAL, GoldRecord(right=2, missed=1), False),
+        # Wald at 5 %: the bound is log 19 = 2.9444. A miss speaks for careless by log 4 = 1.3863, and a right
+        # answer against it by log 3/2 = 0.4055; three of each come to 2.9424.
+        (BarringPolicy.SEQUENTIAL, GoldRecord(right=0, missed=2), False),
+        (BarringPolicy.SEQUENTIAL, GoldRecord(right=0, missed=3), True),
+        (BarringPolicy.SEQUENTIAL, GoldRecord(right=2, missed=3), True),
+        (BarringPolicy.SEQUENTIAL, GoldRecord(right=3, missed=3), False),
     ],
 )
 def test_who_is_barred(policy: BarringPolicy, record: GoldRecord, barred: bool) -> None:

@@ -1,5 +1,7 @@
 """Cycles: the named circle is one, and goes through all winners of a tournament."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from prefjudge.core.cycles import name_cycles
@@ -33,3 +35,21 @@ def test_each_of_a_circle_is_preferred_to_the_next() -> None:
 def test_without_a_circle_there_is_nothing_to_name() -> None:
     judgments = judgments_of("q a b a", "q a c tie", "p a b tie")
     assert name_cycles(judgments, resolve(judgments)) == {}
+
+
+def test_a_circle_follows_the_majorities_and_not_single_votes() -> None:
+    lines = ["q a b b", "q a b a", "q b a a", "q b c b", "q c a c", "q a c c", "q a c a", "q a b tie"]
+    for order in (lines, lines[::-1]):
+        judgments = judgments_of(*order)
+        resolutions = resolve(judgments, rule="smith")
+        assert resolutions.of("q").cycle == ("a", "b", "c")
+        assert name_cycles(judgments, resolutions) == {"q": ("a", "b", "c")}
+
+
+def test_winners_without_a_circle_of_majorities_are_named_in_order() -> None:
+    judgments = judgments_of("q c a c", "q c a a", "p b a b")
+    resolutions = resolve(judgments)
+    named = replace(resolutions, cycle=np.ones_like(resolutions.cycle))
+    assert name_cycles(judgments, named) == {"q": ("a", "c"), "p": ("a", "b")}
+    quiet = replace(judgments, choice=np.zeros_like(judgments.choice))
+    assert name_cycles(quiet, named) == {"q": ("a", "c"), "p": ("a", "b")}

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -94,14 +95,23 @@ def test_repeats_count_where_the_sides_were_swapped() -> None:
                 ("q", "c", "a", 1, "w"),  # the same side, so another passage
                 ("q", "b", "c", 1, "w"),
                 ("q", "b", "c", -1, "w"),  # not swapped
-                ("q", "c", "b", 1, "v"),  # somebody else
+                ("q", "c", "b", 1, "x"),  # somebody else
                 ("r", "b", "a", 1, "w"),  # another query
+                ("r", "c", "a", 1, "w"),
+                ("r", "a", "c", 1, "w"),  # the same side again
             ]
         )
     )
-    row = evidence.workers.index("w")
-    assert (evidence.repeated[row], evidence.consistent[row]) == (2, 1)
-    assert evidence.repeated[1 - row] == 0
+    assert evidence.workers == ("w", "x")
+    assert evidence.repeated.tolist() == [3, 0]
+    assert evidence.consistent.tolist() == [1, 0]
+
+
+def test_a_worker_of_the_vocabulary_who_judged_nothing_has_a_row() -> None:
+    judgments = replace(judged([("q", "a", "b", 1, "v")]), workers=("v", "w"))
+    evidence = gather_evidence(judgments)
+    assert evidence.judged.tolist() == evidence.left.tolist() == evidence.decided.tolist() == [1, 0]
+    assert evidence.side_p.tolist() == evidence.run_p.tolist() == [1.0, 1.0]
 
 
 def test_what_is_not_known_is_evidence_of_nothing() -> None:

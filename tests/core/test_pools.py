@@ -85,6 +85,10 @@ def test_selected_queries_keep_their_sources() -> None:
     pools = select_queries(build_pools(heads_of(RUNS)), ["q2", "unknown"])
     assert as_sets(pools) == {"q2": {"d9"}}
     assert contributions(pools) == {("q2", "d9", "strong"), ("q2", "d9", "weak")}
+    first = select_queries(build_pools(heads_of(RUNS), depth=2), ["q1"])
+    assert contributions(first) == {
+        ("q1", "d1", "strong"), ("q1", "d2", "strong"), ("q1", "d1", "weak"), ("q1", "d3", "weak"),
+    }  # fmt: skip
 
 
 def test_a_sample_has_only_queries_with_enough_candidates_and_follows_the_seed() -> None:

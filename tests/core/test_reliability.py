@@ -1,5 +1,6 @@
 """Worker models: against independent small references, numeric gradients, and the truth of simulations."""
 
+import math
 from dataclasses import replace
 from itertools import permutations
 from math import comb
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prefjudge.core.counting import TieWorth
 from prefjudge.core.dawid_skene import fit_dawid_skene
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.noisy_bradley_terry import Priors, _votes, fit_noisy_bradley_terry, negative_log_posterior
@@ -126,6 +128,108 @@ def test_golds_teach_dawid_skene_where_votes_do_not_overlap() -> None:
     assert set(taught.chance_a) == {1.0}
 
 
+def plain_dawid_skene(
+    lines: list[str], golds: dict[str, str], prior: tuple[float, float], rounds: int
+) -> tuple[dict[str, float], dict[tuple[str, str], float]]:
+    """Run expectation and maximisation vote by vote: the chance of ``a``, and rates by worker and side."""
+    votes = [
+        (q, left, said == left, worker) for q, left, _, said, worker in map(str.split, lines) if said != "tie"
+    ]
+    says_a = [(left == "a") == is_left for _, left, is_left, _ in votes]
+
+    def fixed(chance: dict[str, float]) -> dict[str, float]:
+        return {q: float(golds[q] == "a") if q in golds else p for q, p in chance.items()}
+
+    lead = {line.split()[0]: 0 for line in lines}
+    for (q, *_), a in zip(votes, says_a, strict=True):
+        lead[q] += 1 if a else -1
+    chance = fixed({q: 1 / (1 + math.exp(-value)) for q, value in lead.items()})
+    rate: dict[tuple[str, str], float] = {}
+    for _ in range(rounds):
+        hits = {(w, side): prior for _, _, _, w in votes for side in "lr"}
+        for q, left, is_left, worker in votes:
+            on_left = chance[q] if left == "a" else 1 - chance[q]
+            for side, mass, right in (("l", on_left, is_left), ("r", 1 - on_left, not is_left)):
+                yes, no = hits[worker, side]
+                hits[worker, side] = (yes + mass * right, no + mass * (not right))
+        rate = {key: yes / (yes + no) for key, (yes, no) in hits.items()}
+        logit = dict.fromkeys(lead, 0.0)
+        for q, left, is_left, worker in votes:
+            if_left = rate[worker, "l"] if is_left else 1 - rate[worker, "l"]
+            if_right = 1 - rate[worker, "r"] if is_left else rate[worker, "r"]
+            logit[q] += (1 if left == "a" else -1) * math.log(if_left / if_right)
+        chance = fixed({q: 1 / (1 + math.exp(-value)) for q, value in logit.items()})
+    return chance, rate
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 7])
+@pytest.mark.parametrize("golds", [{}, {"q3": "a", "q4": "b"}])
+def test_dawid_skene_goes_vote_by_vote(rounds: int, golds: dict[str, str]) -> None:
+    rng = np.random.default_rng(8)
+    lines = [
+        f"q{q} {'a b' if rng.random() < 0.5 else 'b a'} {rng.choice(['a', 'a', 'b', 'tie'])} {worker}"
+        for q in range(12)
+        for worker in ("v", "w", "x", "nobody")
+        if rng.random() < 0.8
+    ]
+    lines.append("quiet a b tie v")
+    judgments = judgments_of(*lines)
+    last = judgments.workers.index("nobody")
+    codes = np.where(judgments.worker > last, judgments.worker - 1, judgments.worker)
+    unnamed = replace(
+        judgments,
+        workers=tuple(worker for worker in judgments.workers if worker != "nobody"),
+        worker=np.where(judgments.worker == last, -1, codes).astype(np.int32),
+    )
+    known = judgments_of(*(f"{q} a b {right}" for q, right in golds.items())) if golds else None
+    fit = fit_dawid_skene(unnamed, golds=known, prior=(3.0, 1.5), most_rounds=rounds)
+    chance, rate = plain_dawid_skene(lines, golds, (3.0, 1.5), rounds)
+    assert fit.rounds == rounds
+    names = {judgments.docs[a] + judgments.docs[b] for a, b in zip(fit.doc_a, fit.doc_b, strict=True)}
+    assert names == {"ab"}
+    found = dict(zip((judgments.queries[q] for q in fit.query), fit.chance_a, strict=True))
+    assert found == pytest.approx(chance)
+    for place, worker in enumerate([*unnamed.workers, "nobody"]):
+        assert fit.right_on_left[place] == pytest.approx(rate[worker, "l"])
+        assert fit.right_on_right[place] == pytest.approx(rate[worker, "r"])
+        assert fit.accuracy[place] == pytest.approx((rate[worker, "l"] + rate[worker, "r"]) / 2)
+
+
+def test_dawid_skene_stops_when_nothing_moves() -> None:
+    judgments, _, _ = crowd(3, queries=10)
+    fit = fit_dawid_skene(judgments)
+    again = fit_dawid_skene(judgments, most_rounds=fit.rounds + 1, tolerance=0.0)
+    assert again.rounds == fit.rounds + 1
+    assert 0 < np.abs(again.chance_a - fit.chance_a).max() <= 1e-8
+    assert fit_dawid_skene(judgments, tolerance=0.01).rounds < fit.rounds
+
+
+def test_noisy_bradley_terry_reads_ties_strengths_and_nameless_votes_as_asked() -> None:
+    lines = ["q a b a v", "q b c b v", "q c a a w", "q a b b w", "q c b c v", "q b a a x"]
+    ties = ["q a c tie v", "q b c tie w"]
+
+    def strength(lines: list[str], strong: int = 1, nameless: str = "", **options: object) -> np.ndarray:
+        judgments = judgments_of(*lines)
+        judgments.strength[:] = strong
+        if nameless:
+            judgments.worker[judgments.worker == judgments.workers.index(nameless)] = -1
+        fit = fit_noisy_bradley_terry(judgments, **options)  # type: ignore[arg-type]
+        return np.append(fit.strength, fit.reliability)
+
+    def close(one: np.ndarray, other: np.ndarray) -> bool:
+        return np.allclose(one, other, atol=1e-4)
+
+    plain = strength(lines)
+    assert close(strength([*lines, *ties], ties=TieWorth.IGNORE), plain)
+    assert not close(strength([*lines, *ties]), plain), "half a vote to each side is the default"
+    assert close(strength(lines, strong=2), plain)
+    twice = strength([line for line in lines for _ in range(2)])
+    assert close(strength(lines, strong=2, strengths=True), twice)
+    assert not close(twice, plain)
+    # The first worker's votes are not the nameless ones', who are one worker more.
+    assert close(strength(lines, nameless="x")[:3], plain[:3])
+
+
 def alpha_by_definition(units: list[list[str]]) -> float:
     """Krippendorff's alpha as the mean disagreement within units over that between any two values."""
     units = [unit for unit in units if len(unit) > 1]
@@ -194,6 +298,9 @@ def test_side_bias_is_the_exact_binomial() -> None:
     assert bias.p_value[0] == pytest.approx(2 * (comb(10, 0) + comb(10, 1)) / 2**10)
     assert bias.p_value[1] == 1.0
     assert bias.left_rate[2] == pytest.approx(0.7)
+    nothing = side_bias(judgments_of("q a b tie w"))
+    assert nothing.p_value.tolist() == [1.0, 1.0]
+    assert np.isnan(nothing.left_rate).all()
 
 
 def test_verdicts_do_not_depend_on_sides() -> None:

@@ -20,6 +20,11 @@ def test_the_answers_that_the_rule_found_change_nothing() -> None:
     assert list(again) == list(found)
 
 
+def test_queries_are_counted_under_every_status() -> None:
+    assert resolve(VOTES).counts() == {"single": 1, "tie": 0, "cycle": 1, "sparse": 1}
+    assert resolve(judgments_of("q a b a")).counts() == {"single": 1, "tie": 0, "cycle": 0, "sparse": 0}
+
+
 @pytest.mark.parametrize(
     ("query", "answers", "status", "margin"),
     [

@@ -9,7 +9,16 @@ from prefjudge.core.strategy_names import DEFAULT, BySize, combine, parse_strate
 
 @pytest.mark.parametrize(
     "name",
-    ["default", "round-robin:3", "halving:2x3", "knockout:7", "lead:2", "lead:2x9", "2=lead:2,4=knockout:3"],
+    [
+        "default",
+        "round-robin:3",
+        "halving:2x3",
+        "knockout:7",
+        "lead:2",
+        "lead:2x9",
+        "2=lead:2,4=knockout:3",
+        "round-robin:99",
+    ],
 )
 def test_names_are_read_back(name: str) -> None:
     assert parse_strategy(name).name == name
