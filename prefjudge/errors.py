@@ -6,6 +6,13 @@ The subclasses say who must act. A command line prints ``message`` and ``hint`` 
 from collections.abc import Sequence
 
 
+def quoted(path: object) -> str:
+    """Return a path as a shell takes it, for the commands in messages and hints."""
+    from shlex import quote
+
+    return quote(str(path))
+
+
 class PrefjudgeError(Exception):
     """The base of every error that prefjudge raises on purpose.
 

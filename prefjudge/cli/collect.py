@@ -9,7 +9,7 @@ import typer
 from prefjudge.cli.options import Json, Live, StudyFolder
 from prefjudge.cli.output import print_json, progress, say
 from prefjudge.counts import many
-from prefjudge.errors import NotFinished
+from prefjudge.errors import NotFinished, quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.collect import CollectResult
@@ -48,7 +48,8 @@ def collect(
             "Collect again later.",
         )
     if not json:
-        say(f"every pair is judged; next: prefjudge resolve {study}")
+        verb = "run" if result.challenge else "resolve"
+        say(f"every pair is judged; next: prefjudge {verb} {quoted(study)}")
 
 
 def _show(result: "CollectResult") -> None:

@@ -8,6 +8,7 @@ import typer
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import print_json, say
 from prefjudge.counts import many
+from prefjudge.errors import quoted
 
 
 def gold(
@@ -31,9 +32,9 @@ def gold(
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
-        say(f"next: prefjudge publish {study} --sandbox")
+        say(f"next: prefjudge publish {quoted(study)} --sandbox")
     elif result.suggested:
         say("read them, delete the lines that are not obvious to everyone, then:")
-        say(f"  prefjudge gold {study} --accept")
+        say(f"  prefjudge gold {quoted(study)} --accept")
     else:
         say(f"the study has {many(result.gold, 'gold pair')}; --suggest 12 writes more for review")

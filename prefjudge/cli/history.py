@@ -6,6 +6,7 @@ import typer
 
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import notice, print_json, print_tables, say, stamp
+from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.history import HistoryResult
@@ -57,4 +58,4 @@ def _show(result: "HistoryResult") -> None:
         newcomers = many(result.under_way.newcomers, "newcomer")
         queries = many(result.under_way.queries, "query")
         say(f"challenge {result.under_way.challenge} is under way: {newcomers} on {queries}")
-        say(f"next: prefjudge run {result.study}")
+        say(f"next: prefjudge run {quoted(result.study)}")

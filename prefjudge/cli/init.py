@@ -7,6 +7,7 @@ import typer
 
 from prefjudge.cli.options import Json, NewStudy
 from prefjudge.cli.output import print_json, say
+from prefjudge.errors import quoted
 
 
 def init(
@@ -22,6 +23,9 @@ def init(
     if json:
         print_json(result)
     elif result.created:
-        say(f"made {result.study}; look through {Path(result.config)}, then: prefjudge pool {study} --runs …")
+        say(
+            f"made {result.study}; look through {Path(result.config)}, then: "
+            f"prefjudge pool {quoted(study)} --runs …"
+        )
     else:
         say(f"{result.study} is a study already; nothing was changed")

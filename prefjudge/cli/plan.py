@@ -7,6 +7,7 @@ import typer
 
 from prefjudge.cli.options import Json, MaybeStudy
 from prefjudge.cli.output import money, notice, one_of, print_json, print_tables, say
+from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.plan import PlanResult
@@ -105,9 +106,11 @@ def show(result: "PlanResult") -> None:
 def _next(result: "PlanResult", study: str) -> str:
     """Return what to type next."""
     if result.driven_by == "publish":
-        return f"next: prefjudge collect {study} (it is published pair by pair; a strategy needs a new study)"
+        why = "it is published pair by pair; a strategy needs a new study"
+        return f"next: prefjudge collect {quoted(study)} ({why})"
     if result.driven_by:
-        return f"next: prefjudge run {study} (it goes on by the strategy it began with: {result.driven_by})"
+        why = f"it goes on by the strategy it began with: {result.driven_by}"
+        return f"next: prefjudge run {quoted(study)} ({why})"
     if result.chosen is None:
-        return f"next: prefjudge run {study} --strategy NAME (with --budget, plan chooses one)"
-    return f"next: prefjudge run {study} --strategy {result.chosen.strategy}"
+        return f"next: prefjudge run {quoted(study)} --strategy NAME (with --budget, plan chooses one)"
+    return f"next: prefjudge run {quoted(study)} --strategy {result.chosen.strategy}"

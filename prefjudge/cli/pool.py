@@ -8,6 +8,7 @@ import typer
 from prefjudge.cli.options import Json, MaybeStudy, OrderBy, Plot, ReadOptions, Runs, Target, reads_runs
 from prefjudge.cli.output import notice, one_of, print_json, print_tables, say
 from prefjudge.counts import many
+from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.pool import PoolResult
@@ -77,15 +78,30 @@ def pool(
             f"{many(result.documents, 'newcomer challenges', 'newcomers challenge')} the "
             f"best-known answers of {many(result.queries, 'query')}"
         )
-        say(f"next: prefjudge run {study}")
+        say(f"next: prefjudge run {quoted(study)}")
     else:
         show(result)
         if study is not None:
             say(
-                f"next: prefjudge gold {study} --suggest 12"
+                _next(study, texts=bool(queries and collection), qrels=qrels is not None)
                 if result.changed
                 else "the study had this pool already; it has noted where the files are"
             )
+
+
+def _next(study: Path, *, texts: bool, qrels: bool) -> str:
+    """Say what leads on: HITs show texts, and gold pairs are suggested from texts and qrels."""
+    if not texts:
+        return (
+            "warning: the study has no texts to show; before you go on, run the same command again with "
+            "--queries FILE and --collection FILE"
+        )
+    if not qrels:
+        return (
+            f"next: write gold pairs into {study / 'gold.tsv'} (no qrels to suggest any from), then: "
+            f"prefjudge gold {quoted(study)} --accept; or set gold_per_hit = 0 in study.toml"
+        )
+    return f"next: prefjudge gold {quoted(study)} --suggest 12"
 
 
 def show(result: "PoolResult") -> None:

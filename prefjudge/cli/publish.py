@@ -8,6 +8,7 @@ import typer
 from prefjudge.cli.options import Json, Live, Sandbox, StudyFolder, one_target
 from prefjudge.cli.output import print_json, progress, say
 from prefjudge.counts import many
+from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,10 @@ def publish(
         if yes:
             _warn(result)
         say(f"published {many(result.published, 'HIT')} to {result.target}; {result.open:,} in all are open")
-        say(f"next: prefjudge work {study} (simulated), or prefjudge serve {study} for people; then collect")
+        say(
+            f"next: prefjudge work {quoted(study)} (simulated), or prefjudge serve {quoted(study)} for people"
+            "; then collect"
+        )
     else:
         say(f"no pair waits for a judgment; {many(result.open, 'HIT')} open at {result.target}")
 

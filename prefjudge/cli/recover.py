@@ -7,6 +7,7 @@ import typer
 from prefjudge.cli.options import Json, Live, StudyFolder
 from prefjudge.cli.output import notice, print_json, progress, say
 from prefjudge.counts import many
+from prefjudge.errors import quoted
 
 
 def recover(
@@ -34,6 +35,6 @@ def recover(
         for text in result.remains:
             say(f"remains: {text}", "yellow")
         if not result.remains:
-            say(f"the store is whole; next: prefjudge status {study}, then collect or run")
+            say(f"the store is whole; next: prefjudge status {quoted(study)}, then collect or run")
     if result.remains:
         raise typer.Exit(3)

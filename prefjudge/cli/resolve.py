@@ -8,6 +8,7 @@ import typer
 from prefjudge.cli.options import Json, MaybeStudy, Out
 from prefjudge.cli.output import notice, one_of, print_json, print_tables, say, stamp
 from prefjudge.counts import many
+from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.resolve import ResolveResult
@@ -85,7 +86,7 @@ def resolve(
         return
     show(result)
     if study is not None and out is None and result.out:
-        say(f"next: prefjudge score {study}")
+        say(f"next: prefjudge score {quoted(study)}")
 
 
 def show(result: "ResolveResult") -> None:

@@ -9,7 +9,7 @@ import typer
 from prefjudge.cli.options import Json, Live, Sandbox, StudyFolder, one_target
 from prefjudge.cli.output import print_json, say, stamp
 from prefjudge.counts import many
-from prefjudge.errors import NotFinished
+from prefjudge.errors import NotFinished, quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.publish import PublishResult
@@ -69,7 +69,7 @@ def run(
     if result.unfinished:
         raise NotFinished(
             f"{result.unfinished:,} of {many(result.queries, 'query')} are not through",
-            f"prefjudge run {study} goes on where it stopped.",
+            f"prefjudge run {quoted(study)} goes on where it stopped.",
         )
 
 
@@ -96,4 +96,4 @@ def _show(result: "RunResult", study: Path) -> None:
     for shift in result.moved:
         say(f"  run {shift.run} moves from rank {shift.reference} to {shift.other}")
     say(f"version {result.version} of the answers, {many(result.qrels, 'preference qrel')}: {result.out}")
-    say(f"next: prefjudge score {study}")
+    say(f"next: prefjudge score {quoted(study)}")

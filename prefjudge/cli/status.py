@@ -3,6 +3,7 @@
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import notice, print_json, say, stamp
 from prefjudge.counts import many
+from prefjudge.errors import quoted
 
 
 def status(study: StudyFolder, json: Json = False) -> None:
@@ -31,7 +32,7 @@ def status(study: StudyFolder, json: Json = False) -> None:
     if result.version:
         challenge = result.challenge
         under_way = f"; challenge {challenge.challenge} is under way" if challenge else ""
-        say(f"answers      version {result.version}{under_way} (prefjudge history {study})")
+        say(f"answers      version {result.version}{under_way} (prefjudge history {quoted(study)})")
     if result.missing:
         left = result.hours_left
         pace = "" if left is None else f", about {_span(left)} at the pace so far"

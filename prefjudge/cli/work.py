@@ -8,7 +8,7 @@ import typer
 from prefjudge.cli.options import Json, StudyFolder
 from prefjudge.cli.output import print_json, say
 from prefjudge.counts import many
-from prefjudge.errors import InputError
+from prefjudge.errors import InputError, quoted
 
 
 def work(
@@ -41,7 +41,7 @@ def work(
     who = many(result.workers, "simulated worker")
     say(f"{who} submitted {many(result.submitted, 'assignment')}")
     if result.submitted:
-        say(f"next: prefjudge collect {study}")
+        say(f"next: prefjudge collect {quoted(study)}")
     else:
         say("no HIT that is open is for them: others hold it, or these have judged it, or are barred")
 

@@ -10,7 +10,7 @@ from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.sources import read_text
 
 _REQUIRED = ("query_id", "query", "good", "bad")
-_COLUMNS = ("query_id", "query", "good_id", "good", "bad_id", "bad")
+GOLD_COLUMNS = ("query_id", "query", "good_id", "good", "bad_id", "bad")
 
 
 def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
@@ -31,7 +31,7 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
     if missing:
         raise InputError(
             f"{path}:1: the header lacks {', '.join(missing)}",
-            f"The columns are, separated by tabs: {', '.join(_COLUMNS)}.",
+            f"The columns are, separated by tabs: {', '.join(GOLD_COLUMNS)}.",
         )
     found, problems = [], []
     for number, line in enumerate(lines, start=2):
@@ -46,7 +46,7 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
         if empty:
             problems.append(f"{path}:{number}: {', '.join(empty)}: empty")
         else:
-            found.append(GoldPair(**{name: row.get(name, "") for name in _COLUMNS}))
+            found.append(GoldPair(**{name: row.get(name, "") for name in GOLD_COLUMNS}))
     if problems:
         raise InputError(
             "these gold pairs are incomplete",
@@ -59,7 +59,7 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
 def write_gold(path: str | Path, pairs: Sequence[GoldPair]) -> None:
     """Write a table of gold pairs; line breaks and tabs in texts become blanks."""
     with atomic_write(path) as file:
-        file.write(("\t".join(_COLUMNS) + "\n").encode())
+        file.write(("\t".join(GOLD_COLUMNS) + "\n").encode())
         for pair in pairs:
-            cells = (" ".join(str(getattr(pair, name)).split()) for name in _COLUMNS)
+            cells = (" ".join(str(getattr(pair, name)).split()) for name in GOLD_COLUMNS)
             file.write(("\t".join(cells) + "\n").encode())

@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
 
-from prefjudge.errors import InputError
+from prefjudge.errors import InputError, quoted
 from prefjudge.formats.judgments import TIES
 from prefjudge.formats.signatures import foreign_bytes, foreign_columns
 from prefjudge.formats.sources import pieces
@@ -88,7 +88,7 @@ def refuse_study(path: Path) -> None:
 def _folder(path: Path) -> Sniffed:
     if (path / _STUDY).is_file():
         what = f"{path} is the folder of a study, not of runs"
-        way = f"see where it stands: prefjudge status '{path}'; or name the files in it that you mean"
+        way = f"see where it stands: prefjudge status {quoted(path)}; or name the files in it that you mean"
         return Sniffed(kind="study", what=what, way=way)
     return Sniffed(
         kind="folder", what=f"{path} is a folder, not a file", way=f"name the files in it: '{path}/*'"

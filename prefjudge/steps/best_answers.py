@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prefjudge.counts import many
-from prefjudge.errors import StudyError
+from prefjudge.errors import StudyError, quoted
 from prefjudge.steps.resolve import PREFERENCE_NAME, QRELS_FILE
 from prefjudge.steps.votes import Votes, fitting_rule, gather_votes
 from prefjudge.study.answers import last_version, load_answers
@@ -51,11 +51,13 @@ def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tu
     path = study.folder / QRELS_FILE
     verb = "run" if study.setting("strategy") else "resolve"
     if not path.is_file() or path.stat().st_mtime < rehearsed_until:
-        raise StudyError("the study has no preference qrels yet", f"Run: prefjudge {verb} {study.folder}")
+        raise StudyError(
+            "the study has no preference qrels yet", f"Run: prefjudge {verb} {quoted(study.folder)}"
+        )
     if not path.stat().st_size:
         raise StudyError(
             "no query of the study has a best answer yet",
-            f"Once more is judged, run: prefjudge {verb} {study.folder}",
+            f"Once more is judged, run: prefjudge {verb} {quoted(study.folder)}",
         )
     return read_qrels(path, name=PREFERENCE_NAME, notices=notices), 0
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.challenge import Challenge, gather_challenge
 from prefjudge.core.pools import QrelsPerQuery, build_pools, pools_of, select_queries
 from prefjudge.counts import many
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.steps.best_answers import load_best_answers
 from prefjudge.study.answers import (
     OpenChallenge,
@@ -57,7 +57,9 @@ def open_challenge(
 
     with study.transaction(write=False) as db:
         if load_open_challenge(db):
-            raise StudyError("a challenge is under way", f"Finish it first: prefjudge run {study.folder}")
+            raise StudyError(
+                "a challenge is under way", f"Finish it first: prefjudge run {quoted(study.folder)}"
+            )
         known = load_pools(db, newcomers=True)  # former newcomers have had their chance
         runs = {found.name for found in load_inputs(db) if found.kind == "run"}
     best, _ = load_best_answers(study)

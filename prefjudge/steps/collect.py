@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.screening import BarringRule
 from prefjudge.counts import many
-from prefjudge.errors import BudgetError, CrowdError, StudyError
+from prefjudge.errors import BudgetError, CrowdError, StudyError, quoted
 from prefjudge.steps import intents
 from prefjudge.steps.assignment_check import assumed_judge, check_assignment
 from prefjudge.steps.settlement import find_dues, pay_dues, release_unused
 from prefjudge.steps.spending import intended, refuse_unwhole
+from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
     KEPT,
     load_decisions,
@@ -43,6 +44,7 @@ _MOST_EXTENDED = 9
 class CollectResult:
     """Where the study stands after ``collect``.
 
+    ``challenge`` says whether newcomers still meet the best-known answers: `run` ends that, not `resolve`.
     ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands.
     """
 
@@ -57,6 +59,7 @@ class CollectResult:
     dropped_judgments: int
     waiting: int
     reasons: dict[str, int]
+    challenge: bool
 
     @property
     def finished(self) -> bool:
@@ -94,7 +97,8 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
         refuse_other_target(db, target)
         if not count_hits(db, target):
             raise StudyError(
-                f"nothing has been published to {target}", f"Run: prefjudge publish {study} --{target}"
+                f"nothing has been published to {target}",
+                f"Run: prefjudge publish {quoted(study)} --{target}",
             )
     with take_turn(opened, target) as crowd:
         return _Collection(opened, crowd, target).run(progress)
@@ -293,4 +297,5 @@ class _Collection:
                 dropped_judgments=dropped,
                 waiting=len(waiting_pairs(db, self._target)),
                 reasons=dict(self._reasons),
+                challenge=load_open_challenge(db) is not None,
             )

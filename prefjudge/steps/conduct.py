@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from prefjudge.core.costs import CENT
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +80,7 @@ def _observe_study(study: Path, *, ids: bool) -> Observed:
         rehearsal = load_rehearsal(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
     if not len(conduct.judgments):
-        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {study}")
+        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study)}")
     log = conduct.judgments
 
     def name(worker: str) -> str:

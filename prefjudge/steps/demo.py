@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
-from prefjudge.errors import StudyError
+from prefjudge.errors import StudyError, quoted
 from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
@@ -132,14 +132,15 @@ def _copy_collection(target: Path) -> None:
 
 def _commands(study: Path, files: Path) -> tuple[str, ...]:
     return (
-        f"prefjudge init {study} --config demo",
-        f"prefjudge pool {study} --runs '{files}/runs/*.txt' --qrels {files}/qrels.txt "
-        f"--queries {files}/queries.tsv --collection {files}/collection.tsv",
-        f"prefjudge gold {study} --accept --file {files}/gold.tsv",
-        f"prefjudge publish {study} --sandbox --yes",
-        f"prefjudge work {study} --workers {WORKERS} --error {ERROR} --careless {CARELESS} "
-        f"--truth {files}/truth.tsv",
-        f"prefjudge collect {study}    # exit code 3: work and collect again",
-        f"prefjudge resolve {study}",
-        f"prefjudge score {study}",
+        f"prefjudge init {quoted(study)} --config demo",
+        f"prefjudge pool {quoted(study)} --runs {quoted(files / 'runs/*.txt')} "
+        f"--qrels {quoted(files / 'qrels.txt')} --queries {quoted(files / 'queries.tsv')} "
+        f"--collection {quoted(files / 'collection.tsv')}",
+        f"prefjudge gold {quoted(study)} --accept --file {quoted(files / 'gold.tsv')}",
+        f"prefjudge publish {quoted(study)} --sandbox --yes",
+        f"prefjudge work {quoted(study)} --workers {WORKERS} --error {ERROR} --careless {CARELESS} "
+        f"--truth {quoted(files / 'truth.tsv')}",
+        f"prefjudge collect {quoted(study)}    # exit code 3: work and collect again",
+        f"prefjudge resolve {quoted(study)}",
+        f"prefjudge score {quoted(study)}",
     )

@@ -12,7 +12,7 @@ from prefjudge.core.rounds import Round, next_round
 from prefjudge.core.runs import encode
 from prefjudge.core.strategies import LeadStop, Strategy
 from prefjudge.core.strategy_names import parse_strategy
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.steps.challenge import resume_challenge
 from prefjudge.study.answers import OpenChallenge, load_open_challenge
 from prefjudge.study.models import load_votes
@@ -101,7 +101,7 @@ def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
     if challenge is not None:
         return ChallengeDrive(study, challenge)
     if not pools.queries:
-        raise StudyError("the study has no pool", f"Run: prefjudge pool {study.folder} --runs …")
+        raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …")
     if model is not None:
         _model_votes(study, model)
     name, settled_model = _settled(study, strategy, model)
@@ -117,7 +117,8 @@ def _model_votes(study: Study, model: str) -> list[ModelVote]:
         votes = [vote for _, vote in load_votes(db, model)]
     if not votes:
         raise StudyError(
-            f"{model} has judged nothing here", f"Run: prefjudge judge {study.folder} --model {model} --url …"
+            f"{model} has judged nothing here",
+            f"Run: prefjudge judge {quoted(study.folder)} --model {model} --url …",
         )
     return votes
 

@@ -11,14 +11,12 @@ from prefjudge.errors import StudyError
 from prefjudge.formats.gold import read_gold, write_gold
 from prefjudge.steps.inputs import paths_of
 from prefjudge.steps.outputs import check_outputs
-from prefjudge.study.gold import load_active_gold, save_gold
+from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
     from prefjudge.database import Connection
-
-REVIEW_FILE = "gold.tsv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

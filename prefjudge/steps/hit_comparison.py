@@ -4,7 +4,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
-from prefjudge.errors import PrefjudgeError
+from prefjudge.errors import PrefjudgeError, quoted
 from prefjudge.steps.settlement import STOPPED_EARLY
 from prefjudge.steps.store_checks import Check, State, failed
 from prefjudge.study.hits import StudyHit, load_hits, read_hit_key
@@ -25,10 +25,8 @@ def compare_hits(study: Study, target: str) -> Check:
     except PrefjudgeError as error:
         return failed(name, error)
     if wrong:
-        hint = (
-            f"Let the store learn what it lacks: prefjudge recover {study.folder}; what a marketplace lacks "
-        )
-        hint += "that was restored from a backup, it will not learn."
+        hint = f"Let the store learn what it lacks: prefjudge recover {quoted(study.folder)}; "
+        hint += "what a marketplace lacks that was restored from a backup, it will not learn."
         return Check(name=name, state=State.WRONG, found="; ".join(wrong), hint=hint)
     agreed = f"{many(hits, 'HIT')} and {many(assignments, 'assignment')} are the same in both"
     return Check(name=name, state=State.WELL, found=agreed)

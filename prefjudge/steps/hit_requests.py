@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from prefjudge.core.costs import CENT
-from prefjudge.errors import StudyError
+from prefjudge.errors import StudyError, quoted
 from prefjudge.formats.atomic import write_text
 from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import StudyHit, StudySlot
@@ -39,7 +39,7 @@ class Pages:
         if without:
             raise StudyError(
                 f"{len(without)} of the texts to show are missing: {', '.join(without[:5])}",
-                f"Run `prefjudge pool {study.folder}` again with --queries and --collection.",
+                f"Run `prefjudge pool {quoted(study.folder)}` again with --queries and --collection.",
             )
 
     def question(self, hit: StudyHit) -> str:

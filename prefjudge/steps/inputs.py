@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from prefjudge.core.runs import Order
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 
 if TYPE_CHECKING:
     from prefjudge.study.pooling import InputFile
@@ -161,6 +161,7 @@ def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Pat
     if gone:
         raise StudyError(
             f"{gone[0]} is not there any more, and the study was made from it",
-            f"Run `prefjudge pool {study}` again with the files where they are now: it notes the places.",
+            f"Run `prefjudge pool {quoted(study)}` again with the files where they are now: "
+            "it notes the places.",
         )
     return paths

@@ -21,7 +21,7 @@ from prefjudge.core.models import (
     model_families,
     read_choice,
 )
-from prefjudge.errors import CrowdError, StudyError
+from prefjudge.errors import CrowdError, StudyError, quoted
 from prefjudge.steps.model_ledger import ModelLedger
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import count_tokens, load_reply, load_votes, save_votes
@@ -139,7 +139,7 @@ def judge(
     with opened.transaction(write=False) as db:
         pairs = list(load_pairs_by_number(db).items())[:most]
     if not pairs:
-        raise StudyError("the study has no pairs to judge", f"Run: prefjudge pool {study} --runs …")
+        raise StudyError("the study has no pairs to judge", f"Run: prefjudge pool {quoted(study)} --runs …")
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(pairs), _BATCH):
             batch = pairs[start : start + _BATCH]

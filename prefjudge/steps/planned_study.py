@@ -4,7 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.errors import StudyError
+from prefjudge.errors import StudyError, quoted
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
@@ -62,7 +62,7 @@ class PlannedStudy:
         with self.study.transaction(write=False) as db:
             found = load_pools(db).histogram
         if not found:
-            raise StudyError("the study has no pool", f"Run: prefjudge pool {self.folder} --runs …")
+            raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(self.folder)} --runs …")
         return found
 
     def judgments(self) -> "Judgments | None":

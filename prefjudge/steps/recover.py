@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
+from prefjudge.errors import quoted
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX
 
@@ -181,13 +182,13 @@ def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:
     remains = []
     if not pooled:
         remains.append(
-            f"the pool is not at the marketplace: run `prefjudge pool {folder} --runs … --qrels … "
+            f"the pool is not at the marketplace: run `prefjudge pool {quoted(folder)} --runs … --qrels … "
             "--queries … --collection …` with the files and options that the study was made from"
         )
     if not gold:
         remains.append(
-            f"the gold pairs are not at the marketplace: run `prefjudge gold {folder} --accept`, with the "
-            "gold.tsv that was accepted"
+            f"the gold pairs are not at the marketplace: run `prefjudge gold {quoted(folder)} --accept`, "
+            "with the gold.tsv that was accepted"
         )
     if pooled and gold:
         remains.append(
@@ -196,7 +197,10 @@ def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:
             f"{tally.unmatched[0]}: pool the same files with the same options, accept all gold pairs that "
             "were ever hidden, and repeat `pool --challenge` where new runs came in"
         )
-    return (*remains, f"then run `prefjudge recover {folder}` again; until then nothing is published or paid")
+    return (
+        *remains,
+        f"then run `prefjudge recover {quoted(folder)}` again; until then nothing is published or paid",
+    )
 
 
 def _conclude(study: Study, strategy: str | None) -> None:
@@ -225,5 +229,5 @@ def _notices(study: Study, target: str, own: list["ListedHit"], strategy: str | 
     return (
         f"{many(waiting, 'pair has', 'pairs have')} no HIT, and `publish` asks for them. Where "
         f"`run` drove the study, say first "
-        f"by what strategy: prefjudge recover {study.folder} --strategy NAME",
+        f"by what strategy: prefjudge recover {quoted(study.folder)} --strategy NAME",
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.errors import StudyError
+from prefjudge.errors import StudyError, quoted
 from prefjudge.steps.settlement import find_dues, withdraw
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX
@@ -48,7 +48,7 @@ def reject(study: str | Path, assignment: str, *, reason: str, live: bool = Fals
         if not found:
             raise StudyError(
                 f"{assignment} is not an assignment of this study that waits for a decision",
-                f"See: prefjudge pay {study} --dry-run",
+                f"See: prefjudge pay {quoted(study)} --dry-run",
             )
         withdraw(opened, crowd, target, found[0], reason)
     worker = opened.opaque("worker", found[0].worker_id)

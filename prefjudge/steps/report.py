@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.counts import many
-from prefjudge.errors import InputError, PrefjudgeError, StudyError
+from prefjudge.errors import InputError, PrefjudgeError, StudyError, quoted
 from prefjudge.steps.inputs import as_path
 from prefjudge.steps.report_papers import drawn, outcomes_section, top_section
 
@@ -87,7 +87,9 @@ def report(
     check_outputs(path, study=opened.folder)
     state = status(opened.folder)
     if not state.queries:
-        raise StudyError(f"{opened.folder} has no pool", f"Run: prefjudge pool {opened.folder} --runs …")
+        raise StudyError(
+            f"{opened.folder} has no pool", f"Run: prefjudge pool {quoted(opened.folder)} --runs …"
+        )
     how = {
         "trust": trust,
         "on_duplicate": on_duplicate,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.counting import TieWorth
 from prefjudge.counts import many
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.steps.inputs import as_path, expand
 from prefjudge.steps.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.steps.seeds import generator
@@ -196,7 +196,7 @@ def _words_on_sparse(counts: dict[str, int], study: Path | None, sparse_rule: st
     if not sparse or sparse_rule:
         return ()
     whose = many(sparse, "query lacks", "queries lack")
-    collect = "" if study is None else f"prefjudge collect {study} gathers more, "
+    collect = "" if study is None else f"prefjudge collect {quoted(study)} gathers more, "
     return (
         f"{whose} judgments of some pairs, and so a winner: {collect}--per-query lists them, "
         "--sparse-rule unbeaten names provisional winners",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.challenge import Duel
 from prefjudge.core.rounds import Round
 from prefjudge.counts import many
-from prefjudge.errors import BudgetError, StudyError
+from prefjudge.errors import BudgetError, StudyError, quoted
 from prefjudge.steps.drives import find_drive
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.hits import HitStatus
@@ -118,7 +118,7 @@ def run(
     rounds, stopped_by = 0, ""
     with keep_open(opened.folder, target) as unserved:
         if unserved and not workers:
-            tell(f"for people to judge, run in another terminal: prefjudge serve {study}")
+            tell(f"for people to judge, run in another terminal: prefjudge serve {quoted(study)}")
         while not (stopped_by := crew.judge_all() or stopped_by):
             asked = drive.next(_log(opened, target))
             if not len(asked.pairs) or rounds >= _MOST_ROUNDS:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from prefjudge.errors import StudyError
+from prefjudge.errors import StudyError, quoted
 from prefjudge.study.hits import has_hit, read_hit_key
 from prefjudge.study.ledger import Intent, intend, void
 from prefjudge.study.settings import RECOVERING
@@ -74,7 +74,7 @@ def refuse_unknown_hits(study: Study, crowd: "Crowd") -> None:
                 "the marketplace has HITs of this study that its store does not know, such as "
                 f"{listed.hit_id}",
                 "Restore the study's newest backup, or let the marketplace tell: "
-                f"prefjudge recover {study.folder}",
+                f"prefjudge recover {quoted(study.folder)}",
             )
         return
 
@@ -90,7 +90,7 @@ def refuse_unwhole(study: Study) -> None:
     if why := study.setting(RECOVERING):
         raise StudyError(
             f"the study's store {why}, and may lack what happened since",
-            f"The marketplace tells it: prefjudge recover {study.folder}",
+            f"The marketplace tells it: prefjudge recover {quoted(study.folder)}",
         )
 
 

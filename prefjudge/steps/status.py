@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.counts import many
+from prefjudge.errors import quoted
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (
@@ -93,7 +94,9 @@ def status(study: str | Path) -> StatusResult:
 def _notices(study: str | Path, recovering: str | None) -> tuple[str, ...]:
     if recovering is None:
         return ()
-    return (f"the store {recovering}, and may lack what happened since; run: prefjudge recover {study}",)
+    return (
+        f"the store {recovering}, and may lack what happened since; run: prefjudge recover {quoted(study)}",
+    )
 
 
 def what_is_open(state: StatusResult) -> str:

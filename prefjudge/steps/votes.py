@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 
 _COUNTING_RULES = ("shallow-pooling", "shallow-pooling-pairs", "most-wins", "copeland")
 """Rules that count what a candidate has won, so that all must have been shown as often."""
@@ -115,7 +115,7 @@ def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
         driven = db.execute("SELECT value FROM settings WHERE key = 'strategy'")
         uneven = driven or db.execute("SELECT 1 FROM challenges LIMIT 1")
     if not len(log):
-        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {study}")
+        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study)}")
     return Votes(
         study=study,
         log=log,

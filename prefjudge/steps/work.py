@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.errors import CrowdError, InputError, StudyError
+from prefjudge.errors import CrowdError, InputError, StudyError, quoted
 from prefjudge.steps.inputs import as_path
 from prefjudge.study.answers import load_newcomers
 from prefjudge.study.gold import load_gold
@@ -94,7 +94,7 @@ def work(
     with opened.transaction(write=False) as db:
         if not count_hits(db, SANDBOX):
             raise StudyError(
-                "nothing has been published to sandbox", f"Run: prefjudge publish {study} --sandbox"
+                "nothing has been published to sandbox", f"Run: prefjudge publish {quoted(study)} --sandbox"
             )
     utilities = simulated_truth(opened, truth)
     with open_door(opened) as door:

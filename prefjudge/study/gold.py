@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from prefjudge.core.gold import GoldPair
 from prefjudge.database import Connection
 
+REVIEW_FILE = "gold.tsv"
+"""Where suggestions go and accepted gold pairs come from."""
+
 _WITHDRAWN = "gold withdrawn:"
 
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from prefjudge.database import Database, file_of, redacted
-from prefjudge.errors import StudyError
+from prefjudge.errors import StudyError, quoted
 
 DELETED_FILE = "deleted-hits.txt"
 """The ids of HITs that were deleted once they were judged: a marketplace does not list them any more."""
@@ -39,7 +39,7 @@ def refuse_lost(folder: Path, database: Database) -> None:
             f"the study's store {redacted(database.url)} is missing or empty, but the study was published: "
             f"its folder holds {', '.join(signs)}",
             "Restore a backup of the store (docs/backup.md), or rebuild it from the marketplace: "
-            f"prefjudge recover {folder}",
+            f"prefjudge recover {quoted(folder)}",
         )
 
 

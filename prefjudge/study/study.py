@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.database import Connection, Database, redacted
-from prefjudge.errors import ConfigError, StudyError
+from prefjudge.errors import ConfigError, StudyError, quoted
 from prefjudge.study.migrations import STEPS
 from prefjudge.study.past import refuse_lost
 from prefjudge.study.settings import BEING_REBUILT, RECOVERING, keep_setting, load_setting
@@ -64,8 +64,13 @@ class Study:
             raise StudyError(f"a study is opened by its folder, not by {given}", "Give a path.")
         self.folder = Path(folder)
         self._recovering = recovering
+        if self.folder.is_file():
+            raise StudyError(
+                f"{folder} is a file, not a study's folder",
+                "Name runs with --runs and labels with --qrels, and leave the study out.",
+            )
         if not (self.folder / CONFIG_FILE).is_file():
-            raise StudyError(f"{folder} is not a study", f"Make one with: prefjudge init {folder}")
+            raise StudyError(f"{folder} is not a study", f"Make one with: prefjudge init {quoted(folder)}")
 
     @cached_property
     def config(self) -> "StudyConfig":
