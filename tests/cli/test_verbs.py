@@ -187,7 +187,7 @@ def test_workers_for_whom_there_is_nothing_are_said_to_have_found_nothing(pooled
 
 def test_one_line_of_one_query_is_one(tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_text("q1 Q0 d1 1 1.0 tag\n")
-    assert "TREC run tag, 1 query, 1 line\n" in prefjudge("check", tmp_path / "run.txt").stdout
+    assert "TREC, 6 columns, 1 line, 1 query; tag tag\n" in prefjudge("check", tmp_path / "run.txt").stdout
 
 
 def test_a_demo_that_cannot_be_written_says_where(tmp_path: Path) -> None:
