@@ -1,14 +1,15 @@
 """Plan: strategies against the published simulations, and the sums that become HITs and money."""
 
+import math
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from prefjudge.core.noise import BradleyTerryNoise, ConstantNoise, error_of_scale, scale_of_error
-from prefjudge.core.plan import Packing, compare_plans
+from prefjudge.core.plan import Packing, compare_plans, overall_chance
 from prefjudge.core.plan_choice import choose_plan, look_again
-from prefjudge.core.simulation import simulate
+from prefjudge.core.simulation import Outlook, simulate
 from prefjudge.core.strategies import Halving, Knockout, LeadStop, RoundRobin, Strategy
 from prefjudge.core.strategy_names import parse_strategy
 
@@ -202,3 +203,74 @@ def test_the_chance_reported_is_not_the_luck_of_the_choice() -> None:
         fresh.append(again.chance - 0.67)
     assert np.mean(excess) > 0.08
     assert abs(np.mean(fresh)) < 0.04
+
+
+def outlook(size: int, chance: float, error: float) -> Outlook:
+    return Outlook(
+        strategy="round-robin:1", size=size, chance=chance, error=error, single=1.0, pairs=1.0, judgments=1.0,
+        rounds=(),
+    )  # fmt: skip
+
+
+def test_the_chance_of_a_study_weighs_the_sizes_by_their_queries() -> None:
+    outlooks = [outlook(2, 0.9, 0.03), outlook(5, 0.5, 0.04)]
+    chance, error = overall_chance(outlooks, {2: 3, 5: 1, 9: 100})
+    assert chance == pytest.approx((3 * 0.9 + 0.5) / 4)
+    assert error == pytest.approx(math.hypot(3 * 0.03, 0.04) / 4)
+    assert overall_chance(outlooks[1:], {5: 1}) == (0.5, 0.04)
+    assert overall_chance([], {}) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("queries", [1, 7, 10, 33])
+def test_a_study_may_have_fewer_or_more_pools_than_were_simulated(queries: int) -> None:
+    (plan,) = compare_plans(
+        {4: queries}, ConstantNoise(error=0.2), packing=PACKING, strategies=[RoundRobin(2)], trials=10,
+        rng=np.random.default_rng(5),
+    )  # fmt: skip
+    hits = -(-6 * queries // 10)
+    assert (plan.pairs, plan.judgments, plan.hits, plan.assignments) == (
+        6 * queries, 12 * queries, hits, 2 * hits,
+    )  # fmt: skip
+    assert plan.money == plan.most == 2 * hits * PACKING.price(2)
+    assert plan.rounds == 1
+
+
+def test_rounds_are_those_that_nineteen_of_twenty_studies_need() -> None:
+    # One pair, decided by a lead of two: every two votes decide with the chance 0.64 + 0.04.
+    (plan,) = compare_plans(
+        {2: 1}, ConstantNoise(error=0.2), packing=PACKING, strategies=[LeadStop(2)], trials=4000,
+        rng=np.random.default_rng(5),
+    )  # fmt: skip
+    needed = next(rounds for rounds in range(1, 20) if 1 - 0.32**rounds >= 0.95)
+    assert plan.rounds == needed == 3
+    assert plan.by_size[0].judgments == pytest.approx(2 / 0.68, rel=0.05)
+
+
+def test_a_plan_looked_at_again_has_the_chances_of_the_new_simulations() -> None:
+    sizes, noise = {2: 9, 4: 3}, BradleyTerryNoise(scale=0.6)
+    plans = compare_plans(sizes, noise, packing=PACKING, trials=200, rng=np.random.default_rng(6))
+    chosen = choose_plan(plans, sizes, Decimal(60), PACKING)
+    assert chosen is not None
+    assert (chosen.name == "by size") == ("=" in chosen.strategy)
+    again = look_again(chosen, sizes, noise, trials=100, rng=np.random.default_rng(7))
+    rng = np.random.default_rng(7)
+    for old, new in zip(chosen.by_size, again.by_size, strict=True):
+        fresh = simulate(parse_strategy(old.strategy), old.size, noise, trials=100, rng=rng)
+        assert (new.chance, new.error, new.single) == (fresh.chance, fresh.error, fresh.single)
+        assert (new.judgments, new.pairs, new.size) == (old.judgments, old.pairs, old.size)
+    assert (again.chance, again.error) == overall_chance(again.by_size, sizes)
+    assert again.error > chosen.error, "half as many trials"
+
+
+def test_a_plan_has_its_strategys_name_where_all_sizes_take_the_same() -> None:
+    sizes, noise = {1: 4, 2: 9, 4: 3}, ConstantNoise(error=0.3)
+    plans = compare_plans(
+        sizes, noise, packing=PACKING, strategies=(RoundRobin(1), RoundRobin(7)), trials=200,
+        rng=np.random.default_rng(6),
+    )  # fmt: skip
+    best = choose_plan(plans, sizes, Decimal(9999), PACKING)
+    assert best is not None
+    assert (best.name, best.strategy) == ("round-robin:7", "round-robin:7")
+    middle = choose_plan(plans, sizes, (plans[0].most + plans[1].most) / 2, PACKING)
+    assert middle is not None
+    assert (middle.name, "=" in middle.strategy) == ("by size", True)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.challenge import conclude_challenge, gather_challenge, next_challenge_round
+from prefjudge.core.challenge import conclude_challenge, gather_challenge, merge_answers, next_challenge_round
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
 from prefjudge.core.preferences import resolve, to_qrels
-from prefjudge.core.rounds import Round, next_round
+from prefjudge.core.rounds import Round, next_round, votes_are_even
 from prefjudge.core.strategies import Halving, LeadStop, RoundRobin
-from tests.core.tables import judgments_of, pools_of
+from tests.core.tables import judgments_of, pools_of, qrels_of
 
 
 def asked(found: Round) -> set[tuple[str, str, str, int]]:
@@ -117,3 +117,45 @@ def test_a_draw_dethrones_nobody(votes: list[str], dethroned: bool) -> None:
     after, (duel,) = conclude_challenge(challenge, judged, LeadStop(lead=3, most=6))
     assert duel.dethroned is dethroned
     assert [after.docs[doc] for doc in after.doc] == ["x" if dethroned else "a"]
+
+
+def test_votes_are_even_where_all_pairs_of_a_pool_have_as_many() -> None:
+    pools = pools_of({"q": "abc", "p": "ab", "alone": "a"})
+    even = ["q a b a", "q b c tie", "q c a c", "p a b b", "p b a b"]
+    assert votes_are_even(judgments_of(*even), pools)
+    assert votes_are_even(judgments_of(), pools)
+    assert not votes_are_even(judgments_of(*even, "q c b b"), pools)
+    assert not votes_are_even(judgments_of(*even[1:]), pools)
+    assert votes_are_even(judgments_of(*even, "q a d a"), pools), "d is in no pool"
+
+
+def test_only_best_known_answers_with_a_grade_come_first() -> None:
+    pools = pools_of({"q": "abc", "p": "abc"})
+    known = qrels_of([("q", "b", 1.0), ("q", "a", 0.0), ("p", "c", 0.0), ("p", "z", 1.0), ("x", "a", 1.0)])
+    found = next_round(judgments_of(), pools, LeadStop(1), best_known=known)
+    # The first candidate of each order meets the second.
+    assert {(query, a, b) for query, a, b, _ in asked(found)} == {("q", "a", "b"), ("p", "a", "b")}
+    assert leaders(found, pools)["q"] == "b"
+    assert leaders(found, pools)["p"] == "a"
+
+
+def test_answers_that_are_kept_come_before_those_that_were_found() -> None:
+    kept = qrels_of([("q", "b", 1), ("q", "a", 1), ("o", "x", 1)])
+    found = qrels_of([("q", "c", 1), ("p", "z", 1), ("p", "d", 1)])
+    merged = merge_answers(kept, found)
+    assert (merged.name, merged.queries) == (kept.name, ("o", "p", "q"))
+    rows = [(merged.queries[q], merged.docs[d]) for q, d in zip(merged.query, merged.doc, strict=True)]
+    assert rows == [("o", "x"), ("p", "d"), ("p", "z"), ("q", "a"), ("q", "b")]
+    assert set(merged.grade) == {1.0}
+
+
+def test_a_newcomer_whom_nobody_met_wins_nothing() -> None:
+    known = pools_of({"q": "ab"})
+    best = to_qrels(resolve(judgments_of("q a b a"), pools=known))
+    challenge = gather_challenge(best, known, pools_of({"q": "axy"}))
+    # y is met by x, who has dethroned a, and a's votes against y do not count.
+    judged = judgments_of(*["q a x x"] * 3, *["q x y x"] * 3)
+    _, duels = conclude_challenge(challenge, judged, LeadStop(3))
+    assert [(duel.incumbent, duel.newcomer, duel.votes_for, duel.votes_against) for duel in duels] == [
+        ("a", "x", 3, 0), ("x", "y", 0, 3),
+    ]  # fmt: skip

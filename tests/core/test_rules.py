@@ -175,3 +175,24 @@ def test_names_and_order_do_not_matter(rule: str, seed: int) -> None:
     for one in before:
         renamed = {NAMES[place[NAMES.index(doc)]] for doc in one.winners}
         assert set(after.of(one.query_id).winners) == renamed
+
+
+def test_the_score_of_a_rule_is_what_it_counts() -> None:
+    # a beats b by 2 to 1, b beats c, a and c are even, and d loses to all.
+    votes = judgments_of(
+        "q a b a", "q a b a", "q a b b", "q b c b", "q a c a", "q c a c", "q a d a", "q b d b", "q d c c",
+    )  # fmt: skip
+    expected = {
+        "copeland": (2.5, 2.0, 1.5, 0.0),  # pairs won, and halves of even ones
+        "smith": (2, 2, 1, 0),  # pairs won
+        "shallow-pooling-pairs": (2, 2, 1, 0),
+        "shallow-pooling": (4, 3, 2, 0),  # votes won
+        "schulze": (3, 2, 1, 0),  # those to whom the stronger path leads: from a over b to c
+    }
+    for rule, scores in expected.items():
+        found = resolve(votes, rule=rule)
+        names = [found.docs[doc] for doc in found.doc]
+        assert dict(zip(names, found.score.tolist(), strict=True)) == dict(
+            zip("abcd", scores, strict=True)
+        ), rule
+        assert dict(zip(names, found.wins.tolist(), strict=True)) == {"a": 4, "b": 3, "c": 2, "d": 0}

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from prefjudge.core.counting import TieWorth
 from prefjudge.core.pairs import all_pairs
-from prefjudge.core.preferences import resolve
+from prefjudge.core.preferences import resolve, to_qrels
 from prefjudge.core.qrels import Qrels
-from prefjudge.core.sensitivity import Kind, Variation, assess_sensitivity
+from prefjudge.core.sensitivity import Kind, Variation, assess_sensitivity, select_judgments
 from tests.core.tables import judgments_of, pools_of
 
 
@@ -81,3 +82,44 @@ def test_a_strategy_asks_for_fewer_pairs_and_those_of_a_run_go_with_it() -> None
     assert found["run one"].changed == 1, "c is alone, and waits for no pair"
     with pytest.raises(ValueError, match="pass the pools"):
         resolve(judgments_of("q a b a"), asked=knockout)
+
+
+def winners(qrels: Qrels) -> set[tuple[str, str]]:
+    return {(qrels.queries[q], qrels.docs[d]) for q, d in zip(qrels.query, qrels.doc, strict=True)}
+
+
+def test_the_first_and_the_last_winner_are_those_by_doc_id() -> None:
+    seen = []
+
+    def compare(before: Qrels, after: Qrels) -> float:
+        seen.append(winners(after))
+        return 0.0
+
+    # In the order of the file, c is the first document and a the last.
+    votes = judgments_of("q c b c", "q b a b", "q c a a", "p d c tie")
+    found = assess_sensitivity(votes, compare_runs=compare, ties=TieWorth.HALF)
+    assert [one.name for one in found] == ["first doc_id", "last doc_id"]
+    assert seen == [{("q", "a"), ("p", "c")}, {("q", "c"), ("p", "d")}]
+
+
+def test_ties_and_strengths_count_in_every_variation_as_they_are_asked_to() -> None:
+    votes = judgments_of("q a b a x", "q a b b y", "q a b b y", "p a b tie x", "p a b a y", "p a b b x")
+    votes.strength[0] = 3
+    for ties, strengths in ((TieWorth.HALF, True), (TieWorth.IGNORE, True), (TieWorth.HALF, False)):
+        after: list[set[tuple[str, str]]] = []
+
+        def compare(before: Qrels, qrels: Qrels, found: list[set[tuple[str, str]]] = after) -> float:
+            found.append(winners(qrels))
+            return 0.0
+
+        options = {"ties": ties, "strengths": strengths}
+        variations = assess_sensitivity(votes, rules=["copeland"], compare_runs=compare, **options)
+        without = {
+            "x": select_judgments(votes, votes.worker != 0),
+            "y": select_judgments(votes, votes.worker != 1),
+        }
+        expected = {f"worker {name}": to_qrels(resolve(rest, **options)) for name, rest in without.items()}
+        expected["rule copeland"] = to_qrels(resolve(votes, rule="copeland", **options))
+        for one, found in zip(variations, after, strict=True):
+            if (name := f"{one.kind.value} {one.name}") in expected:
+                assert found == winners(expected[name]), (name, ties, strengths)
