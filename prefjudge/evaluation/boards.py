@@ -71,6 +71,7 @@ def label_board(
     measure: Measure,
     *,
     top: Qrels | None = None,
+    pooled: Qrels | None = None,
     statistic: Statistic = "mean",
 ) -> Board:
     """Score runs under labels.
@@ -85,13 +86,15 @@ def label_board(
         How to score.
     top : Qrels, optional
         Other labels: the perfect ranking under them is scored on the queries that both judge.
+    pooled : Qrels, optional
+        Those of ``top`` that were judged, where that is known: the perfect ranking has them first.
     statistic : {'mean', 'median'}
         What orders the runs.
     """
     return make_board(
         score_matrix(ranks, qrels, measure),
         statistic=statistic,
-        perfect=perfect_scores(top, qrels, measure, order=ranks[0].order) if top else None,
+        perfect=perfect_scores(top, qrels, measure, order=ranks[0].order, pooled=pooled) if top else None,
         ties=tie_sensitivity(ranks, qrels, measure, statistic=statistic),
     )
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.qrels import JudgedRanks, Qrels, Scores, restrict
 from prefjudge.core.runs import Codes, Order, encode
@@ -22,17 +23,35 @@ class PerfectRanking:
     position: Codes
 
 
-def perfect_ranking(top: Qrels) -> PerfectRanking:
-    """Order the documents with a positive grade: the highest first, equal grades as the file lists them."""
+def perfect_ranking(top: Qrels, pooled: Qrels | None = None) -> PerfectRanking:
+    """Order the documents with a positive grade: the highest first, equal grades as the file lists them.
+
+    Those that were ``pooled`` stand before the others: a qrel that nobody was shown cannot be anybody's
+    choice, and above the one that was judged it would only push that one down.
+    """
     grade: Floats = top.grade
-    rows = np.lexsort((np.arange(grade.size), -grade, top.query))
+    rows = np.lexsort((np.arange(grade.size), -grade, ~_among(top, pooled), top.query))
     rows = rows[grade[rows] > 0]
     return PerfectRanking(
         query=top.query[rows], doc=top.doc[rows], position=number_in_group(top.query[rows]).astype(np.int32)
     )
 
 
-def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order) -> JudgedRanks:
+def _among(top: Qrels, pooled: Qrels | None) -> NDArray[np.bool_]:
+    """Return which rows of ``top`` are rows of ``pooled``, too; all where that is not known."""
+    if pooled is None:
+        return np.ones(top.query.size, dtype=np.bool_)
+    width = len(top.docs) + 1
+    query = encode(pooled.queries, top.queries).astype(np.int64)[pooled.query]
+    doc = encode(pooled.docs, top.docs).astype(np.int64)[pooled.doc]
+    known = (query >= 0) & (doc >= 0)
+    found: NDArray[np.bool_] = np.isin(
+        top.query.astype(np.int64) * width + top.doc, (query * width + doc)[known]
+    )
+    return found
+
+
+def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order, pooled: Qrels | None = None) -> JudgedRanks:
     """Return the run that places the relevant documents of ``top`` first, as ``qrels`` see it.
 
     It scores 1 under ``top`` itself. Under other qrels its score is the bar that a run must pass to be better
@@ -47,13 +66,16 @@ def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order) -> JudgedRanks:
         The labels that it will be scored by.
     order : Order
         The ordering of the runs that it stands among.
+    pooled : Qrels, optional
+        Those of ``top`` that were judged: the perfect ranking has them first. All of the original qrels take
+        part, as in section 5.1; where the pool has the first of each query the order is that of the file.
 
     Returns
     -------
     JudgedRanks
         Where the perfect ranking places the documents of ``qrels``; it is called ``perfect (<name of top>)``.
     """
-    ranking = perfect_ranking(top)
+    ranking = perfect_ranking(top, pooled)
     query = encode(top.queries, qrels.queries).astype(np.int64)[ranking.query]
     doc = encode(top.docs, qrels.docs).astype(np.int64)[ranking.doc]
     retrieved = np.bincount(query[query >= 0], minlength=len(qrels.queries)).astype(np.int32)
@@ -75,7 +97,9 @@ def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order) -> JudgedRanks:
     )
 
 
-def perfect_scores(top: Qrels, qrels: Qrels, measure: Measure, *, order: Order) -> Scores | None:
+def perfect_scores(
+    top: Qrels, qrels: Qrels, measure: Measure, *, order: Order, pooled: Qrels | None = None
+) -> Scores | None:
     """Score the perfect ranking of ``top`` under ``qrels``, on the queries that both judge.
 
     On other queries it has no label to follow: to score 0 there would make it easy to beat.
@@ -88,7 +112,7 @@ def perfect_scores(top: Qrels, qrels: Qrels, measure: Measure, *, order: Order) 
     shared = restrict(qrels, top.queries)
     if not shared.queries:
         return None
-    return score_matrix([perfect_ranks(top, shared, order=order)], shared, measure)
+    return score_matrix([perfect_ranks(top, shared, order=order, pooled=pooled)], shared, measure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

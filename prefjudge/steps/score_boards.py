@@ -39,19 +39,28 @@ def score_boards(
 ) -> tuple[list["Board"], tuple["PairAgreement", ...]]:
     """Return a board for each label set and measure, and how each run agrees with the preferences.
 
-    Under later label sets a board shows the perfect ranking of the first.
+    Under later label sets a board shows the perfect ranking of the first, the qrels that were pooled on top.
     """
     from prefjudge.evaluation.boards import label_board, make_board
     from prefjudge.evaluation.compared import compared_pairs
     from prefjudge.evaluation.pair_agreement import pair_agreement
     from prefjudge.evaluation.preference_measures import preference_matrix
+    from prefjudge.steps.winratio import official_qrels
 
-    labels = found.qrels if by_labels else ()
+    labels, official = found.qrels if by_labels else (), official_qrels(found)
+    pooled = official if labels and official and official.name == labels[0].name else None
     votes = found.judgments if found.judgments is not None and len(found.judgments) else None
     pairs = compared_pairs(votes) if votes is not None else None
     ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
     boards = [
-        label_board(placed, one, measure, top=labels[0] if number else None, statistic=statistic)
+        label_board(
+            placed,
+            one,
+            measure,
+            top=labels[0] if number else None,
+            pooled=pooled,
+            statistic=statistic,
+        )
         for number, (placed, one) in enumerate(zip(ranks, labels, strict=False))
         for measure in by_labels
     ]

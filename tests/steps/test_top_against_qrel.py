@@ -57,6 +57,23 @@ def test_a_fully_judged_study_has_nothing_unjudged(data_dir: Path, tmp_path: Pat
     assert (perfect.wins_a, perfect.wins_b, perfect.same) == (found.b.qrel, found.b.rival, 3)
 
 
+def test_the_perfect_ranking_has_first_what_was_judged(tmp_path: Path) -> None:
+    """A qrel without a text was never shown: above the one that was it would halve the ranking's score."""
+    names = ("run", "original", "liked", "pool.tsv")
+    run, original, preference, pooled = (tmp_path / name for name in names)
+    run.write_text("".join(f"{q} Q0 top-{q} 1 2 r\n{q} Q0 shown-{q} 2 1 r\n" for q in "abcd"))
+    original.write_text("".join(f"{q} 0 lost-{q} 1\n{q} 0 shown-{q} 1\n{q} 0 late-{q} 1\n" for q in "abcd"))
+    preference.write_text("a 0 shown-a 1\nb 0 shown-b 1\nc 0 late-c 1\nd 0 top-d 1\n")
+    pooled.write_text("".join(f"{q}\ttop-{q}\tr\n{q}\tshown-{q}\toriginal\n" for q in "abcd"))
+    given = {"runs": [run], "qrels": [original, preference], "measure": "RR@10"}
+    blind = score(**given).leaderboards[1].perfect  # type: ignore[arg-type]
+    found = score(**given, pool=pooled).leaderboards[1].perfect  # type: ignore[arg-type]
+    assert blind is not None
+    assert found is not None
+    assert blind.score == pytest.approx((1 / 2 + 1 / 2 + 1 / 3) / 4)
+    assert found.score == pytest.approx((1 + 1 + 1 / 3) / 4), "all the original qrels, the pooled one first"
+
+
 def test_a_study_of_one_run_needs_no_resolve_and_finds_what_it_pooled(tmp_path: Path) -> None:
     study, few = tmp_path / "study", tmp_path / "texts.tsv"
     first = {}
