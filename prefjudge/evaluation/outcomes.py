@@ -12,6 +12,7 @@ from enum import StrEnum
 import numpy as np
 
 from prefjudge.core.qrels import Scores
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation import paired
 from prefjudge.evaluation.grids import Matrix, to_grid
@@ -139,7 +140,7 @@ def outcomes_of_pairs(
         if run not in scores.runs:
             raise InputError(f"no run is called {run!r}", f"The runs are: {', '.join(scores.runs)}.")
     if len(scores.queries) < 2:
-        raise InputError(f"{len(scores.queries)} judged query", "A test needs at least two queries.")
+        raise InputError(many(len(scores.queries), "judged query"), "A test needs at least two queries.")
     positions = to_positions(scores)
     column = {run: number for number, run in enumerate(scores.runs)}
     return tuple(

@@ -235,7 +235,8 @@ def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
         raise InputError(f"alpha is {alpha:g}", "It is a level between 0 and 1, such as 0.05.")
     if len(scores.queries) < 2:
         raise InputError(
-            f"{len(scores.queries)} judged query for {scores.measure}", "A test needs at least two queries."
+            f"{many(len(scores.queries), 'judged query')} for {scores.measure}",
+            "A test needs at least two queries.",
         )
     if len(scores.runs) < 2:
         raise InputError(f"{many(len(scores.runs), 'run')} to compare", "Give at least two runs.")
