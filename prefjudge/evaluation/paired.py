@@ -61,9 +61,8 @@ def sign_test(plus: Column, minus: Column) -> Column:
     """
     n = plus + minus
     fewer = np.minimum(plus, minus)
-    uneven = fewer < n - fewer
-    tail = betainc(np.maximum(n - fewer, 1.0), fewer + 1.0, 0.5)
-    return np.where(uneven, np.minimum(2 * tail, 1.0), 1.0)
+    tail: Column = betainc(np.maximum(n - fewer, 1.0), fewer + 1.0, 0.5)  # one half where n is 0
+    return np.minimum(2 * tail, 1.0)
 
 
 def signed_rank_test(
@@ -92,7 +91,7 @@ def signed_rank_test(
     variance = nonzero * (nonzero + 1) * (2 * nonzero + 1) / 24 - ties / 48
     some = variance > 0
     z = np.where(some, rank_sum - nonzero * (nonzero + 1) / 4, 0.0) / np.sqrt(np.where(some, variance, 1.0))
-    p = np.where(some, np.minimum(2 * ndtr(-np.abs(z)), 1.0), 1.0)
+    p: Column = 2 * ndtr(-np.abs(z))  # 1 where z is 0
     for row in np.flatnonzero((pattern > 0) & (nonzero <= _EXACT_DIFFERENCES)):
         p[row] = _exact(rank_sum[row], int(nonzero[row]), int(pattern[row]))
     return z, p
@@ -122,7 +121,7 @@ def rank_sum_test(u: Column, n: int, ties: Column, pattern: Column) -> tuple[Col
     variance = n * n / 12 * ((2 * n + 1) - ties / (2 * n * (2 * n - 1)))
     some = variance > 1e-9 * n * n
     z = np.where(some, u - n * n / 2, 0.0) / np.sqrt(np.where(some, variance, 1.0))
-    p = np.where(some, np.minimum(2 * ndtr(-np.abs(z)), 1.0), 1.0)
+    p: Column = 2 * ndtr(-np.abs(z))  # 1 where z is 0
     if n <= _EXACT_SAMPLE:
         for row in np.flatnonzero(pattern > 0):
             p[row] = _exact(u[row] + n * (n + 1) / 2, 2 * n, int(pattern[row]), n)

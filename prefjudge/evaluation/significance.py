@@ -182,7 +182,6 @@ def compare_runs(
     reach = np.subtract(*bounds(scores.measure)[::-1])
     low, high = (np.where(spread > 0, np.clip(end, -reach, reach), np.nan) for end in (low, high))
     identical = sums.plus + sums.minus == 0
-    p = np.where(identical, 1.0, p)
     return Significance(
         measure=scores.measure,
         qrels=scores.qrels,
