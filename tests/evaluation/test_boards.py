@@ -1,0 +1,73 @@
+"""A board holds what says how firm it is, and two boards meet on the queries that both have."""
+
+import numpy as np
+import pytest
+
+from prefjudge.core.qrels import Scores
+from prefjudge.evaluation.boards import label_board, make_board, on_common_queries
+from prefjudge.evaluation.intervals import Statistic
+from prefjudge.evaluation.leaderboard import leaderboard
+from prefjudge.evaluation.measures import Measure, score_matrix
+from prefjudge.evaluation.perfect import perfect_scores
+from prefjudge.evaluation.tie_sensitivity import tie_sensitivity
+from prefjudge.evaluation.tiers import standings_of
+
+from .samples import make_qrels, make_ranks
+from .test_leaderboard import scores_of
+
+RR = Measure.parse("RR@10")
+QRELS = make_qrels({"1": {"x": 1}, "2": {"y": 1}, "3": {"z": 1}}, "new")
+TOP = make_qrels({"1": {"x": 1}, "2": {"other": 1, "y": 1}, "9": {"z": 1}}, "old")
+RUNS = {
+    "tied": {"1": {"x": 1.0, "a": 1.0}, "2": {"y": 2.0}, "3": {"z": 1.0}},
+    "last": {"1": {"a": 2.0, "x": 1.0}, "2": {"b": 2.0, "y": 1.0}, "3": {"b": 2.0, "z": 1.0}},
+}
+RANKS = [make_ranks(run, QRELS, name) for name, run in RUNS.items()]
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_a_board_under_labels_is_made_of_its_parts(statistic: Statistic) -> None:
+    board = label_board(RANKS, QRELS, RR, top=TOP, statistic=statistic)
+    scores = score_matrix(RANKS, QRELS, RR)
+    perfect = perfect_scores(TOP, QRELS, RR, order=RANKS[0].order)
+    assert perfect is not None
+    assert board.perfect is not None
+    assert (perfect.queries, perfect.values.tolist()) == (("1", "2"), [[1.0], [0.5]])
+    assert board.perfect.values.tolist() == perfect.values.tolist()
+    assert board.leaderboard == leaderboard(scores, statistic=statistic, perfect=perfect)
+    assert board.standings == (standings_of(scores) if statistic == "mean" else ())
+    assert board.ties == tie_sensitivity(RANKS, QRELS, RR, statistic=statistic)
+    assert [tie.queries for tie in board.ties] == [1, 0]
+    assert board.scores.values.tolist() == scores.values.tolist()
+    assert board.matrices == (board.scores, board.perfect)
+
+
+def test_a_board_without_other_labels_has_no_perfect_ranking_and_orders_by_means() -> None:
+    board = label_board(RANKS[:1], QRELS, RR)
+    assert (board.perfect, board.leaderboard.perfect, board.standings) == (None, None, ())
+    assert (board.matrices, board.leaderboard.statistic) == ((board.scores,), "mean")
+    assert board.ties == tie_sensitivity(RANKS[:1], QRELS, RR, statistic="mean")
+
+
+def test_tiers_need_means_two_runs_and_two_queries() -> None:
+    two = scores_of({"a": [1, 0.5], "b": [0, 0.1]})
+    assert make_board(two).standings == standings_of(two) != ()
+    assert make_board(two).ties == ()
+    assert make_board(two, statistic="median").standings == ()
+    assert make_board(scores_of({"a": [1, 0.5]})).standings == ()
+    assert make_board(scores_of({"a": [1], "b": [0]})).standings == ()
+
+
+def on(scores: Scores, queries: str) -> Scores:
+    return scores.where(np.array([query in queries for query in scores.queries]))
+
+
+def test_two_boards_meet_on_the_queries_that_both_have() -> None:
+    scores = scores_of({"a": [1.0, 0.0, 0.5, 0.25], "b": [0.0, 1.0, 0.5, 0.5]})  # queries 0 to 3
+    bar = scores_of({"bar": [0.5, 0.5, 1.0, 1.0]})
+    one = make_board(on(scores, "012"), perfect=on(bar, "01"))
+    other = make_board(on(scores, "123"), perfect=on(bar, "3"), statistic="median")
+    left, right = on_common_queries(one, other)
+    assert left == leaderboard(on(scores, "12"), perfect=on(bar, "1"))
+    assert right == leaderboard(on(scores, "12"), statistic="median")  # none of the bar's is shared
+    assert on_common_queries(one, one) == (one.leaderboard, one.leaderboard)
