@@ -62,3 +62,12 @@ def test_the_number_needed_is_the_least_that_can_succeed(correction: Correction)
 def test_other_corrections_need_few() -> None:
     assert resamples_needed(1953, 0.05, Correction.TUKEY) == 19
     assert resamples_needed(1953, 0.05, Correction.BH) == 19
+
+
+@given(P)
+def test_no_adjusted_p_value_is_above_1_or_below_the_raw_one(p: np.ndarray) -> None:
+    for correction in Correction:
+        adjusted = adjust(p, correction)
+        assert (adjusted <= 1).all()
+        assert (adjusted >= p).all()
+        assert adjusted is not p

@@ -4,7 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.evaluation.bounded_mean import gaffke_interval
-from prefjudge.evaluation.intervals import T_NEEDS, mean_interval, median_interval, score_intervals
+from prefjudge.evaluation.intervals import (
+    T_NEEDS,
+    mean_interval,
+    median_interval,
+    named_statistic,
+    score_intervals,
+)
 from prefjudge.evaluation.leaderboard import leaderboard
 
 from .test_leaderboard import scores_of
@@ -110,3 +116,43 @@ def test_a_search_length_is_hit_where_it_is_not_the_greatest() -> None:
     (row,) = leaderboard(scores_of({"a": [1, 11, 11, 4]}, "ESL@10")).rows
     assert (row.hit, row.interval) == (2, "Gaffke")
     assert 1 <= row.low < 6.75 < row.high <= 11
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.99])
+def test_the_level_asked_for_reaches_each_kind_of_interval(confidence: float) -> None:
+    ends = (0.0, 1.0)
+    values = np.random.default_rng(1).random((120, 2))
+    few = np.where(np.arange(120)[:, np.newaxis] < 9, values, 0.0)
+    for statistic, scores, expected, method in (
+        ("mean", values, mean_interval(values, confidence), "t"),
+        ("median", values, median_interval(values, confidence), "order statistics"),
+        ("mean", few, (few.mean(axis=0), *gaffke_interval(few, ends, confidence)), "Gaffke"),
+    ):
+        found = score_intervals(
+            scores, statistic=named_statistic(statistic), confidence=confidence, ends=ends
+        )
+        np.testing.assert_array_equal([found.centre, found.low, found.high], expected)
+        assert found.methods == (method, method)
+    usual = [mean_interval(values), median_interval(values), gaffke_interval(few, ends)]
+    at_95 = [mean_interval(values, 0.95), median_interval(values, 0.95), gaffke_interval(few, ends, 0.95)]
+    for ours, theirs in zip(usual, at_95, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_each_run_has_the_interval_that_holds_for_it() -> None:
+    varied = np.random.default_rng(1).random(120)
+    values = np.column_stack([varied, np.where(np.arange(120) < 9, varied, 0.0), np.full(120, 0.5)])
+    found = score_intervals(values, statistic="mean", confidence=0.95, ends=(0.0, 1.0))
+    assert found.methods == ("t", "Gaffke", "Gaffke")
+    np.testing.assert_array_equal(
+        [found.low[0], found.high[0]], [end[0] for end in mean_interval(values)[1:]]
+    )
+    few = gaffke_interval(values[:, 1:], (0.0, 1.0))
+    np.testing.assert_array_equal([found.low[1:], found.high[1:]], few)
+    assert np.isnan(mean_interval(values)[1]).tolist() == [False, False, True]
+
+
+def test_no_interval_leaves_the_scale() -> None:
+    values = np.random.default_rng(1).random((120, 1))
+    found = score_intervals(values, statistic="mean", confidence=0.999, ends=(0.45, 0.55))
+    assert (found.methods, found.low[0], found.high[0]) == (("t",), 0.45, 0.55)

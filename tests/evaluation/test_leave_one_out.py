@@ -5,8 +5,10 @@ from prefjudge.core.pools import Pools, build_pools
 from prefjudge.core.qrels import Qrels
 from prefjudge.evaluation.leave_one_out import (
     exclusive_rows,
+    judged_pools,
     leave_one_out,
     pooled_documents,
+    unpooled_documents,
     without_source,
 )
 from prefjudge.evaluation.measures import Measure
@@ -69,3 +71,45 @@ def test_nothing_of_the_run_is_left() -> None:
     assert pooled == {("1", "shared"), ("2", "shared"), ("3", "shared")}
     assert set(np.array(smaller.sources)[smaller.source]) == {"M"}
     assert smaller.source_row.tolist() == [0, 1, 2]
+
+
+def test_a_run_that_is_no_source_of_the_pools_is_passed_over() -> None:
+    pools = build_pools(make_heads(RANKINGS), make_qrels({"1": {"qrel": 1}}, "official"))
+    documents = pooled_documents(pools)
+    runs = {"guest": {}, **RANKINGS}
+    ranks = [
+        make_ranks(
+            {query: {doc: -float(place) for place, doc in enumerate(top)} for query, top in run.items()},
+            documents,
+            name,
+        )
+        for name, run in runs.items()
+    ]
+    found = leave_one_out(make_judgments(VOTES), pools, ranks, Measure.parse("RR@10"), resolve=most_wins)
+    assert [one.run for one in found] == ["L", "M"]
+
+
+def test_judged_documents_are_pools_with_the_runs_that_have_them_on_top() -> None:
+    pools = judged_pools(make_judgments(VOTES), make_heads(RANKINGS))
+    rows = {
+        (pools.queries[pools.query[row]], pools.docs[pools.doc[row]]): {
+            pools.sources[source] for source in pools.source[pools.source_row == row]
+        }
+        for row in range(pools.doc.size)
+    }
+    assert rows == {
+        ("1", "own"): {"L"},
+        ("1", "shared"): {"M"},
+        ("1", "qrel"): set(),
+        ("3", "own"): {"L"},
+        ("3", "shared"): {"M"},
+    }
+
+
+def test_judged_documents_outside_the_pools_are_named_in_order() -> None:
+    pools = judged_pools(make_judgments(VOTES), make_heads(RANKINGS))
+    more: list[Vote] = [("3", "zoo", "own", 1), ("1", "own", "ant", 1), ("2", "own", "qrel", 1)]
+    assert unpooled_documents(make_judgments([*VOTES, *more]), pools) == [
+        ("1", "ant"), ("2", "own"), ("2", "qrel"), ("3", "zoo"),
+    ]  # fmt: skip
+    assert unpooled_documents(make_judgments(VOTES), pools) == []

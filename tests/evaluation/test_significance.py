@@ -247,10 +247,9 @@ def test_identical_runs_are_identical_and_constant_shifts_are_not_nan(test: str)
 def test_runs_that_score_the_same_have_a_p_of_1(test: str, queries: int) -> None:
     same = continuous(21, queries, 1)[:, 0]
     values = np.stack([same, same, np.nextafter(same, 1.0), same[::-1]], axis=1)  # the third but for rounding
-    options = {"correction": "tukey"} if test == "tukey" else {"test": test}
-    result = compare_runs(
-        scores_of(values, "nDCG@10"), **{"correction": "none", **options}, rng=np.random.default_rng(1)
-    )  # type: ignore[arg-type]
+    options = {"correction": "tukey"} if test == "tukey" else {"correction": "none", "test": test}
+    scores = scores_of(values, "nDCG@10")
+    result = compare_runs(scores, rng=np.random.default_rng(1), **options)  # type: ignore[arg-type]
     pairs = zip(result.a.tolist(), result.b.tolist(), strict=True)
     assert result.identical.tolist() == [b < 3 for _, b in pairs]
     assert (result.p[result.identical] == 1.0).all()

@@ -167,3 +167,71 @@ def test_one_query_says_nothing_of_others() -> None:
 def test_wrong_options_are_named(options: dict[str, float], match: str) -> None:
     with pytest.raises(InputError, match=match):
         bootstrap_ranks(scores_of(noisy(1)), rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
+
+
+def test_rank_intervals_hold_the_middle_of_the_ranks_drawn() -> None:
+    """With 300 trials and 90 %: the least rank of which more than 15 trials reach, and 285 are at most."""
+    scores = scores_of(noisy(1, step=0.02))
+    result = bootstrap_ranks(scores, trials=300, confidence=0.9, rng=np.random.default_rng(9))
+    counts = np.concatenate(list(bootstrap_counts(80, 300, np.random.default_rng(9))))
+    ranks = 1 + np.argsort(np.argsort(-(counts @ scores.values), axis=1), axis=1)
+    order = np.argsort(-scores.values.mean(axis=0))
+    sorted_ranks = np.sort(ranks[:, order], axis=0)
+    assert result.low.tolist() == sorted_ranks[15].tolist()
+    assert result.high.tolist() == sorted_ranks[284].tolist()
+    assert (result.low < result.high).any()
+    np.testing.assert_allclose(result.mean, scores.values.mean(axis=0)[order], rtol=1e-9)
+    assert (result.queries, result.trials, result.confidence, result.votes) == (80, 300, 0.9, False)
+    assert (result.measure, result.qrels, result.runs) == ("RR@10", "test", tuple(f"r{run}" for run in order))
+    assert bootstrap_ranks(scores, rng=np.random.default_rng(0)).confidence == 0.95
+    assert bootstrap_ranks(scores, rng=np.random.default_rng(0)).trials == 1000
+
+
+def test_runs_of_equal_means_stand_as_they_were_given() -> None:
+    values = np.tile([[0.2, 0.5, 0.5, 0.2, 0.5]], (4, 5))
+    result = bootstrap_ranks(scores_of(values), trials=3, rng=np.random.default_rng(0))
+    runs = [f"r{run}" for run in range(25)]
+    assert list(result.runs) == [run for place, run in enumerate(runs) if place % 5 in (1, 2, 4)] + [
+        run for place, run in enumerate(runs) if place % 5 in (0, 3)
+    ]
+
+
+def test_votes_and_queries_are_drawn_together_trial_by_trial() -> None:
+    truth = scores_of(noisy(5, queries=30, runs=3, step=0.03))
+
+    def rescore(rng: np.random.Generator) -> Scores:
+        kept = truth.where(np.arange(30) < 25)  # labels may go, and queries with them
+        return replace(kept, values=kept.values + rng.normal(0, 0.1, kept.values.shape))
+
+    result, ceiling = bootstrap_votes(rescore, truth, trials=5, confidence=0.5, rng=np.random.default_rng(3))
+    boards, table = [], np.zeros((3, 3))
+    for stream in np.random.default_rng(3).spawn(5):
+        values = rescore(stream).values
+        boards.append(values.mean(axis=0))
+        (weights,) = np.concatenate(list(bootstrap_counts(25, 1, stream)))
+        table[np.argsort(-(weights @ values)), range(3)] += 1 / 5
+    order = np.argsort(-truth.values.mean(axis=0))
+    np.testing.assert_allclose(result.share, table[order], atol=1e-12)
+    pairs = [(boards[0], boards[1]), (boards[2], boards[3])]  # the fifth has none to compare with
+    assert ceiling == noise_ceiling(pairs, confidence=0.5)
+    assert (ceiling.pairs, ceiling.confidence, result.votes, result.queries) == (2, 0.5, True, 30)
+
+
+def test_a_ceiling_is_the_mean_tau_with_the_middle_of_them() -> None:
+    up = np.arange(4.0)
+    swapped = np.array([1.0, 0.0, 2.0, 3.0])
+    taus = [1.0, -1.0, 2 / 3, 2 / 3, 1.0]
+    pairs = [(up, up), (up, -up), (up, swapped), (swapped, up), (swapped, swapped), (up, np.zeros(4))]
+    found = noise_ceiling(pairs)
+    assert found.tau == pytest.approx(np.mean(taus))
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(taus, [0.025, 0.975])))
+    assert (found.pairs, found.confidence) == (5, 0.95)
+    assert noise_ceiling([], confidence=0.8).confidence == 0.8
+
+
+def test_scores_of_other_runs_are_refused() -> None:
+    truth = scores_of(noisy(5))
+    with pytest.raises(ValueError, match="other runs, or the same in another order"):
+        bootstrap_votes(
+            lambda _: replace(truth, runs=truth.runs[::-1]), truth, trials=2, rng=np.random.default_rng(0)
+        )

@@ -40,3 +40,16 @@ def test_a_constant_run_could_be_anything() -> None:
         [make_ranks({"q": dict.fromkeys("abm", 1.0)}, qrels)], qrels, Measure.parse("RR@10")
     )
     assert (found.lowest, found.score, found.highest, found.queries) == (1 / 3, 1.0, 1.0, 1)
+
+
+def test_the_ends_are_means_or_medians_over_the_queries() -> None:
+    """Of three queries two have a tie on top: the score is 1 or 1/2 there, and 1/4 on the third."""
+    qrels = make_qrels({"1": {"m": 1}, "2": {"m": 1}, "3": {"m": 1}})
+    tied = {"m": 1.0, "a": 1.0}
+    run = {"1": tied, "2": tied, "3": {"a": 4.0, "b": 3.0, "c": 2.0, "m": 1.0}}
+    ranks = [make_ranks(run, qrels, "r")]
+    (mean,) = tie_sensitivity(ranks, qrels, Measure.parse("RR@10"))
+    assert (mean.run, mean.measure, mean.queries) == ("r", "RR@10", 2)
+    assert (mean.lowest, mean.score, mean.highest) == pytest.approx((1.25 / 3, 2.25 / 3, 2.25 / 3))
+    (median,) = tie_sensitivity(ranks, qrels, Measure.parse("RR@10"), statistic="median")
+    assert (median.lowest, median.score, median.highest) == (0.5, 1.0, 1.0)

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import Heads
 from prefjudge.errors import InputError
-from prefjudge.evaluation.winratio import WinRatio, WinRatios, best_runs, binomial_p, named_runs, win_ratios
+from prefjudge.evaluation.winratio import (
+    WinRatio,
+    WinRatios,
+    best_runs,
+    binomial_p,
+    named_count,
+    named_runs,
+    win_ratios,
+)
 from prefjudge.render.tables import Bold, to_csv
 from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
 
@@ -159,3 +167,29 @@ def test_the_best_runs_are_shown_with_the_perfect_ranking_and_counted_over_all()
     assert table.notes[-1] == "2 of 3 runs: winratio --runs-shown chooses."
     with pytest.raises(InputError, match="there is no run 'D' to show"):
         named_runs(ratios, ["D"])
+
+
+def test_the_matrix_marks_what_is_significant_at_the_level_asked_for() -> None:
+    def row(a: str, b: str, wins_a: int, wins_b: int, p: float) -> WinRatio:
+        return WinRatio(
+            a=a, b=b, wins_a=wins_a, wins_b=wins_b, ties=0, same=0, unjudged=0, p=p / 3, p_bonferroni=p
+        )
+
+    result = WinRatios(
+        runs=("r", "s", "t"),
+        pairs=(row("r", "s", 3, 1, 0.05), row("r", "t", 0, 4, 0.051), row("s", "t", 0, 0, 1.0)),
+        wins={"r": 1, "s": 0, "t": 1},
+        count="majority",
+        queries=4,
+    )
+    matrix = result.matrix()
+    assert matrix.runs == ("r", "s", "t")
+    np.testing.assert_array_equal(
+        matrix.ratio, [[np.nan, 0.25, 1.0], [0.75, np.nan, np.nan], [0.0, np.nan, np.nan]]
+    )
+    marked = [[False, True, False], [True, False, False], [False, False, False]]
+    assert matrix.significant.tolist() == marked
+    assert result.matrix(0.049).significant.sum() == 0
+    assert result.matrix(0.051).significant.sum() == 4
+    assert [named_count(name) for name in ("majority", "votes")] == ["majority", "votes"]
+    assert result.test == "two-sided binomial test, exact"
