@@ -52,8 +52,8 @@ def configuration(sources: list[str], tests: list[str], also: list[str]) -> str:
 def mutmut(*arguments: str, show: bool = False) -> str:
     """Run mutmut in the copy; return what it prints, or show it as it goes."""
     command = (str(Path(sys.executable).with_name("mutmut")), *arguments)
-    done = subprocess.run(command, cwd=COPY, stdout=None if show else subprocess.PIPE, text=True, check=False)
-    return done.stdout or ""
+    where = {} if show else {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return subprocess.run(command, cwd=COPY, text=True, check=False, **where).stdout or ""
 
 
 def results() -> Results:

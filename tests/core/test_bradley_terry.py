@@ -59,6 +59,17 @@ def test_the_posterior_is_that_of_a_normal_prior(won: int, lost: int, scale: flo
     assert evidence - nothing == pytest.approx(np.log(whole), abs=0.02)
 
 
+def test_a_deviation_is_the_root_of_the_posterior_variance() -> None:
+    judgments = judgments_of("q a b a", "q a b a", "q b c c", "p x y x")
+    found = assess_confidence(judgments, rng=np.random.default_rng(1), scale=0.8)
+    # Of the pair x, y: a normal prior of variance 0.64 for each, and one vote between them.
+    fit = fit_strengths(np.array([[[0.0, 1.0], [0.0, 0.0]]]), scale=0.8)
+    expected = np.sqrt(np.diagonal(np.linalg.inv(fit.precision[0])))
+    assert found.deviation[3:] == pytest.approx(expected)
+    assert found.strength[3:] == pytest.approx(fit.mean[0])
+    assert found.start.tolist() == [0, 3, 5]
+
+
 def test_an_undefeated_candidate_has_a_finite_strength() -> None:
     votes = np.array([[[0.0, 9, 9], [0, 0, 9], [0, 0, 0]]])
     strength = fit_strengths(votes).mean[0]

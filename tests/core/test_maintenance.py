@@ -17,6 +17,8 @@ def test_merged_pools_have_every_document_once() -> None:
     merged = merge_pools(pools_of({"q": "bc", "p": "a"}), pools_of({"q": "ab", "r": "z"}))
     rows = [(merged.queries[q], merged.docs[d]) for q, d in zip(merged.query, merged.doc, strict=True)]
     assert rows == [("q", "a"), ("q", "b"), ("q", "c"), ("p", "a"), ("r", "z")]
+    assert (merged.docs, merged.sources) == (("a", "b", "c", "z"), ())
+    assert merged.source_row.size == merged.source.size == 0
 
 
 def test_nothing_new_costs_nothing() -> None:

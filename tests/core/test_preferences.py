@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.pairs import all_pairs
+from prefjudge.core.pairs import Pairs, all_pairs
 from prefjudge.core.preferences import resolve, resolve_all, to_qrels
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.resolutions import Resolutions, Status
@@ -238,3 +238,12 @@ def test_names_sides_and_order_do_not_matter(
 def test_no_judgments_make_no_resolutions() -> None:
     assert len(resolve(judgments_of())) == 0
     assert to_qrels(resolve(judgments_of())).queries == ()
+
+
+@pytest.mark.parametrize("pair", [("q", "a", "z"), ("q", "z", "a"), ("p", "a", "b")])
+def test_asked_pairs_that_nobody_judged_need_the_pools(pair: tuple[str, str, str]) -> None:
+    query, a, b = pair
+    codes = [np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32)]
+    asked = Pairs(queries=(query,), docs=(a, b), query=codes[0], doc_a=codes[1], doc_b=codes[2])
+    with pytest.raises(ValueError, match=r"^the asked pairs name .* that were not judged: pass the pools$"):
+        resolve(judgments_of("q a b a"), asked=asked)

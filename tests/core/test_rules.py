@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prefjudge.core.counting import TieWorth
 from prefjudge.core.kemeny import _first_of_best_orders
 from prefjudge.core.preferences import resolve, resolve_all
 from prefjudge.core.rules import RULES
@@ -196,3 +197,32 @@ def test_the_score_of_a_rule_is_what_it_counts() -> None:
             zip("abcd", scores, strict=True)
         ), rule
         assert dict(zip(names, found.wins.tolist(), strict=True)) == {"a": 4, "b": 3, "c": 2, "d": 0}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_ties_and_strengths_are_worth_what_is_asked_under_every_rule(rule: str) -> None:
+    rng = np.random.default_rng(9)
+    decided = [
+        f"q{query} {x} {y} {rng.choice([x, y])}"
+        for query in range(20)
+        for x, y in combinations("abcd", 2)
+        for _ in range(int(rng.integers(1, 4)))
+    ]
+    even = [f"q{query} a {other}" for query in range(20) for other in "bc"]
+    ties = [f"{pair} tie" for pair in even for _ in range(2)]
+    both_ways = [f"{pair} {pair.split()[side]}" for pair in even for side in (1, 2)]
+
+    def outcome(lines: list[str], strong: int = 1, **options: object) -> tuple[np.ndarray, np.ndarray]:
+        votes = judgments_of(*lines)
+        votes.strength[votes.choice != 0] = strong
+        found = resolve(votes, rule=rule, **options)  # type: ignore[arg-type]
+        return found.score, found.winner
+
+    def same(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> bool:
+        return np.allclose(one[0], other[0], atol=1e-3) and np.array_equal(one[1], other[1])
+
+    plain = outcome(decided)
+    assert same(outcome([*decided, *ties]), plain), "a tie is worth nothing unless it is asked to be"
+    assert same(outcome([*decided, *ties], ties=TieWorth.HALF), outcome([*decided, *both_ways]))
+    assert same(outcome(decided, strong=3), plain)
+    assert same(outcome(decided, strong=3, strengths=True), outcome(decided * 3))
