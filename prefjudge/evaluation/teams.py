@@ -292,5 +292,5 @@ def _stem(submission: str) -> str:
     suffix = _SUFFIX.match(submission)
     if not suffix:
         return ""
-    stem = re.sub(r"([-_.]?(v?\d+|[a-z]))*$", "", suffix.group(1), flags=re.IGNORECASE) or suffix.group(1)
+    stem = re.sub(r"([-_.]?v?\d+|[-_.][a-z])+$", "", suffix.group(1), flags=re.IGNORECASE) or suffix.group(1)
     return stem.casefold() if len(stem) > 2 and not stem.isdigit() else ""

@@ -194,3 +194,78 @@ def test_institutions_spelled_nearly_alike_are_one() -> None:
     (one,) = found.institutions
     assert one.names == ("Somewhere", "Somewere")
     assert one.evidence == ("nearly the same spelling",)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        ("Ada Lovelace - Somewhere", "ada lovelace, Somewhere", "the same name written differently"),
+        ("Bread&Butter", "Bread&Buttter", "nearly the same spelling"),
+        ("Ada Lovelace - Somewhere", "Ada Lovelace (Somewhere)", "the same name written differently"),
+        ("Ada Lovelace, Mary Shelley", "Ada Lovelace", "Ada Lovelace in both"),
+        ("Ada Lovelace - Somewhere", "Ada K. Lovelace - Somewhere", "Ada K. Lovelace for Ada Lovelace"),
+        ("Ada Lovelace - Somewhere", "Ada Lovelance - Somewhere", "Ada Lovelance for Ada Lovelace"),
+        ("Ada Lovelace - Somewhere", "A. Lovelace - Somewhere", "A. Lovelace for Ada Lovelace"),
+        # a name in both says more than one that stands for another
+        (
+            "Ada Lovelace, Mary Shelley - Somewhere",
+            "A. Lovelace, Mary Shelley - Somewhere",
+            "Mary Shelley in both",
+        ),
+    ],
+)
+def test_a_merge_gives_the_firmest_reason(one: str, other: str, reason: str) -> None:
+    (team,) = group_submissions([("a", one), ("b", other)]).teams
+    assert [(merge.name, merge.into, merge.reason) for merge in team.merges] == [(other, one, reason)]
+    assert team.evidence == (reason,)
+
+
+def test_half_of_the_smaller_team_in_common_is_enough() -> None:
+    two = "Ada Lovelace, Mary Shelley"
+    assert teams(two, "Ada Lovelace, Grace Hopper, Emmy Noether") == [["a", "b"]]
+    three = "Ada Lovelace, Mary Shelley, Alan Turing"
+    assert teams(three, "Ada Lovelace, Grace Hopper, Emmy Noether") == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("team", "unknown"), [("", True), ("()", True), ("Anon.", True), ("ANONYMOUS", True), ("Nobody", False)]
+)
+def test_who_does_not_say_who_it_is(team: str, unknown: bool) -> None:
+    assert group_submissions([("a", team)]).anonymous == (("a",) if unknown else ())
+
+
+def test_groups_are_ordered_by_size_and_then_by_name() -> None:
+    found = group_submissions([("1", "Zoo"), ("2", "Beta"), ("3", "Alpha"), ("4", "Zoo")])
+    assert [team.name for team in found.teams] == ["Zoo", "Alpha", "Beta"]
+
+
+def test_ids_say_which_suffix_ties_them() -> None:
+    found = group_submissions([("20210101-Abc_v1", "Difference"), ("20210202-abc-2", "Engines")])
+    (merge,) = found.teams[0].merges
+    assert (merge.name, merge.into, merge.reason) == ("Engines", "Difference", "ids that end in -abc")
+    for one, other in (("ab", "ab"), ("123", "123"), ("abc", "abd")):
+        entries = [(f"20210101-{one}", "Difference"), (f"20210202-{other}", "Engines")]
+        assert len(group_submissions(entries).teams) == 2
+
+
+@pytest.mark.parametrize(("words", "person"), [(1, False), (2, True), (4, True), (5, False)])
+def test_two_to_four_words_are_a_person(words: int, person: bool) -> None:
+    name = " ".join(["Ada", "Mary", "Grace", "Emmy", "Lovelace"][:words])
+    assert read_affiliation(name, Aliases({}, {})).people == ((name,) if person else ())
+
+
+def test_people_in_several_parentheses_are_all_read() -> None:
+    found = read_affiliation("Engine team (Ada Lovelace) and Loom team (Mary Shelley)", Aliases({}, {}))
+    assert found.people == ("Ada Lovelace", "Mary Shelley")
+
+
+def test_the_longest_beginning_that_is_known_names_an_institution() -> None:
+    aliases = Aliases({}, {"CMU": "Carnegie", "CMU LTI": "Language Technologies"})
+    assert [aliases.institution(name) for name in ("cmu", "CMU, LTI Lab", "CMU X", "LTI CMU", "")] == [
+        "Carnegie", "Language Technologies", "Carnegie", None, None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("other", "near"), [("Lovelaceab", False), ("Lovelacea", True), ("Lovelace", True)])
+def test_one_letter_at_the_end_is_near_and_two_are_not(other: str, near: bool) -> None:
+    assert is_near("Lovelace", other) is near
