@@ -108,3 +108,22 @@ def test_labels_on_unknown_documents_are_refused() -> None:
     documents = make_qrels({"1": {"a": 1}})
     with pytest.raises(InputError, match="such as new of query 1"):
         relabel([make_ranks({}, documents)], documents, make_qrels({"1": {"new": 1}}))
+
+
+def test_a_query_that_was_never_looked_up_returned_nothing() -> None:
+    documents = make_qrels({"1": {"a": 1, "b": 1}}, "one")
+    run = make_ranks({"1": {"a": 1.0, "x": 0.5}, "2": {"y": 1.0}}, documents)
+    (moved,) = relabel([run], documents, make_qrels({"2": {}, "1": {"b": 2}}))
+    assert moved.retrieved.tolist() == [0, 2]
+    assert moved.grade.tolist() == []
+
+
+def test_the_union_of_label_sets_is_named_after_them() -> None:
+    sets = [make_qrels({"1": {"a": 2}, "2": {"b": 0}}, "one"), make_qrels({"2": {"b": 1, "c": 1}}, "two")]
+    union = union_documents(sets)
+    rows = zip(union.query.tolist(), union.doc.tolist(), union.grade.tolist(), strict=True)
+    assert union.name == "one and two"
+    assert {(union.queries[query], union.docs[doc], grade) for query, doc, grade in rows} == {
+        ("1", "a", 1.0), ("2", "b", 1.0), ("2", "c", 1.0),
+    }  # fmt: skip
+    assert union_documents([]).queries == ()

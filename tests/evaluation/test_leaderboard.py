@@ -149,3 +149,30 @@ def test_a_board_of_real_scores() -> None:
     runs = [make_ranks({"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 2.0, "b": 1.0}}, qrels, "r")]
     board = leaderboard(score_matrix(runs, qrels, Measure.parse("RR@10")))
     assert board.rows[0].score == 0.75
+
+
+def test_a_run_is_above_the_perfect_ranking_from_a_p_of_5_per_cent_on() -> None:
+    """Six queries that are all won make p = 1/32 by the sign test, five of six 7/32."""
+    bar = scores_of({"bar": [0.5] * 6})
+    row = leaderboard(scores_of({"six": [1.0] * 6}), statistic="median", perfect=bar).ranked[0]
+    assert (row.above_perfect, row.p_above_perfect) == (True, 1 / 32)
+    row = leaderboard(scores_of({"five": [1.0] * 5 + [0.0]}), statistic="median", perfect=bar).ranked[0]
+    assert (row.above_perfect, row.above_perfect_by) == (False, 0.5)
+    assert row.p_above_perfect == pytest.approx(7 / 32)
+
+
+def test_a_scale_without_ends_is_hit_where_the_score_is_not_0() -> None:
+    (row,) = leaderboard(scores_of({"a": [0, 1, 2, 0.5]}, "wpref@10")).rows
+    assert row.hit == 3
+
+
+def test_the_perfect_rankings_row_has_the_boards_statistic() -> None:
+    bar = scores_of({"bar": [0.0, 0.1, 1.0]})
+    board = leaderboard(scores_of({"a": [0.0, 0.2, 1.0]}), statistic="median", confidence=0.5, perfect=bar)
+    assert board.perfect is not None
+    assert (board.perfect.score, board.perfect.rank, board.perfect.interval) == (
+        0.1,
+        None,
+        "order statistics",
+    )
+    assert (board.statistic, board.confidence, board.ranked[0].score) == ("median", 0.5, 0.2)

@@ -94,3 +94,26 @@ def test_section_5_1() -> None:
     assert found == Pairings(qrels="q", passages=5, won=5, lost=3, tied=1)
     assert found.share == pytest.approx(5 / 9)
     assert isnan(pairings(pairs, make_qrels({"9": {"d": 1}})).share)
+
+
+def test_a_board_of_one_listed_run_has_no_tau() -> None:
+    every = board("original", {"a": 0.4, "nobody": 0.5}, 0.9)
+    found = official_board(ENTRIES, every, every)
+    assert isnan(found.tau)
+    assert [row.run for row in found.listed] == ["a"]
+    assert (found.measure, found.original, found.preference) == ("RR@10", "original", "")
+    assert (found.queries, found.selected) == (2, 2)
+    perfect, one, other = found.rows
+    assert (perfect.evaluation, perfect.all_queries, perfect.selected) == (None, 0.9, 0.9)
+    assert isnan(perfect.preference)
+    assert (one.run, one.rank, one.evaluation, one.reference) == ("a", 2, 0.4, "first (T)")
+    assert (other.run, other.rank, other.evaluation, other.reference) == ("nobody", None, None, "")
+
+
+def test_tau_is_between_the_leaderboard_and_the_selected_queries() -> None:
+    every = board("original", {"beta run": 0.9, "a": 0.4, "best": 0.1}, 1.0)
+    selected = board("original", {"beta run": 0.6, "a": 0.5, "best": 0.7}, 0.5)
+    found = official_board(ENTRIES, every, selected, board("preference", {"a": 0.1}, 0.2))
+    assert found.tau == pytest.approx(1 / 3)  # .30, .40, .50 against .6, .5, .7
+    assert (found.preference, found.rows[0].evaluation, found.rows[0].selected) == ("preference", 1.0, 0.5)
+    assert [row.preference for row in found.rows] == pytest.approx([0.2, np.nan, 0.1, np.nan], nan_ok=True)

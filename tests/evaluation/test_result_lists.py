@@ -27,3 +27,14 @@ def test_endless_lists_are_refused() -> None:
     for depth in (0, 13):
         with pytest.raises(InputError, match=f"lists of {depth} documents"):
             score_lists(depth=depth)
+
+
+def test_lists_are_scored_by_the_measure_asked_for() -> None:
+    """AP of three documents: the mean precision at the relevant ones of the list."""
+    found = score_lists("AP", depth=3)
+    expected = [1, 1, (1 + 2 / 3) / 2, 1, (1 / 2 + 2 / 3) / 2, 1 / 2, 1 / 3, 0]
+    assert found.measure == "AP"
+    assert found.scores == pytest.approx(expected)
+    assert score_lists("Judged", depth=2).scores == (1.0, 1.0, 1.0, 1.0)
+    assert score_lists("Judged", depth=2).equally_spaced
+    assert score_lists().measure == "RR@10"

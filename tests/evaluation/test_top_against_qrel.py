@@ -200,3 +200,25 @@ def test_examples_come_from_both_outcomes_and_from_the_seed() -> None:
     assert (five.preferred, five.other, five.category, five.votes_for, five.votes_against) == (
         "second", "q5", "A", 2, 1,
     )  # fmt: skip
+
+
+def test_examples_are_told_as_the_votes_were() -> None:
+    votes: list[Vote] = [
+        ("1", "q1", "second", 1), ("1", "second", "q1", -1), ("1", "second", "q1", 1),
+        ("2", "top", "q2", 1), ("4", "q4", "top", 1), ("4", "q4", "top", -1),
+    ]  # fmt: skip
+    drawn = draw_examples(make_judgments(votes), HEADS, QRELS, "duo", rng=np.random.default_rng(0))
+    told = {
+        (
+            one.query,
+            one.category,
+            one.preferred,
+            one.other,
+            one.qrel_preferred,
+            one.votes_for,
+            one.votes_against,
+        )
+        for one in drawn
+    }
+    assert told == {("1", "A", "q1", "second", True, 2, 1), ("2", "B", "top", "q2", False, 1, 0)}
+    assert {one.query_text + one.preferred_text + one.other_text for one in drawn} == {""}
