@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json, Live, StudyFolder
-from prefjudge.cli.output import print_json, progress, say
+from prefjudge.cli.output import print_json, progress, say, stamp
 from prefjudge.counts import many
 from prefjudge.errors import NotFinished, quoted
 
@@ -67,3 +67,4 @@ def _show(result: "CollectResult") -> None:
         f"{many(result.dropped_judgments, 'is', 'are')} dropped; "
         f"{many(result.open, 'HIT')} open{held}"
     )
+    stamp(result.rehearsal)

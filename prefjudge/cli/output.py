@@ -16,8 +16,8 @@ import typer
 from prefjudge.errors import InputError, NotFinished, PrefjudgeError
 
 if TYPE_CHECKING:
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.render.cells import Table
-    from prefjudge.study.rehearsal import Rehearsal
 
 E = TypeVar("E", bound=StrEnum)
 

@@ -18,6 +18,7 @@ from prefjudge.formats.fields import Fields, fields
 from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.sources import Holds, blocks
+from prefjudge.formats.stamps import with_stamps
 
 _LINE_HINT = "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker"
 TIES = (b"tie", b"TIE", b"=")
@@ -45,7 +46,7 @@ def read_judgments(
     """
     reader = _Reader(fspath(path), sides=sides)
     try:
-        for block in blocks(path, Holds.COLUMNS, notices=notices):
+        for block in with_stamps(path, blocks(path, Holds.COLUMNS, notices=notices), notices):
             rows = fields(block.data, block.line, reader.columns)
             if len(rows):
                 reader.take(rows)

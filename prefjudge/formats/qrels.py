@@ -20,6 +20,7 @@ from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.repeats import repeated_rows
 from prefjudge.formats.runs import stem
 from prefjudge.formats.sources import Holds, blocks
+from prefjudge.formats.stamps import with_stamps
 
 _LINE_HINT = "a line of qrels is: query Q0 doc grade, or: query doc grade"
 
@@ -48,7 +49,7 @@ def read_qrels(
     reader = _Reader(fspath(path), fractions, notices)
     rows = joined(
         fields(block.data, block.line, reader.columns)
-        for block in blocks(path, Holds.COLUMNS, notices=notices)
+        for block in with_stamps(path, blocks(path, Holds.COLUMNS, notices=notices), notices)
     )
     if not len(rows):
         raise InputError(f"{path} is empty: qrels need at least one line", "check the program that wrote it")

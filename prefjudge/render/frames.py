@@ -1,5 +1,6 @@
 """DataFrames for users: the one place where records become pandas."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from prefjudge.evaluation.winratio import WinRatios
@@ -22,9 +23,14 @@ def to_frame(table: Table) -> "DataFrame":
     return frame
 
 
-def winratio_frame(result: WinRatios) -> "DataFrame":
-    """Return the square matrix of win ratios: how often the column beats the row."""
+def winratio_frame(result: WinRatios, provenance: Mapping[str, str] | None = None) -> "DataFrame":
+    """Return the square matrix of win ratios: how often the column beats the row.
+
+    What it was made from is in ``frame.attrs["provenance"]``.
+    """
     from pandas import DataFrame, Index
 
     runs = Index(result.runs)
-    return DataFrame(result.matrix().ratio, index=runs, columns=runs)
+    frame = DataFrame(result.matrix().ratio, index=runs, columns=runs)
+    frame.attrs["provenance"] = dict(provenance or {})
+    return frame

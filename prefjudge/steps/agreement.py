@@ -11,10 +11,10 @@ from prefjudge.steps.inputs import as_path
 from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.evaluation.agreement import Agreement
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
-    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

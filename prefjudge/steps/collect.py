@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.core.rehearsal import Rehearsal
 from prefjudge.core.screening import BarringRule
 from prefjudge.counts import many
 from prefjudge.errors import BudgetError, CrowdError, StudyError, quoted
@@ -28,6 +29,7 @@ from prefjudge.study.hits import HitStatus, StudyHit, load_hits, save_extension,
 from prefjudge.study.ledger import settle
 from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
+from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
 
@@ -60,6 +62,7 @@ class CollectResult:
     waiting: int
     reasons: dict[str, int]
     challenge: bool
+    rehearsal: Rehearsal | None
 
     @property
     def finished(self) -> bool:
@@ -298,4 +301,5 @@ class _Collection:
                 waiting=len(waiting_pairs(db, self._target)),
                 reasons=dict(self._reasons),
                 challenge=load_open_challenge(db) is not None,
+                rehearsal=load_rehearsal(db),
             )

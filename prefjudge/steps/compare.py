@@ -14,12 +14,12 @@ from prefjudge.steps.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from prefjudge.core.qrels import Scores
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.evaluation.outcomes import Outcomes
     from prefjudge.evaluation.significance import Significance
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
     from prefjudge.steps.sources import Sources
-    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

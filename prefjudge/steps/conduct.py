@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prefjudge.core.judgments import Judgments
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.formats.problems import Notice
     from prefjudge.study.conduct import Pace
-    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +60,17 @@ def observe(study: Path | None, judgments: Path | None, *, ids: bool) -> Observe
             "For instance: prefjudge workers STUDY, or: prefjudge workers --judgments FILE",
         )
     from prefjudge.formats.judgments import read_judgments
+    from prefjudge.formats.stamps import rehearsal_in
 
     notices: list[Notice] = []
     log = read_judgments(judgments, sides=True, notices=notices)
-    return Observed(study=False, log=log, kept=log, notices=tuple(map(str, notices)))
+    return Observed(
+        study=False,
+        log=log,
+        kept=log,
+        rehearsal=rehearsal_in(notices),
+        notices=tuple(map(str, notices)),
+    )
 
 
 def _observe_study(study: Path, *, ids: bool) -> Observed:

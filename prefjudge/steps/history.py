@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.history import Change, find_changes
+from prefjudge.core.rehearsal import Rehearsal
 from prefjudge.steps.moves import find_moves
 from prefjudge.steps.waiting import split_runs
 from prefjudge.study.answers import load_answers
@@ -16,7 +17,7 @@ from prefjudge.study.history import (
     load_challenges,
     load_duels,
 )
-from prefjudge.study.rehearsal import Rehearsal, load_rehearsal
+from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:

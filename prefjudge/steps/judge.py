@@ -21,12 +21,13 @@ from prefjudge.core.models import (
     model_families,
     read_choice,
 )
+from prefjudge.core.rehearsal import Rehearsal
 from prefjudge.errors import CrowdError, StudyError, quoted
 from prefjudge.steps.model_ledger import ModelLedger
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import count_tokens, load_reply, load_votes, save_votes
 from prefjudge.study.pooling import load_inputs, load_pairs_by_number, load_passages, load_queries
-from prefjudge.study.rehearsal import Rehearsal, load_rehearsal
+from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:

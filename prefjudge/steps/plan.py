@@ -16,6 +16,7 @@ from prefjudge.steps.seeds import generator
 if TYPE_CHECKING:
     from prefjudge.core.plan import Packing, Plan
     from prefjudge.core.strategies import Strategy
+    from prefjudge.formats.problems import Notice
     from prefjudge.study.config import StudyConfig
 
 _MOST_QUERIES = 10_000_000
@@ -121,7 +122,8 @@ def plan(
     _check(most_rounds, "--most-rounds", 1, 1000)
     _check(trials, "--trials", 1, 100_000)
     budget = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
-    model, share, source = find_noise(noise, error, opened, as_path(judgments))
+    odd: list[Notice] = []
+    model, share, source = find_noise(noise, error, opened, as_path(judgments), odd)
     failing = opened.failing if reissued is None else _share(reissued, "--reissued")
     holds = (pairs_per_hit, gold_per_hit)
     packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)
@@ -149,6 +151,7 @@ def plan(
         driven_by=opened.driven_by,
         notices=(
             *opened.words(budget, left),
+            *map(str, odd),
             *_left_out(plans, left, most_rounds),
             *(_short_of_money(plans, left, histogram, most_rounds) if chosen is None else ()),
         ),

@@ -12,6 +12,7 @@ from prefjudge.steps.seeds import generator
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.noise import Noise
+    from prefjudge.formats.problems import Notice
 
 _ASSUMED_ERROR = 0.33
 """What crowds show on the best passages of a query."""
@@ -27,9 +28,15 @@ class NoiseModel(StrEnum):
 
 
 def find_noise(
-    kind: NoiseModel, error: float | None, opened: PlannedStudy, judgments: Path | None
+    kind: NoiseModel,
+    error: float | None,
+    opened: PlannedStudy,
+    judgments: Path | None,
+    notices: "list[Notice]",
 ) -> tuple["Noise", float, str]:
     """Return the model, its share of wrong votes on a random pair, and where that is from.
+
+    ``notices`` receives what is odd about the judgments, such as that they are simulated.
 
     Raises
     ------
@@ -41,7 +48,7 @@ def find_noise(
     source = "given"
     if error is None:
         error, source = _ASSUMED_ERROR, "assumed: crowds show it on the best passages of a query"
-        votes = _votes(opened, judgments)
+        votes = _votes(opened, judgments, notices)
         if votes is not None and len(votes):
             error, source = _estimated(votes, opened, own=judgments is None)
     if not 0.0 < error < 0.5:
@@ -53,10 +60,10 @@ def find_noise(
     return BradleyTerryNoise(scale=scale_of_error(error)), error, source
 
 
-def _votes(opened: PlannedStudy, judgments: Path | None) -> "Judgments | None":
+def _votes(opened: PlannedStudy, judgments: Path | None, notices: "list[Notice]") -> "Judgments | None":
     from prefjudge.formats.judgments import read_judgments
 
-    return read_judgments(judgments) if judgments is not None else opened.judgments()
+    return read_judgments(judgments, notices=notices) if judgments is not None else opened.judgments()
 
 
 def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[float, str]:

@@ -8,8 +8,8 @@ from prefjudge.errors import StudyError, quoted
 
 if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.study.config import StudyConfig
-    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 _MOST_FAILING = 0.9

@@ -12,8 +12,8 @@ from prefjudge.steps.inputs import as_path
 
 if TYPE_CHECKING:
     from prefjudge.core.models import ModelVote
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.study.logs import LoggedAssignment, LoggedJudgment
-    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 FOLDER = "release"
@@ -240,6 +240,7 @@ class _Bundle:
             "assignment": self.named("assignment", work.assignment_id),
             "hit": self.named("hit", work.hit_key),
             "worker": self.named("worker", work.worker_id),
+            "judge": work.judge,
             "answered": work.answered,
             "gold_right": work.gold_right,
             "gold_missed": work.gold_missed,

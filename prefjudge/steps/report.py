@@ -17,11 +17,11 @@ from prefjudge.steps.report_papers import drawn, outcomes_section, top_section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.evaluation.correlation import RankCorrelation
     from prefjudge.evaluation.leaderboard import Leaderboard
     from prefjudge.render.report_page import Section
     from prefjudge.steps.status import StatusResult
-    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 REPORT_FILE = "report.html"

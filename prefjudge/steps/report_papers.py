@@ -10,9 +10,9 @@ from prefjudge.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.render.report_page import Picture, Section
     from prefjudge.steps.score import ScoreResult
-    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 

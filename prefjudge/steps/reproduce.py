@@ -163,7 +163,7 @@ def reproduce(
         how=reading,
     )
     _keep_inputs(Path(out), given)
-    folder = Folder(Path(out), STAMP if simulate else _stamp(given.study))
+    folder = Folder(Path(out), STAMP if simulate else _stamp(given))
     sections: list[Section] = []
     notices: list[str] = []
     if simulate:
@@ -206,16 +206,20 @@ def _keep_inputs(folder: Path, given: "Given") -> None:
             raise InputError(f"{path} is read, and {folder} is written", "Name another folder: --out DIR")
 
 
-def _stamp(study: Path | None) -> str:
-    """Return the stamp of a study whose judgments are simulated."""
+def _stamp(given: "Given") -> str:
+    """Return the stamp of a study whose judgments are simulated, or of files that say it of theirs."""
+    from prefjudge.formats.stamps import file_stamps, rehearsal_in
+    from prefjudge.steps.papers.material import file_of
     from prefjudge.steps.stamps import stamp_of
     from prefjudge.study.rehearsal import load_rehearsal
     from prefjudge.study.study import Study
 
-    if study is None:
-        return ""
-    with Study(study).transaction(write=False) as db:
-        return stamp_of(load_rehearsal(db))
+    files = [*map(file_of, given.qrels), *([given.judgments] if given.judgments else [])]
+    stamp = stamp_of(rehearsal_in(stamp for path in files for stamp in file_stamps(path)))
+    if given.study is None:
+        return stamp
+    with Study(given.study).transaction(write=False) as db:
+        return stamp_of(load_rehearsal(db)) or stamp
 
 
 def _simulated(given: "Given", folder: "Folder") -> "tuple[Given, Section]":

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from prefjudge.core.confidence import Confidence
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.qrels import Qrels
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.core.resolutions import Resolutions
     from prefjudge.core.sensitivity import Variation
     from prefjudge.core.sureness import ResolvedQuery, Sureness
-    from prefjudge.study.rehearsal import Rehearsal
 
 PREFERENCE_NAME = "preference"
 QRELS_FILE = "preference.qrels"

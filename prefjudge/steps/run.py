@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.challenge import Duel
+from prefjudge.core.rehearsal import Rehearsal
 from prefjudge.core.rounds import Round
 from prefjudge.counts import many
 from prefjudge.errors import BudgetError, StudyError, quoted
@@ -18,7 +19,7 @@ from prefjudge.study.hits import HitStatus
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.pooling import save_wanted
 from prefjudge.study.progress import count_hits, count_judgments
-from prefjudge.study.rehearsal import Rehearsal, load_rehearsal
+from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, choose_target, forget_rounds, refuse_other_target
 

@@ -13,6 +13,7 @@ from prefjudge.steps.read_options import ReadOptions
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.engines.health import RunHealth
     from prefjudge.evaluation.boards import Board
     from prefjudge.evaluation.correlation import RankCorrelation
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
-    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from prefjudge.core.pairs import Pairs
     from prefjudge.core.pools import Pools
     from prefjudge.core.qrels import Qrels
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.readers import Reader
     from prefjudge.steps.waiting import WaitingRuns
-    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 
@@ -29,7 +29,8 @@ class Sources:
 
     ``files`` names every file with its kind. ``judgments`` and ``pools`` are None where there are none.
     ``rule`` makes preference qrels of the judgments, and ``asked`` are the pairs that were to be judged,
-    where it is not all of them. ``rehearsal`` says how many of the study's judgments are simulated.
+    where it is not all of them. ``rehearsal`` says how many judgments are simulated: of the study, else of
+    files that say so.
     ``waiting`` are the runs of a challenge that is under way: they are not among ``runs``.
     """
 
@@ -104,6 +105,7 @@ def gather(
     from prefjudge.formats.judgments import read_judgments
     from prefjudge.formats.pools import read_pool
     from prefjudge.formats.queries import read_queries
+    from prefjudge.formats.stamps import rehearsal_in
 
     own = _of_study(study, notices, preference=preference) if study is not None else None
     named = _all_named(several(qrels), taken=[labels.name for labels in own.qrels] if own else [])
@@ -148,7 +150,7 @@ def gather(
         files=(*(("run", path) for path in paths), *labelled, *extra),
         rule=own.rule if own else "shallow-pooling",
         asked=asked_for,
-        rehearsal=own.rehearsal if own else None,
+        rehearsal=(own.rehearsal if own else None) or rehearsal_in(notices),
         waiting=own.waiting if own else None,
     )
 

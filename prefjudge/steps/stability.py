@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prefjudge.core.qrels import Scores
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.evaluation.stability import NoiseCeiling, RankStability
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
     from prefjudge.steps.readers import Reader
-    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +118,7 @@ def stability(
     InputError
         A file cannot be read or an option makes no sense.
     """
+    from prefjudge.formats.stamps import rehearsal_in
     from prefjudge.steps.matrices import named_measures, score_matrices
     from prefjudge.steps.outputs import check_outputs
     from prefjudge.steps.provenance import digesting
@@ -161,7 +162,7 @@ def stability(
             provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
-            rehearsal=found.rehearsal,
+            rehearsal=found.rehearsal or rehearsal_in(notices),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     _write(result, out, _plots(plot, len(conditions)))

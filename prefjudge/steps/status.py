@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefjudge.core.rehearsal import Rehearsal
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
@@ -17,7 +18,7 @@ from prefjudge.study.progress import (
     load_barred,
     waiting_pairs,
 )
-from prefjudge.study.rehearsal import Rehearsal, load_rehearsal
+from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import RECOVERING, load_setting
 from prefjudge.study.study import Study
 

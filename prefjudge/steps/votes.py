@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from prefjudge.core.judgments import Judgments
     from prefjudge.core.pairs import Pairs
     from prefjudge.core.pools import Pools
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.formats.problems import Notice
-    from prefjudge.study.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Votes:
 
     ``asked`` are the pairs that a strategy or a challenge asks for, where it is not all of them.
     ``driven_by`` is the strategy that ``run`` drives the pools by, and ``rule`` the one of the config.
-    ``rehearsal`` says how many of a study's judgments are simulated.
+    ``rehearsal`` says how many judgments are simulated, where the study or the file knows of any.
     """
 
     study: Path | None
@@ -56,6 +56,7 @@ def gather_votes(
         The study has no judgments.
     """
     from prefjudge.formats.judgments import read_judgments
+    from prefjudge.formats.stamps import rehearsal_in
 
     if (study is None) == (judgments is None):
         raise InputError(
@@ -73,6 +74,7 @@ def gather_votes(
             rule="shallow-pooling",
             driven_by="",
             notices=notices,
+            rehearsal=rehearsal_in(notices),
         )
     else:
         assert study is not None

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from prefjudge.core.qrels import Qrels
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.evaluation.examples import Example
     from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
     from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.formats.problems import Notice
     from prefjudge.steps.provenance import InputDigest
     from prefjudge.steps.sources import Sources
-    from prefjudge.study.rehearsal import Rehearsal
     from prefjudge.study.study import Study
 
 
@@ -49,7 +49,7 @@ class WinRatioResult:
         """Return the square matrix as a pandas DataFrame: how often the column beats the row."""
         from prefjudge.render.frames import winratio_frame
 
-        return winratio_frame(self.winratio)
+        return winratio_frame(self.winratio, self.provenance)
 
 
 def winratio(

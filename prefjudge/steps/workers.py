@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from prefjudge.core.evidence import Evidence
     from prefjudge.core.judgments import Judgments
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.core.signs import Sign
-    from prefjudge.study.rehearsal import Rehearsal
+    from prefjudge.formats.problems import Notice
 
 _FEW = 20
 """With fewer judgments to compare, an estimate is more the model's prior than the worker."""
@@ -141,7 +142,8 @@ def workers(
     model = as_choice(WorkerModel, model, "worker model")
     models = (model,) if model else tuple(WorkerModel)
     seen = observe(as_path(study), as_path(judgments), ids=ids)
-    known = read_judgments(golds) if golds is not None else None
+    odd: list[Notice] = []
+    known = read_judgments(golds, notices=odd) if golds is not None else None
     evidence = gather_evidence(
         seen.log,
         milliseconds=seen.milliseconds,
@@ -167,7 +169,7 @@ def workers(
         hourly=seen.hourly_all,
         hourly_floor=seen.hourly_floor,
         rehearsal=seen.rehearsal,
-        notices=(*seen.notices, *_words(seen, rows, repeated, known is not None)),
+        notices=(*seen.notices, *map(str, odd), *_words(seen, rows, repeated, known is not None)),
     )
 
 

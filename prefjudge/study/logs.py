@@ -28,11 +28,15 @@ class LoggedJudgment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedAssignment:
-    """One worker's work on a HIT: how much was answered, how it fared on gold, and whether it was kept."""
+    """One worker's work on a HIT: how much was answered, how it fared on gold, and whether it was kept.
+
+    ``judge`` says who its judgments are by; None where it has none.
+    """
 
     assignment_id: str
     hit_key: str
     worker_id: str
+    judge: str | None
     answered: int
     gold_right: int
     gold_missed: int
@@ -56,8 +60,10 @@ def load_judgment_log(db: Connection) -> list[LoggedJudgment]:
 def load_assignment_log(db: Connection) -> list[LoggedAssignment]:
     """Return every assignment at that target, in the order in which they were submitted."""
     rows = db.execute(
-        "SELECT a.assignment_id, a.hit_key, a.worker_id, a.answered, a.gold_right, a.gold_missed, a.seconds, "
-        "a.verdict FROM assignments a JOIN hits h USING (hit_key) WHERE h.target = :target "
+        "SELECT a.assignment_id, a.hit_key, a.worker_id, "
+        "(SELECT min(j.judge) FROM judgments j WHERE j.assignment_id = a.assignment_id), "
+        "a.answered, a.gold_right, a.gold_missed, a.seconds, a.verdict FROM assignments a "
+        "JOIN hits h USING (hit_key) WHERE h.target = :target "
         "ORDER BY a.submitted, a.assignment_id",
         target=current_target(db),
     )

@@ -1,9 +1,8 @@
 """Who judged, and how much of a study is rehearsed: judged by accounts that were made for simulation."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
-from prefjudge.counts import many
+from prefjudge.core.rehearsal import Rehearsal
 from prefjudge.database import Connection
 from prefjudge.study.targets import current_target
 
@@ -13,17 +12,6 @@ class Judge(StrEnum):
 
     PERSON = "person"
     SIMULATED = "simulated"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
-    """Judgments that were collected, those that do not count among them, and how many are simulated."""
-
-    simulated: int
-    judgments: int
-
-    def __str__(self) -> str:
-        return f"rehearsal: {self.simulated:,} of {many(self.judgments, 'judgment')} are simulated"
 
 
 def load_rehearsal(db: Connection) -> Rehearsal | None:

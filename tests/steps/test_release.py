@@ -119,6 +119,7 @@ def test_a_rehearsal_is_not_released(judged: Path) -> None:
     done = release(judged, rehearsal=True)
     votes, works = (lines(Path(done.out) / name) for name in ("judgments.jsonl", "assignments.jsonl"))
     assert 0 < len(votes) == done.judgments + done.dropped < rehearsed.judgments + rehearsed.dropped
+    assert {work["judge"] for work in works if work["answered"]} == {"simulated"}
     assert {work["hit"] for work in works} == {opened.opaque("hit", key) for key in keys}
     assert {vote["assignment"] for vote in votes} <= {work["assignment"] for work in works}
 

@@ -45,6 +45,7 @@ def rehearse(given: "Given", folder: "Path") -> "tuple[Given, SimulatedPaper, st
         A file cannot be read, or no query has two passages to compare.
     """
     from prefjudge.core.pools import build_pools, sample_queries
+    from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.core.runs import Order
     from prefjudge.core.top_pairs import top_pairs
     from prefjudge.evaluation.measures import Measure, score_matrix
@@ -72,7 +73,8 @@ def rehearse(given: "Given", folder: "Path") -> "tuple[Given, SimulatedPaper, st
     votes, pooled, found = simulate_paper(pools, top_pairs(heads, qrels, run), rng=rng)
     paths = folder / JUDGMENTS_FILE, folder / POOLED_FILE
     for path, written in zip(paths, (votes, pooled), strict=True):
-        write_judgments(path, written, comment=STAMP)
+        every = Rehearsal(simulated=len(written), judgments=len(written))
+        write_judgments(path, written, comment=str(every))
     judged = replace(given, judgments=paths[0], pooled_judgments=paths[1], against_qrel=run)
     return judged, found, run
 
