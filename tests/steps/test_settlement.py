@@ -1,0 +1,149 @@
+"""Who is owed what, and the very calls that pay it, seen by a marketplace that only writes them down."""
+
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from prefjudge.crowd.protocol import RefusedError
+from prefjudge.errors import CrowdError
+from prefjudge.steps.init import init
+from prefjudge.steps.prices import fees, price
+from prefjudge.steps.settlement import Act, find_dues, pay_dues, withdraw
+from prefjudge.study.ledger import committed_cents
+from prefjudge.study.study import Study
+
+TEXT = "You stopped early, as you may, and made 1 of 3 comparisons: paid $0.67 by a bonus."
+SPOILT = "unusable answer: consent was not given"
+
+
+@dataclass
+class Ledgered:
+    """A marketplace that knows what was decided, and keeps the calls."""
+
+    decisions: dict[str, str] = field(default_factory=dict)
+    paid: set[tuple[str, str]] = field(default_factory=set)
+    refused: tuple[str, ...] = ()
+    calls: list[tuple[object, ...]] = field(default_factory=list)
+
+    def review(self, assignment_id: str, *, approve: bool, feedback: str = "") -> None:
+        if assignment_id in self.refused:
+            raise RefusedError(f"{assignment_id} is gone")
+        self.calls.append(("approve" if approve else "reject", assignment_id, feedback))
+
+    def bonus(self, worker_id: str, assignment_id: str, amount: Decimal, reason: str, *, token: str) -> None:
+        self.calls.append(("bonus", worker_id, assignment_id, amount, reason))
+
+    def decision(self, assignment_id: str) -> str | None:
+        return self.decisions.get(assignment_id)
+
+    def has_bonus(self, assignment_id: str, reason: str) -> bool:
+        return (assignment_id, reason) in self.paid
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    """A study with one HIT of three comparisons: done, broken off after one, and spoilt."""
+    init(tmp_path / "study")
+    made = Study(tmp_path / "study")
+    with made.transaction() as db:
+        db.execute("INSERT INTO hits VALUES ('h', 1, 1, 'sandbox', 3, 200, '[]', 'H', 'published', 1.0)")
+        for slot in range(3):
+            db.execute(
+                "INSERT INTO slots VALUES ('h', :slot, :name, NULL, NULL, 'x', 'y')",
+                slot=slot,
+                name=f"s{slot}",
+            )
+        for name, collected, answered, verdict in (
+            ("done", 2.0, 3, "kept"),
+            ("early", 1.0, 1, "kept"),
+            ("spoilt", 3.0, 0, SPOILT),
+        ):
+            db.execute(
+                "INSERT INTO assignments VALUES (:name, 'h', :worker, NULL, NULL, :collected, '{}', 0, "
+                ":answered, 0, 0, 9.0, :verdict, NULL)",
+                name=name, worker=f"w-{name}", collected=collected, answered=answered, verdict=verdict,
+            )  # fmt: skip
+    return made
+
+
+def decisions(study: Study) -> dict[str, str | None]:
+    with study.transaction(write=False) as db:
+        return dict(db.execute("SELECT assignment_id, decision FROM assignments"))
+
+
+def committed(study: Study) -> int:
+    with study.transaction(write=False) as db:
+        return committed_cents(db)
+
+
+def test_each_is_owed_what_was_done(study: Study) -> None:
+    dues = find_dues(study, "sandbox")
+    assert [(due.assignment_id, due.worker_id, due.act, due.amount, due.reward, due.why) for due in dues] == [
+        ("early", "w-early", Act.PRORATE, Decimal("0.67"), Decimal("2.00"), "made 1 of 3"),
+        ("done", "w-done", Act.APPROVE, Decimal("2.00"), Decimal("2.00"), "made all comparisons"),
+        ("spoilt", "w-spoilt", Act.DECIDE, Decimal("0.00"), Decimal("2.00"), SPOILT),
+    ]  # fmt: skip
+    assert {(due.hit_key, due.hit_assignments) for due in dues} == {("h", 3)}
+    assert find_dues(study, "live") == ()
+
+
+def test_the_done_are_approved_and_who_stopped_early_has_a_bonus_in_place_of_the_reward(study: Study) -> None:
+    crowd = Ledgered()
+    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+    assert crowd.calls == [
+        ("bonus", "w-early", "early", Decimal("0.67"), TEXT),
+        ("reject", "early", TEXT),
+        ("approve", "done", ""),
+    ]
+    assert decisions(study) == {"early": "prorated: $0.67 by bonus", "done": "approved", "spoilt": None}
+    # The bonus and its fee, and the reward and its fee that came back: 67 + 13 - 240.
+    assert committed(study) == -160
+    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+    assert len(crowd.calls) == 3, "a repeat pays nothing twice"
+
+
+def test_a_bonus_that_the_marketplace_knows_is_not_paid_again(study: Study) -> None:
+    crowd = Ledgered(decisions={"early": "rejected"}, paid={("early", TEXT)})
+    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[:1])  # type: ignore[arg-type]
+    assert crowd.calls == [("reject", "early", TEXT)]
+    assert decisions(study)["early"] == "prorated: $0.67 by bonus"
+
+
+@pytest.mark.parametrize("decision", ["approved", "rejected"])
+def test_what_was_decided_at_the_marketplace_is_not_paid_by_a_bonus(study: Study, decision: str) -> None:
+    crowd = Ledgered(decisions={"early": decision}, paid={("done", TEXT), ("early", "for another reason")})
+    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[:1])  # type: ignore[arg-type]
+    assert crowd.calls == []
+    assert decisions(study)["early"] == decision
+    assert committed(study) == 0
+
+
+def test_a_payment_that_is_refused_is_told_and_the_others_are_made(study: Study) -> None:
+    crowd = Ledgered(refused=("done",))
+    with pytest.raises(CrowdError) as told:
+        pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[::-1])  # type: ignore[arg-type]
+    assert told.value.message == "1 assignment cannot be paid: done is gone"
+    assert decisions(study) == {"early": "prorated: $0.67 by bonus", "done": None, "spoilt": None}
+
+
+def test_what_is_withdrawn_is_rejected_with_its_reason_and_comes_back(study: Study) -> None:
+    crowd, due = Ledgered(), find_dues(study, "sandbox")[2]
+    withdraw(study, crowd, "sandbox", due, "no consent")  # type: ignore[arg-type]
+    assert crowd.calls == [("reject", "spoilt", "no consent")]
+    assert "spoilt" not in {left.assignment_id for left in find_dues(study, "sandbox")}
+    assert committed(study) == -240
+
+
+def test_a_marketplace_takes_what_the_study_says(study: Study) -> None:
+    config = study.folder / "study.toml"
+    taking = '[fees]\nrate = "0.10"\nmany_rate = "0.30"\nminimum = "0.05"\n\n'
+    config.write_text(re.sub(r"\[fees\][^\[]*", taking, config.read_text()))
+    told = Study(study.folder)
+    taken = fees(told)
+    assert (taken.rate, taken.many_rate, taken.minimum) == (Decimal("0.10"), Decimal("0.30"), Decimal("0.05"))
+    assert price(told, Decimal("2.00"), 9) == Decimal("2.20")
+    assert price(told, Decimal("2.00"), 10) == Decimal("2.80")
+    assert price(told, Decimal("0.10"), 1) == Decimal("0.15")
