@@ -11,8 +11,7 @@ from prefjudge.core.pools import Pools, pools_of
 from prefjudge.core.qrels import JudgedRanks, Qrels
 from prefjudge.core.runs import Heads, encode
 from prefjudge.evaluation.compared import relabel
-from prefjudge.evaluation.leaderboard import LeaderboardRow, leaderboard
-from prefjudge.evaluation.measures import Measure, score_matrix
+from prefjudge.evaluation.measures import Measure, direction, score_matrix
 
 Resolver = Callable[[Judgments, Pools], Qrels]
 
@@ -172,32 +171,36 @@ def leave_one_out(
     """
     documents = pooled_documents(pools)
     full = resolve(judgments, pools)
-    before = _rows(ranks, documents, full, measure)
+    before = _places(ranks, documents, full, measure)
     results = []
     for placed in ranks:
         if placed.run not in pools.sources:
             continue
         rebuilt = resolve(*without_source(judgments, pools, placed.run))
-        after = _rows(ranks, documents, rebuilt, measure)[placed.run]
+        after = _places(ranks, documents, rebuilt, measure)[placed.run]
         results.append(
             LeftOut(
                 run=placed.run,
                 passages=int(exclusive_rows(pools, placed.run).sum()),
                 changed=_changed(full, rebuilt),
-                score=before[placed.run].score,
-                rank=before[placed.run].rank or 0,
-                score_without=after.score,
-                rank_without=after.rank or 0,
+                score=before[placed.run][0],
+                rank=before[placed.run][1],
+                score_without=after[0],
+                rank_without=after[1],
             )
         )
     return tuple(results)
 
 
-def _rows(
+def _places(
     ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels, measure: Measure
-) -> dict[str, LeaderboardRow]:
-    board = leaderboard(score_matrix(relabel(ranks, documents, qrels), qrels, measure))
-    return {row.run: row for row in board.rows}
+) -> dict[str, tuple[float, int]]:
+    """Return the score and the rank of each run; a leaderboard's intervals would take most of the time."""
+    scores = score_matrix(relabel(ranks, documents, qrels), qrels, measure)
+    means = scores.values.mean(axis=0)
+    better_first = -direction(scores.measure) * means
+    places = np.searchsorted(np.sort(better_first), better_first) + 1
+    return dict(zip(scores.runs, zip(means.tolist(), places.tolist(), strict=True), strict=True))
 
 
 def _changed(full: Qrels, rebuilt: Qrels) -> int:

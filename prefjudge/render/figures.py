@@ -139,20 +139,23 @@ def render_figure(figure: "Figure", form: str, stamp: str = "") -> bytes:
     if kind not in FORMS:
         raise InputError(f"no plot can be written as {form!r}", f"Choose one of: {', '.join(FORMS)}.")
     silent = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    with rc_context(_STYLE), BytesIO() as file:
-        figure.savefig(file, format=kind, dpi=200, metadata=silent, bbox_inches=_stamped(figure, stamp))
+    with rc_context(_STYLE), BytesIO() as file, _stamped(figure, stamp) as box:
+        figure.savefig(file, format=kind, dpi=200, metadata=silent, bbox_inches=box)
         return file.getvalue()
 
 
-def _stamped(figure: "Figure", stamp: str) -> "Bbox | None":
-    """Print a stamp below a figure, and return the space, in inches, that both take."""
+@contextmanager
+def _stamped(figure: "Figure", stamp: str) -> "Iterator[Bbox | None]":
+    """Print a stamp below a figure, once in each file, and yield the space, in inches, that both take."""
     if not stamp:
-        return None
+        yield None
+        return
     from matplotlib.transforms import Bbox
 
     width, height = map(float, figure.get_size_inches())
-    figure.text(
+    words = figure.text(
         0.1 / width, -0.04 / height, stamp, va="top", color=RED, fontweight="bold",
         fontsize=min(9.0, 110 * width / len(stamp)),
     )  # fmt: skip
-    return Bbox([[0.0, -0.26], [width, height]])
+    yield Bbox([[0.0, -0.26], [width, height]])
+    words.remove()  # the figure is written again in another form

@@ -237,7 +237,7 @@ def _simulated(given: "Given", folder: "Folder") -> "tuple[Given, Section]":
     folder.claim(JUDGMENTS_FILE, POOLED_FILE)
     judged, found, run = rehearse(given, folder.path)
     made = Made(tables=(rehearsal_table(found, run),))
-    section = section_of(SIMULATION, made, folder.write(SIMULATION, made), "", stamp=folder.stamp)
+    section = section_of(SIMULATION, made, folder.write(SIMULATION, made), "", folder)
     return judged, section
 
 
@@ -258,4 +258,4 @@ def _make(exhibit: "Exhibit", material: "Material", folder: "Folder") -> "tuple[
             missing = f"{error.message}. {error.hint}" if error.hint else error.message
             made = None
     found = Reproduced(name=exhibit.name, shows=exhibit.shows, files=files, missing=missing)
-    return found, section_of(exhibit, made, files, missing, stamp=folder.stamp)
+    return found, section_of(exhibit, made, files, missing, folder)

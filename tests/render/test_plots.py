@@ -259,6 +259,14 @@ def test_a_board_is_drawn_in_the_order_of_another() -> None:
     ]
 
 
+def test_a_figure_is_stamped_once_in_each_form() -> None:
+    figure, stamp = plots.plot_pool_sizes({2: 3, 4: 1}), "rehearsal: 4 of 4 judgments are simulated"
+    first = render_figure(figure, "svg", stamp)
+    assert render_figure(figure, "png", stamp) == render_figure(figure, "png", stamp)
+    assert render_figure(figure, "svg", stamp) == first
+    assert first.count(f"<!-- {stamp} -->".encode()) == 1
+
+
 @pytest.mark.parametrize("draw", [board_plot, two_boards, lambda: plots.plot_pool_sizes({2: 3})])
 def test_a_stamp_is_seen_below_the_plot_and_nothing_else_moves(draw: Callable[[], object]) -> None:
     from io import BytesIO

@@ -90,10 +90,9 @@ def _named(stem: str, things: Sequence[T]) -> Iterator[tuple[str, T]]:
 
 
 def section_of(
-    exhibit: "Exhibit", made: "Made | None", files: Iterable[str], missing: str, *, stamp: str = ""
+    exhibit: "Exhibit", made: "Made | None", files: Sequence[str], missing: str, folder: Folder
 ) -> "Section":
-    """Return the part of the page that shows an exhibit, or says what it would take."""
-    from prefjudge.render.figures import render_figure
+    """Return the part of the page that shows an exhibit from its files, or says what it would take."""
     from prefjudge.render.report_page import Picture, Section
 
     shows = exhibit.shows[:1].upper() + exhibit.shows[1:]
@@ -104,10 +103,11 @@ def section_of(
         finding=f"{shows}.",
         words=(exhibit.reading, *made.words),
         pictures=tuple(
-            Picture(words=f"{exhibit.name}: {exhibit.shows}", svg=render_figure(figure, "svg", stamp))
-            for figure in made.figures
+            Picture(words=f"{exhibit.name}: {exhibit.shows}", svg=(folder.path / name).read_bytes())
+            for name in files
+            if name.endswith(".svg")
         ),
-        tables=tuple(table.stamped(stamp) for table in made.tables),
+        tables=tuple(table.stamped(folder.stamp) for table in made.tables),
         files=tuple(files),
         command=exhibit.command,
     )
