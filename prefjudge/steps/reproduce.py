@@ -14,7 +14,8 @@ from prefjudge.steps.inputs import as_choice, as_order, as_path, several
 if TYPE_CHECKING:
     from prefjudge.render.report_page import Section
     from prefjudge.steps.papers.exhibits import Exhibit
-    from prefjudge.steps.papers.material import Given, Material
+    from prefjudge.steps.papers.given import Given
+    from prefjudge.steps.papers.material import Material
     from prefjudge.steps.papers.pages import Folder
 
 
@@ -121,8 +122,9 @@ def reproduce(
     InputError
         The paper is unknown, the folder holds other files, or nothing at all could be made.
     """
+    from prefjudge.steps.papers.given import Given, check_files
     from prefjudge.steps.papers.library import find_paper
-    from prefjudge.steps.papers.material import Given, Material
+    from prefjudge.steps.papers.material import Material
     from prefjudge.steps.papers.pages import INDEX_FILE, Folder, write_page
     from prefjudge.steps.papers.rehearsal import STAMP
 
@@ -163,17 +165,22 @@ def reproduce(
         how=reading,
     )
     _keep_inputs(Path(out), given)
+    check_files(given)
+    notices: list[str] = []
+    material = Material(given=given, folder=Path(out), notices=notices)
+    if runs or study is not None:
+        _ = material.heads  # a run that cannot be read is named here, and once
     folder = Folder(Path(out), STAMP if simulate else _stamp(given))
     sections: list[Section] = []
-    notices: list[str] = []
     if simulate:
-        given, section = _simulated(given, folder)
-        sections.append(section)
-    material = Material(given=given, folder=folder.path, notices=notices)
+        sections.append(_simulated(material, folder))
     folder.claim(*material.own_files)
     made = [_make(exhibit, material, folder) for exhibit in chosen.exhibits]
     if not any(found.files for found, _ in made):
-        raise InputError(f"nothing of {chosen.name} can be made: {made[0][0].missing}", _EXAMPLE)
+        raise InputError(
+            f"nothing of {chosen.name} can be made: {made[0][0].missing}",
+            _EXAMPLE.replace(PaperName.SHALLOW_POOLING, chosen.name),
+        )
     folder.claim(INDEX_FILE)
     index = write_page(
         chosen,
@@ -198,7 +205,7 @@ _EXAMPLE = "For instance: prefjudge reproduce shallow-pooling --runs 'runs/*' --
 def _keep_inputs(folder: Path, given: "Given") -> None:
     """Refuse a folder that holds what is read: its files are replaced."""
     from prefjudge.steps.inputs import expand
-    from prefjudge.steps.papers.material import file_of
+    from prefjudge.steps.papers.given import file_of
 
     files = (given.judgments, given.pool, given.leaderboard, given.held_out, given.study)
     for path in (*(expand(given.runs) if given.runs else ()), *map(file_of, given.qrels), *files):
@@ -209,7 +216,7 @@ def _keep_inputs(folder: Path, given: "Given") -> None:
 def _stamp(given: "Given") -> str:
     """Return the stamp of a study whose judgments are simulated, or of files that say it of theirs."""
     from prefjudge.formats.stamps import file_stamps, rehearsal_in
-    from prefjudge.steps.papers.material import file_of
+    from prefjudge.steps.papers.given import file_of
     from prefjudge.steps.stamps import stamp_of
     from prefjudge.study.rehearsal import load_rehearsal
     from prefjudge.study.study import Study
@@ -222,7 +229,7 @@ def _stamp(given: "Given") -> str:
         return stamp_of(load_rehearsal(db)) or stamp
 
 
-def _simulated(given: "Given", folder: "Folder") -> "tuple[Given, Section]":
+def _simulated(material: "Material", folder: "Folder") -> "Section":
     """Simulate the judgments, and show what such a study would cost, find and show."""
     from prefjudge.steps.papers.exhibits import Made
     from prefjudge.steps.papers.pages import section_of
@@ -235,10 +242,9 @@ def _simulated(given: "Given", folder: "Folder") -> "tuple[Given, Section]":
     )
 
     folder.claim(JUDGMENTS_FILE, POOLED_FILE)
-    judged, found, run = rehearse(given, folder.path)
+    found, run = rehearse(material)
     made = Made(tables=(rehearsal_table(found, run),))
-    section = section_of(SIMULATION, made, folder.write(SIMULATION, made), "", folder)
-    return judged, section
+    return section_of(SIMULATION, made, folder.write(SIMULATION, made), "", folder)
 
 
 def _make(exhibit: "Exhibit", material: "Material", folder: "Folder") -> "tuple[Reproduced, Section]":

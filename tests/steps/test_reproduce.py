@@ -1,5 +1,6 @@
 """``reproduce``: every table and figure of the papers, and the commands that make each alone."""
 
+import csv
 import json
 import re
 import shlex
@@ -16,6 +17,7 @@ from prefjudge.steps.papers.exhibits import Exhibit
 from prefjudge.steps.papers.guide import papers_page
 from prefjudge.steps.papers.guidelines import GUIDELINES
 from prefjudge.steps.papers.library import PAPERS
+from prefjudge.steps.papers.prices import hits_of, paper_price
 from tests.steps.conftest import COLLECTION
 
 RUNS, QRELS = COLLECTION / "runs", COLLECTION / "qrels.txt"
@@ -141,6 +143,73 @@ def test_simulate_walks_the_paper_on_runs_and_qrels(tmp_path: Path) -> None:
     )
     assert again == found
     assert (folder / "simulation.csv").read_bytes() == first
+
+
+@pytest.mark.parametrize("option", ["runs", "qrels", "judgments", "leaderboard", "held_out", "pool"])
+def test_a_file_that_cannot_be_read_is_named_once_and_nothing_is_written(option: str, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.write_bytes(b"q01 \xff\x00\n")
+    given = {"runs": RUNS, "qrels": QRELS, option: wrong}
+    with pytest.raises(InputError) as raised:
+        prefjudge.reproduce("shallow-pooling", out=tmp_path / "out", **given)  # type: ignore[arg-type]
+    assert str(raised.value).splitlines()[0].count(str(wrong)) == 1
+    assert "nothing of" not in str(raised.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_pools_and_the_best_run_are_those_of_all_labelled_queries(tmp_path: Path) -> None:
+    """Judgments on one query choose neither; queries without a qrel are in no pool."""
+    pytest.importorskip("matplotlib")
+    lines = QRELS.read_text().splitlines()
+    few = [line for line in lines if line.split()[0] in {"q01", "q02", "q03"}]
+    (tmp_path / "qrels").write_text("\n".join(few) + "\n")
+    scored = prefjudge.score(runs=RUNS, qrels=tmp_path / "qrels", measure="RR@10")
+    board = [row.run for row in scored.leaderboards[0].ranked]
+    judged = few[0].split()
+    (tmp_path / "judgments").write_text(f"q01 {judged[2]} other {judged[2]}\n")
+    found = prefjudge.reproduce(
+        "shallow-pooling",
+        runs=RUNS,
+        qrels=tmp_path / "qrels",
+        judgments=tmp_path / "judgments",
+        out=tmp_path / "out",
+    )
+    page = Path(found.index).read_text()
+    assert "3 queries;" in page
+    assert "1 query;" in page  # the selected one
+    assert (
+        f"the top results of {board[0]}" in (tmp_path / "out" / "table-1.csv").with_suffix(".md").read_text()
+    )
+
+
+def test_table_4_and_figure_6_are_in_the_official_order(tmp_path: Path) -> None:
+    """The better run on the leaderboard is the worse one under the qrels."""
+    pytest.importorskip("matplotlib")
+    (tmp_path / "board.csv").write_text(BOARD.replace("0.30", "0.90"))
+    runs = [RUNS / "reranker-large.txt", RUNS / "lexical.txt"]
+    prefjudge.reproduce(
+        "shallow-pooling",
+        runs=runs,
+        qrels=QRELS,
+        leaderboard=tmp_path / "board.csv",
+        simulate=True,
+        sample=20,
+        seed=1,
+        out=tmp_path / "out",
+    )
+    with (tmp_path / "out" / "table-4.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0])[-3:] == ["perfect ranking", "lexical", "reranker-large"]
+    assert [row["run beaten"] for row in rows] == ["perfect ranking", "lexical", "reranker-large", "wins"]
+    with (tmp_path / "out" / "figure-6-middle.csv").open() as file:
+        assert [row["run"] for row in csv.DictReader(file)][-2:] == ["lexical", "reranker-large"]
+
+
+def test_comparisons_cost_what_the_paper_says() -> None:
+    """Section 4.1: over $34,000 for 141,887 comparisons; 3.1: 698 HITs of $2.40 in a total of $1,720."""
+    assert paper_price(141_887) == "$34,053.60"
+    assert (hits_of(6_980), paper_price(6_980)) == (698, "$1,675.20")
+    assert paper_price(4_210) == "$1,010.40"
 
 
 def test_what_is_missing_is_said_for_each_exhibit(tmp_path: Path) -> None:

@@ -1,25 +1,19 @@
 """Shallow pooling with simulated workers: what would this study cost, find and show?"""
 
 from dataclasses import replace
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from prefjudge.steps.papers.exhibits import Exhibit, Need
+from prefjudge.steps.papers.prices import PAIRS_PER_HIT, REWARD, hits_of, paper_price
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prefjudge.evaluation.simulated_paper import SimulatedPaper, Spread
     from prefjudge.render.tables import Table
-    from prefjudge.steps.papers.material import Given
+    from prefjudge.steps.papers.material import Material
 
 JUDGMENTS_FILE = "simulated-judgments.txt"
 POOLED_FILE = "simulated-judgments-of-pools.txt"
 STAMP = "rehearsal: every judgment is simulated, and no person judged anything here"
-
-_REWARD, _PAIRS_PER_HIT, _SLOTS = Decimal("2.00"), 10, 13
-"""Section 3.1: two dollars for a HIT of ten pairs and three test comparisons, and a fee of 20 %."""
-
 
 SIMULATION = Exhibit(
     name="Simulation",
@@ -34,49 +28,37 @@ SIMULATION = Exhibit(
 )
 
 
-def rehearse(given: "Given", folder: "Path") -> "tuple[Given, SimulatedPaper, str]":
-    """Simulate the judgments of both experiments, and write those of one study into the folder.
+def rehearse(material: "Material") -> "tuple[SimulatedPaper, str]":
+    """Simulate the judgments of both experiments; those of one study are written, and given to the material.
 
-    Returns what was given with the files of judgments, what many studies find, and the representative run.
+    Returns what many studies find, and the representative run.
 
     Raises
     ------
     InputError
-        A file cannot be read, or no query has two passages to compare.
+        No query has two passages to compare, or no run is called as the representative one is.
     """
-    from prefjudge.core.pools import build_pools, sample_queries
     from prefjudge.core.rehearsal import Rehearsal
-    from prefjudge.core.runs import Order
     from prefjudge.core.top_pairs import top_pairs
-    from prefjudge.evaluation.measures import Measure, score_matrix
     from prefjudge.evaluation.simulated_paper import simulate_paper
     from prefjudge.formats.judgments import write_judgments
-    from prefjudge.formats.qrels import read_qrels
     from prefjudge.steps.inputs import expand
-    from prefjudge.steps.papers.material import file_of
-    from prefjudge.steps.read_options import ReadOptions
     from prefjudge.steps.run_names import tag_of
     from prefjudge.steps.seeds import generator
 
-    runs = expand(given.runs)
-    qrels = read_qrels(file_of(given.qrels[0]))
-    with ReadOptions(**given.how).read(runs, given.order or Order.SCORE, []) as reader:
-        heads = reader.top(2)
-        if given.against_qrel is None:
-            scores = score_matrix(reader.judged(qrels), qrels, Measure.parse("RR@10"))
-            run = scores.runs[int(scores.values.mean(axis=0).argmax())]
-        else:
-            run = tag_of(given.against_qrel, runs, heads.runs, "--against-qrel")
+    given, heads = material.given, material.heads
+    run = material.ranking[0]
+    if given.against_qrel is not None:
+        run = tag_of(given.against_qrel, expand(given.runs), heads.runs, "--against-qrel")
     rng = generator(None, "rehearsal", given.seed)
-    pools = build_pools(heads, qrels, depth=1)
-    pools = sample_queries(pools, min(given.sample, int((pools.sizes >= 2).sum())), rng=rng)
-    votes, pooled, found = simulate_paper(pools, top_pairs(heads, qrels, run), rng=rng)
-    paths = folder / JUDGMENTS_FILE, folder / POOLED_FILE
+    top = top_pairs(heads, material.original, run)
+    votes, pooled, found = simulate_paper(material.selected, top, rng=rng)
+    paths = material.folder / JUDGMENTS_FILE, material.folder / POOLED_FILE
     for path, written in zip(paths, (votes, pooled), strict=True):
         every = Rehearsal(simulated=len(written), judgments=len(written))
         write_judgments(path, written, comment=str(every))
-    judged = replace(given, judgments=paths[0], pooled_judgments=paths[1], against_qrel=run)
-    return judged, found, run
+    material.given = replace(given, judgments=paths[0], pooled_judgments=paths[1], against_qrel=run)
+    return found, run
 
 
 def rehearsal_table(found: "SimulatedPaper", run: str) -> "Table":
@@ -104,20 +86,14 @@ def rehearsal_table(found: "SimulatedPaper", run: str) -> "Table":
             "Workers "
             "err on 33 % of random pairs, prefer the qrel in 65.7 % of category A, and the run's passage in "
             "58.6 % of category B, as in the paper.",
-            f"${_REWARD} for a HIT of {_PAIRS_PER_HIT} pairs and a fee of 20 %; work that fails its test "
+            f"${REWARD} for a HIT of {PAIRS_PER_HIT} pairs and a fee of 20 %; work that fails its test "
             "comparisons is paid too, and comes on top.",
         ),
     )
 
 
 def _cost(pairs: int) -> str:
-    from prefjudge.core.costs import Fees, estimate
-
-    hits = -(-pairs // _PAIRS_PER_HIT)
-    cost = estimate(
-        pairs=pairs, hits=hits, assignments_per_hit=1, slots_per_hit=_SLOTS, reward=_REWARD, fees=Fees()
-    )
-    return f"{pairs:,} pairs, {hits:,} HITs, ${cost.total:,.2f}"
+    return f"{pairs:,} pairs, {hits_of(pairs):,} HITs, {paper_price(pairs)}"
 
 
 def _share(spread: "Spread") -> str:

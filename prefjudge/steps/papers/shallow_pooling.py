@@ -1,11 +1,16 @@
 """The exhibits of "Shallow Pooling for Sparse Labels" (2021)."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
+from prefjudge.evaluation.winratio import PERFECT
 from prefjudge.steps.papers.exhibits import CannotMakeError, Exhibit, Made, Need, Paper
+from prefjudge.steps.papers.prices import paper_price
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
+    from prefjudge.evaluation.winratio import WinRatios
     from prefjudge.steps.papers.material import Material
 
 _VOTES = (Need.RUNS, Need.QRELS, Need.JUDGMENTS)
@@ -54,27 +59,30 @@ def _shares(material: "Material") -> Made:
 def _pool_sizes(material: "Material") -> Made:
     from prefjudge.render.plots import plot_pool_sizes
 
-    found = material.pooled_all
-    return Made(figures=(plot_pool_sizes(found.sizes),), words=(_pools_in_words(found.sizes),))
+    sizes = material.pools.histogram
+    return Made(figures=(plot_pool_sizes(sizes),), words=(_pools_in_words(sizes),))
 
 
 def _selected_sizes(material: "Material") -> Made:
     from prefjudge.render.plots import plot_pool_sizes
 
-    found = material.selected
-    title = f"Sizes of the pools of a sample ({material.given.sample} asked for)"
-    return Made(figures=(plot_pool_sizes(found.sizes, title=title),), words=(_pools_in_words(found.sizes),))
+    sizes = material.selected.histogram
+    title = "Sizes of the pools of the selected queries"
+    return Made(figures=(plot_pool_sizes(sizes, title=title),), words=(_pools_in_words(sizes),))
 
 
 def _pools_in_words(sizes: dict[int, int]) -> str:
+    from statistics import median
+
     queries = sum(sizes.values())
+    if not queries:
+        raise CannotMakeError("no query of the qrels is in the runs", "Are they of one collection?")
     pairs = sum(count * size * (size - 1) // 2 for size, count in sizes.items())
-    ordered = sorted(size for size, count in sizes.items() for _ in range(count))
-    mean = sum(ordered) / queries
+    ordered = [size for size, count in sizes.items() for _ in range(count)]
     return (
-        f"{queries:,} queries; {sizes.get(1, 0):,} have a pool of one. The mean size is {mean:.2f}, the "
-        "median "
-        f"{ordered[queries // 2]}. Judging each pair once takes {pairs:,} comparisons."
+        f"{many(queries, 'query')}; {sizes.get(1, 0):,} have a pool of one. The mean size is "
+        f"{sum(ordered) / queries:.2f}, the median {median(ordered):g}. Judging each pair once takes "
+        f"{many(pairs, 'comparison')}, which is {paper_price(pairs)} at the paper's rates."
     )
 
 
@@ -82,10 +90,35 @@ def _win_ratios(material: "Material") -> Made:
     from prefjudge.render.plots import plot_win_ratios
     from prefjudge.render.winratio_tables import winratio_matrix
 
-    found = material.won
-    return Made(
-        tables=(winratio_matrix(found.winratio, numbered=False),), figures=(plot_win_ratios(found.winratio),)
+    found = material.won.winratio
+    first = [run for run in found.runs if run == PERFECT]
+    ordered = replace(
+        found, runs=(*first, *(run for run in material.official_order.runs if run in found.runs))
     )
+    return Made(
+        tables=(winratio_matrix(ordered),),
+        figures=(plot_win_ratios(ordered),),
+        words=_better_than_perfect(ordered),
+    )
+
+
+def _better_than_perfect(found: "WinRatios") -> tuple[str, ...]:
+    """Say which runs win against all others, and which significantly beat the perfect one (section 4.2)."""
+    matrix = found.matrix()
+    perfect = found.runs.index(PERFECT) if PERFECT in found.runs else None
+    best = [run for run in found.runs if found.wins[run] == len(found.runs) - 1]
+    words = [f"{run} wins against all others." for run in best]
+    if perfect is not None:
+        better = [
+            run
+            for run, ratio, sure in zip(
+                found.runs, matrix.ratio[perfect], matrix.significant[perfect], strict=True
+            )
+            if sure and ratio > 0.5
+        ]
+        named = f": {', '.join(better)}" if better else ""
+        words.append(f"{many(len(better), 'run')} significantly better than the perfect ranking{named}.")
+    return tuple(words)
 
 
 def _two_boards(material: "Material") -> Made:
@@ -123,7 +156,10 @@ def _board_in_official_order(material: "Material", qrels: str | None) -> Made:
     board = material.board(qrels)
     order = material.official_order
     figure = plot_leaderboard(board.leaderboard, board.standings, order=order.runs, order_name=order.name)
-    return Made(figures=(figure,), tables=(leaderboard_table(board.leaderboard, board.standings),))
+    place = {run: number for number, run in enumerate(order.runs)}
+    rows = sorted(board.leaderboard.rows, key=lambda row: -1 if row.perfect else place[row.run])
+    listed = replace(board.leaderboard, rows=tuple(rows))
+    return Made(figures=(figure,), tables=(leaderboard_table(listed, board.standings),))
 
 
 def _original_board(material: "Material") -> Made:
@@ -220,7 +256,7 @@ SHALLOW_POOLING = Paper(
         ),
         Exhibit(
             name="Figure 3",
-            shows="the sizes of the pools of all queries",
+            shows="the sizes of the pools of all labelled queries",
             reading=(
                 "A pool has the first passage of each run and the qrel. Pairs grow with the square of its "
                 "size."
@@ -231,8 +267,11 @@ SHALLOW_POOLING = Paper(
         ),
         Exhibit(
             name="Figure 4",
-            shows="the sizes of the pools of a sample of the queries",
-            reading="Queries are drawn at random among those with at least two passages to compare.",
+            shows="the sizes of the pools of the selected queries",
+            reading=(
+                "The selected queries are those that were judged; where none was, they are drawn at random "
+                "among those with at least two passages to compare."
+            ),
             needs=(Need.RUNS, Need.QRELS),
             command=(
                 "prefjudge pool --runs 'runs/*' --qrels QRELS --depth 1 --sample 500 --min-size 2 "
