@@ -170,9 +170,12 @@ class Database:
         Raises
         ------
         StudyError
-            A newer prefjudge wrote this database, or it may only be read and is not up to date.
+            A newer prefjudge wrote this database, it may only be read and is not up to date, or its tables
+        are not those of the first step.
         """
         version = self.version()
+        if version:
+            self._refuse_foreign(steps)
         if version > len(steps):
             raise StudyError(
                 f"{redacted(self.url)} has schema {version}; this prefjudge knows up to {len(steps)}",
@@ -180,6 +183,20 @@ class Database:
             )
         if version < len(steps):
             self._upgrade(steps)
+
+    def _refuse_foreign(self, steps: Sequence[str]) -> None:
+        """Refuse a database of another kind, such as a marketplace's in the place of a study's.
+
+        Versions only count steps, so that the steps of the one kind would be run on the tables of the other.
+        """
+        with self.transaction(write=False) as db:
+            missing = set(re.findall(r"CREATE TABLE (\w+)", steps[0])) - set(db.tables())
+        if missing:
+            raise StudyError(
+                f"{redacted(self.url)} holds something else: its table {min(missing)} is missing",
+                "Is the path or URL right? A study's store and its marketplace's are two. Where the wrong "
+                "file was put there, restore the right one (docs/backup.md).",
+            )
 
     def _upgrade(self, steps: Sequence[str]) -> None:
         with self.transaction() as db:

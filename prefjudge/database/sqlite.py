@@ -20,8 +20,8 @@ _READ_ONLY = (
     "You may only read it: work on a copy of the folder, or get the right to write the file and its folder."
 )
 _DAMAGED = (
-    "The file is damaged, or is not a store. Restore a backup (docs/backup.md); a study without one can ask "
-    "its marketplace: move the file away, and run: prefjudge recover STUDY"
+    "The file is damaged, or is not a store. Restore a backup (docs/backup.md). Where it is a study's store, "
+    "and there is none: move the file away, and run: prefjudge recover STUDY"
 )
 _HINTS = {
     sqlite3.SQLITE_FULL: _ROOM,

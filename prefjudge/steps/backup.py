@@ -7,7 +7,8 @@ from pathlib import Path
 
 from prefjudge.database import Connection, Database, file_of, redacted
 from prefjudge.errors import InputError, StudyError
-from prefjudge.steps.stores import Store, find_url, open_store
+from prefjudge.steps.stores import Store, find_url, open_own, open_store
+from prefjudge.study.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ def backup(
             f"nothing was copied: {redacted(url)} is PostgreSQL's, which copies its databases itself",
             f"Run: pg_dump --format=custom --no-owner --file='{target}' '{_nameless(url)}' (docs/backup.md)",
         )
-    found = open_store(url)
+    found = open_store(url) if study is None else open_own(Study(study))
     _refuse_existing(target, replace=replace)
     part = _new_file(target)
     try:

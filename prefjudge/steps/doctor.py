@@ -6,7 +6,7 @@ from pathlib import Path
 from prefjudge.database import redacted
 from prefjudge.errors import PrefjudgeError
 from prefjudge.steps.store_checks import Check, State, check_store, check_versions, failed
-from prefjudge.steps.stores import Store, find_url, open_store
+from prefjudge.steps.stores import Store, find_url, open_own, open_store
 from prefjudge.study.study import MARKETPLACE_FILE, Study
 from prefjudge.study.targets import LIVE, SANDBOX
 
@@ -48,7 +48,7 @@ def doctor(study: str | Path | None = None, *, store: str | None = None) -> Doct
     opened = Study(study)
     checks = [_check_config(opened)]
     try:
-        own = open_store(opened.store_url)
+        own = open_own(opened)
     except PrefjudgeError as error:
         return _result(str(study), [*checks, failed("store", error), check_versions()])
     checks += check_store(own, "")

@@ -85,17 +85,17 @@ def recover(
     """
     from prefjudge.steps.serve import open_crowd
     from prefjudge.steps.spending import wait_turn
-    from prefjudge.study.settings import BEING_REBUILT, RECOVERING, keep_setting
+    from prefjudge.study.settings import BEING_UPDATED, RECOVERING, keep_setting
 
     _check_strategy(strategy)
     opened = Study(study, recovering=True)
     target = LIVE if live else SANDBOX
     with wait_turn(opened), open_crowd(opened, target) as crowd:
         with opened.transaction() as db:  # a kill from here on leaves a study that asks for this verb again
-            keep_setting(db, RECOVERING, BEING_REBUILT)
+            keep_setting(db, RECOVERING, BEING_UPDATED)
         own, others = _own_hits(opened, crowd)
         tally = _rebuild(opened, crowd, target, own, progress)
-        remains = _remains(opened, tally)
+        remains = _remains(opened, tally) if own else _none_found(opened, target, crowd.endpoint)
         if not remains:
             _conclude(opened, strategy)
         return RecoverResult(
@@ -165,6 +165,23 @@ def _rebuild(
         if progress:
             progress(number, len(own))
     return tally
+
+
+def _none_found(study: Study, target: str, endpoint: str) -> tuple[str, ...]:
+    """Return what is to be done where a marketplace has no HIT of a study whose store was made anew."""
+    from prefjudge.study.settings import BEING_REBUILT, RECOVERING
+    from prefjudge.study.study import STORE_FILE
+
+    if study.setting(RECOVERING) != BEING_REBUILT:
+        return ()
+    elsewhere = target == SANDBOX and "live" in study.config.targets
+    ask = f"run `prefjudge recover {quoted(study.folder)} --live`" if elsewhere else "restore its backup"
+    return (
+        f"{target} ({endpoint}) has no HITs of this study, by its id in study.toml. Where it was published "
+        f"there or elsewhere, {ask}; until then nothing is published or paid",
+        f"where it was never published, begin anew: delete {STORE_FILE} and {STORE_FILE}.lock in "
+        f"{quoted(study.folder)}",
+    )
 
 
 def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.errors import CrowdError, StudyError
-from prefjudge.study.settings import keep_setting
-from prefjudge.study.study import CONFIG_FILE, MARKETPLACE_FILE, Study
+from prefjudge.errors import CrowdError, StudyError, quoted
+from prefjudge.study.settings import BEING_REBUILT, RECOVERING, keep_setting
+from prefjudge.study.study import CONFIG_FILE, MARKETPLACE_FILE, STORE_FILE, Study
 from prefjudge.study.targets import LIVE, SANDBOX
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
         return
     from prefjudge.marketplace.server import start
 
+    _refuse_lost_marketplace(study, target)
     market = start(_store_url(study.folder), host="127.0.0.1", port=0)
     try:
         _pin(study, target, market.endpoint)
@@ -200,6 +201,19 @@ def open_crowd(study: Study, target: str = SANDBOX) -> Iterator["Crowd"]:
             yield MTurkCrowd(door.local, key=(LOCAL_KEY, door.admin_token))
         else:
             yield MTurkCrowd(door.endpoint, signed=True if target == LIVE else None)
+
+
+def _refuse_lost_marketplace(study: Study, target: str) -> None:
+    """Refuse to begin a new marketplace where the one that the study has published to is to be asked."""
+    path = study.folder / MARKETPLACE_FILE
+    published = study.setting(f"marketplace:{target}") or study.setting(RECOVERING) == BEING_REBUILT
+    if published and not (path.is_file() and path.stat().st_size):
+        raise StudyError(
+            f"the study's marketplace {path} is missing or empty, and it alone knows the study's HITs and "
+            "who is owed for them",
+            f"Restore a backup of it (docs/backup.md). Where {quoted(study.folder)} was never published, "
+            f"begin anew: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
+        )
 
 
 def _store_url(folder: Path) -> str:

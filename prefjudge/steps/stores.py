@@ -7,6 +7,7 @@ from pathlib import Path
 
 from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import InputError, StudyError
+from prefjudge.study.past import refuse_lost
 from prefjudge.study.study import Study
 
 
@@ -62,6 +63,26 @@ def find_url(study: str | Path | None, store: str | None, verb: str) -> str:
             f"For instance: prefjudge {verb} STUDY, or: prefjudge {verb} --store sqlite:///marketplace.db",
         )
     return Study(study).store_url if study is not None else str(store)
+
+
+def open_own(study: Study) -> Store:
+    """Return a study's store as it is, which no open study has brought up to date.
+
+    Raises
+    ------
+    StudyError
+        There is none, it was lost, or it is another study's or a marketplace's.
+    """
+    refuse_lost(study.folder, Database(study.store_url))
+    found = open_store(study.store_url)
+    if found.kind != "study":
+        raise StudyError(
+            f"{redacted(study.store_url)} is the store of a {found.kind}, and not of the study",
+            "Restore the study's own store (docs/backup.md).",
+        )
+    with found.database.transaction(write=False) as db:
+        study.refuse_other(found.setting(db, "study"))
+    return found
 
 
 def open_store(url: str) -> Store:

@@ -114,9 +114,19 @@ class Study:
                 if self._recovering:
                     keep_setting(db, RECOVERING, BEING_REBUILT)
                 holder = keep_setting(db, "study", self._id)
-        if holder != self._id:
+        self.refuse_other(holder)
+
+    def refuse_other(self, holder: str | None) -> None:
+        """Refuse the store of another study, by the id that the store holds.
+
+        Raises
+        ------
+        StudyError
+            It is another's.
+        """
+        if holder not in (None, self._id):
             raise StudyError(
-                f"the store {redacted(database.url)} belongs to another study, {holder!r}",
+                f"the store {redacted(self.store_url)} belongs to another study, {holder!r}",
                 f"Give {self.folder} a store of its own; if it is that study, put its id into study.toml.",
             )
 

@@ -1,0 +1,136 @@
+"""A store in another's place, or a marketplace that is gone, is said to be that, and nothing is made anew."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import PrefjudgeError, StudyError
+from prefjudge.marketplace.server import start
+from prefjudge.steps.backup import backup
+from prefjudge.steps.collect import collect
+from prefjudge.steps.doctor import doctor
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.publish import publish
+from prefjudge.steps.recover import recover
+from prefjudge.steps.serve import keep_open
+from prefjudge.steps.status import status
+from prefjudge.steps.store_checks import State
+from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.test_recover import lose, there
+
+
+@pytest.fixture
+def published(pooled: Path) -> Path:
+    """A published study whose marketplace nobody serves now."""
+    with keep_open(pooled):
+        publish(pooled, yes=True)
+    return pooled
+
+
+def lose_marketplace(study: Path) -> None:
+    for path in study.glob("marketplace.db*"):
+        path.unlink()
+
+
+VERBS: list[Callable[[Path], object]] = [
+    status,
+    pool_demo,
+    collect,
+    recover,
+    lambda study: publish(study, yes=True),
+    lambda study: backup(study, study.with_name("copy.db")),
+]
+
+
+def test_a_marketplaces_store_is_not_taken_for_a_studys(published: Path) -> None:
+    lose(published)
+    shutil.copyfile(published / "marketplace.db", published / "study.db")
+    content = (published / "study.db").read_bytes()
+    for verb in VERBS:
+        with pytest.raises(StudyError, match=r"holds something else|is the store of a marketplace"):
+            verb(published)
+    found = {check.name: check for check in doctor(published).checks}
+    assert (found["store"].state, "is the store of a marketplace" in found["store"].found) == ("wrong", True)
+    assert (published / "study.db").read_bytes() == content
+    assert not published.with_name("copy.db").exists()
+
+
+def test_a_studys_store_is_not_served_as_a_marketplace(published: Path) -> None:
+    content = (published / "study.db").read_bytes()
+    with pytest.raises(StudyError, match=r"holds something else"):
+        start(f"sqlite:///{published / 'study.db'}", host="127.0.0.1", port=0)
+    assert (published / "study.db").read_bytes() == content
+
+
+def test_another_studys_store_is_neither_backed_up_nor_examined_as_this_ones(published: Path) -> None:
+    other = published.with_name("other")
+    init(other)
+    status(other)
+    lose(published)
+    shutil.copyfile(other / "study.db", published / "study.db")
+    with pytest.raises(StudyError, match="belongs to another study"):
+        backup(published, published.with_name("copy.db"))
+    assert any("belongs to another study" in check.found for check in doctor(published).checks)
+
+
+def test_backup_and_doctor_name_the_way_back_to_a_lost_store(published: Path) -> None:
+    lose(published)
+    with pytest.raises(StudyError, match="missing or empty") as refused:
+        backup(published, published.with_name("copy.db"))
+    assert "prefjudge recover" in refused.value.hint
+    (store,) = [check for check in doctor(published).checks if check.state == State.WRONG]
+    assert "prefjudge recover" in store.hint
+
+
+@pytest.mark.parametrize("verb", [collect, recover, lambda study: publish(study, yes=True)])
+def test_a_lost_marketplace_is_not_begun_anew(published: Path, verb: Callable[[Path], object]) -> None:
+    lose_marketplace(published)
+    with pytest.raises(StudyError, match=r"marketplace .* is missing or empty") as refused:
+        verb(published)
+    assert "Restore a backup" in refused.value.hint
+    doctor(published)
+    assert not (published / "marketplace.db").exists()
+
+
+def test_a_study_that_lost_its_marketplace_too_is_not_called_whole(published: Path) -> None:
+    lose(published)
+    shutil.copytree(published, published.with_name("kept"))
+    lose_marketplace(published)
+    with pytest.raises(StudyError, match=r"marketplace .* is missing or empty"):
+        recover(published)
+    assert not (published / "marketplace.db").exists()
+    for path in published.with_name("kept").glob("marketplace.db*"):
+        shutil.copyfile(path, published / path.name)
+    before = there(published)
+    with keep_open(published):
+        recover(published)
+        pool_demo(published)
+        gold(published, accept=True, file=COLLECTION / "gold.tsv")
+        assert recover(published).remains == ()
+        publish(published, yes=True)
+    assert there(published) == before
+
+
+def test_a_marketplace_without_any_hit_of_a_lost_study_does_not_make_it_whole(published: Path) -> None:
+    lose(published)
+    lose_marketplace(published)
+    config = published / "study.toml"
+    other = published.with_name("elsewhere.db")
+    market = start(f"sqlite:///{other}", host="127.0.0.1", port=0)
+    try:
+        config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{market.endpoint}"\n')
+        found = recover(published)
+        assert "has no HITs of this study" in found.remains[0]
+        assert "begin anew" in found.remains[1]
+        with pytest.raises(PrefjudgeError, match="is being rebuilt"):
+            publish(published, yes=True)
+    finally:
+        market.stop()
+
+
+def test_a_study_that_was_never_published_may_recover_and_go_on(pooled: Path) -> None:
+    assert recover(pooled).remains == ()
+    publish(pooled, yes=True)
