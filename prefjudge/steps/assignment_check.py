@@ -24,7 +24,7 @@ Pairs = Mapping[int, tuple[str, str, str]]
 
 
 def assumed_judge(study: "Study", target: str) -> Judge:
-    """Return who judges at a target whose marketplace does not know of simulated workers, by the config."""
+    """Return who judges at a target, by the config, but for those whom its marketplace calls simulated."""
     configured = study.config.targets.get(target)  # type: ignore[call-overload]
     return Judge(configured.judge) if configured else Judge.PERSON
 
@@ -40,11 +40,11 @@ def check_assignment(
 ) -> StudyAssignment:
     """Return the assignment with its verdict, by the gold pairs that were not withdrawn.
 
-    It is kept, or the verdict says why its data is dropped. It is by a person, or simulated, as the
-    marketplace says; ``judge`` stands in where that does not know.
+    It is kept, or the verdict says why its data is dropped. It is simulated where the marketplace says so,
+    else by ``judge``: behind an account made for a person may be a program, and only the requester knows.
     """
-    if found.simulated is not None:
-        judge = Judge.SIMULATED if found.simulated else Judge.PERSON
+    if found.simulated:
+        judge = Judge.SIMULATED
     answer, verdict = _read(hit, found, design)
     is_gold = [slot.gold_id is not None and slot.gold_id not in withdrawn for slot in hit.slots]
     golds = [c.chose_first for c in answer.choices if is_gold[c.slot]] if answer else []

@@ -184,7 +184,11 @@ class _Bundle:
         if gold:
             pairs = list(self.gold.values())
             files.append(("gold.tsv", "the gold pairs", len(pairs), write_gold, pairs))
-        for name in ("preference.qrels", "preferences.prefs"):  # which have no room for it
+        for name in (
+            "preference.qrels",
+            "preferences.prefs",
+            "resolutions.jsonl",
+        ):  # which have no room for it
             write_stamp(self.folder / name, stamp)
         for name, holds, rows, write, what in files:
             path = self.folder / name

@@ -227,7 +227,7 @@ def score(
     with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
         agreement: tuple[PairAgreement, ...] = ()
         if in_sql:
-            boards = boards_in_sql(found, by_labels, chosen, reader, saved)
+            boards = boards_in_sql(found, by_labels, chosen, reader, saved, notices)
         else:
             boards, agreement = score_boards(found, by_labels, by_pairs, chosen, reader)
         tau = tuple(correlations(boards, found, notices))

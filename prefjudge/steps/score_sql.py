@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from prefjudge.evaluation.boards import Board
     from prefjudge.evaluation.intervals import Statistic
     from prefjudge.evaluation.measures import Measure
+    from prefjudge.formats.problems import Notice
     from prefjudge.steps.readers import Reader
     from prefjudge.steps.sources import Sources
 
@@ -37,10 +38,12 @@ def boards_in_sql(
     statistic: "Statistic",
     reader: "Reader",
     path: str | Path | None,
+    notices: list["Notice"],
 ) -> list["Board"]:
     """Return a board for each label set and measure; the engine writes the score of each query to ``path``.
 
-    The boards have no scores of queries, and nothing that would need them: tiers and tie sensitivity.
+    The boards have no scores of queries, and nothing that would need them: tiers, tie sensitivity, and the
+    perfect ranking, which each run meets query by query.
     """
     import numpy as np
 
@@ -49,7 +52,11 @@ def boards_in_sql(
     from prefjudge.engines.sql_scores import tally_scores
     from prefjudge.evaluation.boards import Board
     from prefjudge.evaluation.tallies import tally_leaderboard
+    from prefjudge.formats.problems import Notice
 
+    if len(found.qrels) > 1:
+        what = "scores stay in SQL: no run is held against the perfect ranking; leave --in-sql out for that"
+        notices.append(Notice(where=found.qrels[0].name, what=what))
     runs = reader.runs
     assert isinstance(runs, SqlRuns)
     tallies = tally_scores(runs, found.qrels, measures, path=str(path) if path else None)

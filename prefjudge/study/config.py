@@ -125,7 +125,7 @@ class PayConfig(_Section):
 class TargetConfig(_Section):
     """A marketplace: ``url`` is empty for the embedded one, and ``live`` allows to spend real money there.
 
-    ``judge`` says who judges there, where the marketplace itself does not know accounts for simulation.
+    ``judge`` says who judges there with accounts that the marketplace does not know as made for simulation.
     """
 
     url: str = ""

@@ -514,6 +514,9 @@ def test_scores_that_stay_are_those_that_come_home(engine, runs, tmp_path, monke
     assert sorted(parquet_rows(tmp_path / "away.per-query.parquet")) == sorted(theirs)
     assert set(away.out) == {name.replace("home", "away") for name in home.out}
     assert all(Path(name).exists() for name in away.out)
+    assert home.leaderboards[len(MEASURES)].perfect
+    assert not any(board.perfect for board in away.leaderboards)
+    assert sum("no run is held against the perfect ranking" in words for words in away.notices) == 1
 
 
 def test_what_is_not_scored_in_sql(duck, runs, tmp_path):

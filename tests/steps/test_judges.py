@@ -94,6 +94,14 @@ def test_the_config_says_who_judges_where_the_marketplace_cannot(offered: Path, 
     assert judges(offered).keys() == {judge}
 
 
+def test_a_program_behind_accounts_for_people_is_what_the_config_says(offered: Path) -> None:
+    config = offered / "study.toml"
+    config.write_text(config.read_text() + '\n[targets.sandbox]\njudge = "simulated"\n')
+    people_work(offered, hits=1)
+    assert collect(offered).rehearsal is not None
+    assert judges(offered).keys() == {"simulated"}
+
+
 def test_work_refuses_a_marketplace_that_would_take_its_workers_for_people(
     offered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +126,7 @@ def rehearsed(served: Path) -> Path:
 
 VERBS = (
     ("status",),
+    ("collect",),
     ("resolve",),
     ("resolve", "--per-query", "--format", "pref", "--out", "OUT/pairs.txt"),
     ("score", "--per-query", "--plot", "OUT/boards.svg"),
@@ -170,7 +179,7 @@ def test_what_is_rehearsed_says_so_everywhere_until_it_is_not(
     noted = {name for name in found if name.endswith(".rehearsal.txt")}
     assert {name.removesuffix(".rehearsal.txt") for name in noted} == {
         *("preference", "leaderboard", "leaderboard.per-query", "winratio", "pairs", "matrix"),
-        *("tests", "tests.reciprocal-ranks", "tests.outcomes", "preferences"),
+        *("tests", "tests.reciprocal-ranks", "tests.outcomes", "preferences", "resolutions"),
     }
     drawn = {name for name in found if name.endswith(".svg") and " " not in name}
     silent = []
@@ -190,7 +199,6 @@ def test_what_is_rehearsed_says_so_everywhere_until_it_is_not(
         "judgments.jsonl",
         "pool.tsv",
         "release.json",
-        "resolutions.jsonl",
     }
     assert f'"rehearsal": "{words.partition(": ")[2]}"' in found["leaderboard.provenance.json"]
     assert {json.loads(line)["judge"] for line in found["judgments.jsonl"].splitlines()} == {"simulated"}
