@@ -79,6 +79,11 @@ def committed(study: Study) -> int:
         return committed_cents(db)
 
 
+def outcomes(study: Study) -> dict[str, str | None]:
+    with study.transaction(write=False) as db:
+        return dict(db.execute("SELECT operation, outcome FROM intents WHERE settled > 0 OR outcome IS NULL"))
+
+
 def test_each_is_owed_what_was_done(study: Study) -> None:
     dues = find_dues(study, "sandbox")
     assert [(due.assignment_id, due.worker_id, due.act, due.amount, due.reward, due.why) for due in dues] == [
@@ -99,6 +104,7 @@ def test_the_done_are_approved_and_who_stopped_early_has_a_bonus_in_place_of_the
         ("approve", "done", ""),
     ]
     assert decisions(study) == {"early": "prorated: $0.67 by bonus", "done": "approved", "spoilt": None}
+    assert outcomes(study) == {"SendBonus": "paid", "RejectAssignment": "released"}
     # The bonus and its fee, and the reward and its fee that came back: 67 + 13 - 240.
     assert committed(study) == -160
     pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
@@ -126,6 +132,7 @@ def test_a_payment_that_is_refused_is_told_and_the_others_are_made(study: Study)
     with pytest.raises(CrowdError) as told:
         pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[::-1])  # type: ignore[arg-type]
     assert told.value.message == "1 assignment cannot be paid: done is gone"
+    assert told.value.hint == "All others are paid. Mend what is in the way, and pay again."
     assert decisions(study) == {"early": "prorated: $0.67 by bonus", "done": None, "spoilt": None}
 
 
@@ -133,6 +140,7 @@ def test_what_is_withdrawn_is_rejected_with_its_reason_and_comes_back(study: Stu
     crowd, due = Ledgered(), find_dues(study, "sandbox")[2]
     withdraw(study, crowd, "sandbox", due, "no consent")  # type: ignore[arg-type]
     assert crowd.calls == [("reject", "spoilt", "no consent")]
+    assert outcomes(study) == {"RejectAssignment": "rejected"}
     assert "spoilt" not in {left.assignment_id for left in find_dues(study, "sandbox")}
     assert committed(study) == -240
 
