@@ -76,3 +76,20 @@ def test_a_short_passage_is_gold_only_where_the_pairs_are_as_short() -> None:
     assert lengths_of([]) == {300}
     assert lengths_of([(10, 280, 310)]) == {len(passages["l0"])}
     assert lengths_of([(10, 11, 300)]) == {11, 300}
+
+
+def test_the_off_topic_passage_has_the_smallest_share_of_the_topics_words_not_the_fewest() -> None:
+    passages = {
+        "good": "bees make honey",
+        "long": "honey " + " ".join(f"word{i} and{i}" for i in range(20)),
+        "short": "honey cakes",
+    }
+    judged = Qrels(
+        name="qrels", queries=("q",), docs=("good",), query=np.zeros(1, np.int32), doc=np.zeros(1, np.int32),
+        grade=np.ones(1),
+    )  # fmt: skip
+    for seed in range(6):  # whichever passage is the first on the shelf
+        (pair,) = suggest_gold(
+            judged, {"q": "who makes honey"}, passages, 1, rng=np.random.default_rng(seed), min_words=1
+        )
+        assert (pair.good_id, pair.bad_id) == ("good", "long")

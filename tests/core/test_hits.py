@@ -88,3 +88,13 @@ def test_the_layout_of_an_assignment_is_its_fnv_hash() -> None:
     assert [layout_index(text, big) for text in ("", "a", "foobar")] == [0x811C9DC5, 0xE40C292C, 0xBF9CF968]
     counts = np.bincount([layout_index(f"3{i:029X}", 4) for i in range(4000)], minlength=4)
     assert counts.min() > 900
+
+
+def test_each_slot_is_swapped_half_the_time() -> None:
+    rng = np.random.default_rng(7)
+    for gold in (0, 1, 3):
+        swapped = np.zeros(10 + gold)
+        for _ in range(2000):
+            plan = plan_hit(range(10), range(gold), rng=rng)
+            swapped[list(plan.slots)] += plan.layouts[0].swapped
+        assert np.all(np.abs(swapped - 1000) < 5 * np.sqrt(500)), "pairs first, then gold"

@@ -226,3 +226,9 @@ def test_ties_and_strengths_are_worth_what_is_asked_under_every_rule(rule: str) 
     assert same(outcome([*decided, *ties], ties=TieWorth.HALF), outcome([*decided, *both_ways]))
     assert same(outcome(decided, strong=3), plain)
     assert same(outcome(decided, strong=3, strengths=True), outcome(decided * 3))
+
+
+def test_those_who_are_even_pair_by_pair_meet_again_among_themselves() -> None:
+    # a and b win two pairs each, and a beats b; c beats a, d beats c.
+    votes = judgments_of("q a b a", "q a d a", "q b c b", "q b d b", "q c a c", "q d c d")
+    assert resolve(votes, rule="shallow-pooling-pairs").of("q").winners == ("a",)
