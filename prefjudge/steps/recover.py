@@ -96,8 +96,7 @@ def recover(
         own, others = _own_hits(opened, crowd)
         tally = _rebuild(opened, crowd, target, own, progress)
         remains = _remains(opened, tally) if own else _none_found(opened, target, crowd.endpoint)
-        if not remains:
-            _conclude(opened, strategy)
+        _settle(opened, target, strategy, whole=not remains)
         return RecoverResult(
             study=str(study),
             target=target,
@@ -212,7 +211,8 @@ def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:
             f"{many(len(tally.unmatched), 'HIT shows', 'HITs show')} texts that the study does not "
             f"have, such as "
             f"{tally.unmatched[0]}: pool the same files with the same options, accept all gold pairs that "
-            "were ever hidden, and repeat `pool --challenge` where new runs came in"
+            "were ever hidden, and where new runs came in, repeat `pool --challenge`, one challenge after "
+            "the other, each after a `recover` that names the strategy by which `run` drove the study"
         )
     return (
         *remains,
@@ -220,14 +220,26 @@ def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:
     )
 
 
-def _conclude(study: Study, strategy: str | None) -> None:
-    from prefjudge.study.settings import RECOVERING, drop_setting, keep_setting, load_setting
+def _settle(study: Study, target: str, strategy: str | None, *, whole: bool) -> None:
+    """Settle the strategy and the answers so far, and whether the study goes on.
+
+    The strategy is settled as soon as there is a pool, also while something remains: the answers that a
+    challenge was made against depend on it.
+    """
+    from prefjudge.steps.answer_recovery import keep_answers_so_far
+    from prefjudge.study.progress import count_rows
+    from prefjudge.study.settings import BEING_REBUILT, RECOVERING, drop_setting, keep_setting, load_setting
 
     with study.transaction() as db:
-        if strategy is not None and load_setting(db, "strategy") is None:
+        if strategy is not None and load_setting(db, "strategy") is None and count_rows(db, "pairs"):
             keep_setting(db, "strategy", strategy)
             db.execute("UPDATE pairs SET votes = 0")  # `run` says anew what is asked for
-        drop_setting(db, RECOVERING)
+        rebuilt = load_setting(db, RECOVERING) == BEING_REBUILT
+    if rebuilt:
+        keep_answers_so_far(study, target)
+    if whole:
+        with study.transaction() as db:
+            drop_setting(db, RECOVERING)
 
 
 def _notices(study: Study, target: str, own: list["ListedHit"], strategy: str | None) -> tuple[str, ...]:

@@ -13,18 +13,21 @@ from prefjudge.database import Database
 from prefjudge.errors import StudyError
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
+from prefjudge.steps.history import history
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover import RecoverResult, recover
 from prefjudge.steps.reject import reject
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
-from prefjudge.steps.serve import open_door
+from prefjudge.steps.serve import keep_open, open_door
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_interruptions import Killed, Wire, wire  # noqa: F401 - a fixture
+from tests.steps.test_run import HONEST, RUNS, answers, pool_runs
+from tests.steps.test_run import young as young  # the fixture
 
 
 def edit(study: Path, *changes: tuple[str, str]) -> None:
@@ -307,3 +310,33 @@ def test_an_older_store_pays_nobody_whom_a_person_has_rejected_since(served: Pat
     pay(served)
     assert first.assignment_id not in dict(there(served)["bonuses"])  # type: ignore[call-overload]
     assert there(served)["bonuses"]
+
+
+@pytest.mark.parametrize("files", ["kept", "lost"])
+def test_a_study_is_rebuilt_after_two_challenges(young: Path, files: str) -> None:
+    """Each challenge was made against the answers of its day, and newcomers became answers since."""
+    challenges = ([RUNS[3]], RUNS[4:])
+    with keep_open(young):
+        run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+        for runs in challenges:
+            pool_runs(young, runs, challenge=True)
+            run(young, **HONEST)  # type: ignore[arg-type]
+        before, market, best = history(young), there(young), answers(young)
+        assert any(version.changes for version in before.versions)
+        lose(young)
+        if files == "lost":
+            for path in young.glob("preference*"):
+                path.unlink()
+        recover(young)
+        pool_runs(young, RUNS[:3])
+        gold(young, accept=True, file=COLLECTION / "gold.tsv")
+        for runs in challenges:
+            assert recover(young, strategy="round-robin:1").remains
+            pool_runs(young, runs, challenge=True)
+        assert recover(young).remains == ()
+        run(young, **HONEST)  # type: ignore[arg-type]
+        assert there(young) == market
+        assert answers(young) == best
+        told = history(young).versions
+        assert [one.duels for one in told] == [one.duels for one in before.versions]
+        assert [one.changes for one in told] == [one.changes for one in before.versions]
