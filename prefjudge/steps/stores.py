@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from prefjudge.database import Connection, Database, redacted
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.study.past import refuse_lost
 from prefjudge.study.study import Study
 
@@ -71,9 +71,15 @@ def open_own(study: Study) -> Store:
     Raises
     ------
     StudyError
-        There is none, it was lost, or it is another study's or a marketplace's.
+        There is none yet, it was lost, or it is another study's or a marketplace's.
     """
-    refuse_lost(study.folder, Database(study.store_url))
+    database = Database(study.store_url)
+    refuse_lost(study.folder, database)
+    if not database.version():
+        raise StudyError(
+            f"{study.folder} has no store yet: no verb has used it since it was made",
+            f"Begin with its pool: prefjudge pool {quoted(study.folder)} --runs …",
+        )
     found = open_store(study.store_url)
     if found.kind != "study":
         raise StudyError(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -19,6 +20,7 @@ from prefjudge.marketplace.server import start
 from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
 from prefjudge.steps.doctor import DoctorResult, doctor
+from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover import recover
@@ -222,6 +224,16 @@ def test_doctor_finds_what_is_wrong(judged: Path, file: str, statement: str, che
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file modes are POSIX")
+def test_a_new_study_is_told_how_to_begin(tmp_path: Path) -> None:
+    study = tmp_path / "new study"
+    init(study)
+    said = f"no store yet[\\s\\S]*prefjudge pool '{re.escape(str(study))}' --runs"
+    (found,) = (check for check in doctor(study).checks if check.name == "store")
+    assert re.search(said, f"{found.found} {found.hint}")
+    with pytest.raises(StudyError, match=said):
+        backup(study, tmp_path / "copy.db")
+
+
 def test_doctor_finds_a_store_that_others_may_read(judged: Path) -> None:
     (judged / "study.db").chmod(0o644)
     assert "study.db may be read by others (mode 644)" in wrong(doctor(judged))["files"]
