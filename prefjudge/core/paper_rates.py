@@ -51,7 +51,8 @@ def mean_shift(share: float, scale: float) -> float:
     """
     spread = np.sqrt(2.0) * scale * _NODES
     weights = _WEIGHTS / _WEIGHTS.sum()
-    low, high = -20.0, 20.0
+    high = 20.0 * (1.0 + scale)  # a large scale spreads the strengths that far
+    low = -high
     for _ in range(80):
         middle = (low + high) / 2.0
         won = float(weights @ (0.5 * (1.0 + np.tanh(0.5 * (middle + spread)))))

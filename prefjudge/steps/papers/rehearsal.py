@@ -38,8 +38,11 @@ def rehearse(material: "Material") -> "tuple[SimulatedPaper, str]":
     InputError
         No query has two passages to compare, or no run is called as the representative one is.
     """
+    from prefjudge.core.qrels import restrict
     from prefjudge.core.rehearsal import Rehearsal
     from prefjudge.core.top_pairs import top_pairs
+    from prefjudge.evaluation.leave_one_out import pooled_documents
+    from prefjudge.evaluation.measures import Measure, score_matrix
     from prefjudge.evaluation.simulated_paper import simulate_paper
     from prefjudge.formats.judgments import write_judgments
     from prefjudge.steps.inputs import expand
@@ -52,7 +55,12 @@ def rehearse(material: "Material") -> "tuple[SimulatedPaper, str]":
         run = tag_of(given.against_qrel, expand(given.runs), heads.runs, "--against-qrel")
     rng = generator(None, "rehearsal", given.seed)
     top = top_pairs(heads, material.original, run)
-    votes, pooled, found = simulate_paper(material.selected, top, rng=rng)
+    pools = material.selected
+    labels = restrict(material.original, pools.queries)
+    with material.reading() as reader:
+        ranks, known = reader.judged_all([pooled_documents(pools), labels])
+    original = score_matrix(known, labels, Measure.parse("RR@10")).values.mean(axis=0)
+    votes, pooled, found = simulate_paper(pools, top, heads, ranks, original, rng=rng)
     paths = material.folder / JUDGMENTS_FILE, material.folder / POOLED_FILE
     for path, written in zip(paths, (votes, pooled), strict=True):
         every = Rehearsal(simulated=len(written), judgments=len(written))
@@ -70,12 +78,19 @@ def rehearsal_table(found: "SimulatedPaper", run: str) -> "Table":
         (f"1. {run} against the qrels", f"{split.queries:,} labelled queries"),
         ("category A / category B", f"{split.a:,} / {split.b:,}"),
         ("pairs, HITs, cost", _cost(found.duels)),
+        ("the qrel preferred in category A", _share(found.qrel_ratio)),
         ("the run's passage preferred in category B", _share(found.rival_ratio)),
         ("studies in which that is significant at 5 %", f"{found.significant:.0%}"),
         ("2. pools of a sample", f"{sampled:,} queries, {found.documents / sampled:.2f} passages each"),
         ("pairs, HITs, cost", _cost(found.pairs)),
         ("queries whose preference qrel is truly the best", _share(found.right)),
         ("queries whose best answers go in a circle", _number(found.circles)),
+        ("significant win ratios", _number(found.significant_ratios)),
+        ("runs significantly better than the perfect ranking", _number(found.better_than_perfect)),
+        (
+            "Kendall's tau, original against preference leaderboard",
+            f"{found.tau.mean:.2f} [{found.tau.low:.2f}, {found.tau.high:.2f}]",
+        ),
     )
     return Table(
         title="What this study would cost, find and show",
