@@ -57,4 +57,4 @@ def note_deleted(folder: Path, hit_id: str) -> None:
 def load_deleted(folder: Path) -> tuple[str, ...]:
     """Return the ids of the HITs that were, or were about to be, deleted."""
     path = folder / DELETED_FILE
-    return tuple(path.read_text(encoding="ascii").split()) if path.exists() else ()
+    return tuple(path.read_text(encoding="ascii", errors="replace").split()) if path.exists() else ()

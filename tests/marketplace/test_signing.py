@@ -119,7 +119,15 @@ def test_an_old_signature_is_refused(market, key, monkeypatch):
     assert "expired" in again.json()["Message"]
 
 
-@pytest.mark.parametrize("headers", [{"X-Forwarded-For": "203.0.113.9"}, {"Forwarded": "for=203.0.113.9"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-Forwarded-For": "203.0.113.9"},
+        {"Forwarded": "for=203.0.113.9"},
+        {"X-Real-IP": "203.0.113.9"},
+        {"Via": "1.1 proxy"},
+    ],
+)
 def test_an_unsigned_call_through_a_web_server_is_refused(market, headers):
     headers = {**headers, "X-Amz-Target": "MTurkRequesterServiceV20170117.ListHITs"}
     answer = urllib3.request("POST", market.endpoint, body=json.dumps({}), headers=headers, retries=False)

@@ -207,6 +207,8 @@ def test_a_hit_that_was_deleted_for_its_money_is_found_again(served: Path) -> No
     before, market = held(served), there(served)
     assert any(row[0] == "DeleteHIT" for row in before["intents"])
     lose(served)
+    with (served / "deleted-hits.txt").open("ab") as file:
+        file.write(b"\xff\xfe not ids " + b"x" * 300)  # what an editor, or a disk, has left there
     recover(served)
     found = rebuild(served)
     assert (found.unmatched, found.rebuilt) == (0, len(before["hits"]))

@@ -29,6 +29,8 @@ from prefjudge.marketplace.web.dropping import drop_connection
 from prefjudge.marketplace.web.front import Front, read_body
 
 MEDIA_TYPE = "application/x-amz-json-1.1"
+_PASSED_ON = ("x-forwarded-", "forwarded", "x-real-ip", "via")
+"""How the headers begin by which a web server says that it passes a call on."""
 _LOG = logging.getLogger("prefjudge.marketplace.api")
 
 
@@ -93,7 +95,7 @@ def _may_be_unsigned(front: Front, request: Request) -> bool:
     With a public address, whoever gets a web server on this machine to call here would be the requester.
     """
     client = request.client.host if request.client else ""
-    forwarded = any(name.startswith(("x-forwarded-", "forwarded")) for name in request.headers)
+    forwarded = any(name.startswith(_PASSED_ON) for name in request.headers)
     return (
         front.settings.is_private
         and client in LOOPBACK
