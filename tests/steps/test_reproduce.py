@@ -143,6 +143,8 @@ def test_simulate_walks_the_paper_on_runs_and_qrels(tmp_path: Path) -> None:
     )
     assert again == found
     assert (folder / "simulation.csv").read_bytes() == first
+    listed = json.loads((folder / "reproduce.json").read_text())["files"]
+    assert {path.name for path in folder.iterdir()} <= {*listed, "reproduce.json"}, "a repeat clears the rest"
 
 
 @pytest.mark.parametrize("option", ["runs", "qrels", "judgments", "leaderboard", "held_out", "pool"])

@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from prefjudge.formats.stamps import ENDING
 from prefjudge.steps.papers.exhibits import CannotMakeError, Need
 from prefjudge.steps.papers.given import ORIGINAL, file_of
 from prefjudge.steps.papers.runs_and_qrels import RunsAndQrels
@@ -42,7 +43,7 @@ class Material(RunsAndQrels):
     @property
     def own_files(self) -> tuple[str, ...]:
         """The files that are written on the way."""
-        return (PREFERENCE_FILE,) if self.given.judgments else ()
+        return (PREFERENCE_FILE, f"{Path(PREFERENCE_FILE).stem}.{ENDING}") if self.given.judgments else ()
 
     def has(self, need: Need) -> bool:
         """Return whether something is there to make an exhibit from."""

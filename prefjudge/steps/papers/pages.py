@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import write_text
+from prefjudge.formats.stamps import ENDING
 from prefjudge.render.plain_text import json_text
 
 if TYPE_CHECKING:
@@ -72,9 +73,7 @@ class Folder:
             (f"{stem}.{form}", one) for stem, one in _named(exhibit.file, made.figures) for form in _FIGURES
         ]
         names = [name for name, _ in (*tables, *figures)]
-        beside = [
-            f"{Path(name).stem}.rehearsal.txt" for name in names if self.stamp and name.endswith(".csv")
-        ]
+        beside = [f"{Path(name).stem}.{ENDING}" for name in names if self.stamp and name.endswith(".csv")]
         self.claim(*names, *beside)
         for name, table in tables:
             write_table(self.path / name, table, stamp=self.stamp)
