@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from prefjudge.steps.inputs import as_choice, as_order, as_path, several
 
 if TYPE_CHECKING:
     from prefjudge.render.report_page import Section
-    from prefjudge.steps.papers.exhibits import Exhibit
+    from prefjudge.steps.papers.exhibits import Exhibit, Made
     from prefjudge.steps.papers.given import Given
     from prefjudge.steps.papers.material import Material
     from prefjudge.steps.papers.pages import Folder
@@ -258,10 +258,32 @@ def _make(exhibit: "Exhibit", material: "Material", folder: "Folder") -> "tuple[
         missing = f"it takes {', '.join(needs)}"
     elif exhibit.make is not None:
         try:
-            made = exhibit.make(material)
+            made = _drawable(exhibit.make(material), material)
             files = folder.write(exhibit, made)
         except PrefjudgeError as error:
             missing = f"{error.message}. {error.hint}" if error.hint else error.message
             made = None
     found = Reproduced(name=exhibit.name, shows=exhibit.shows, files=files, missing=missing)
     return found, section_of(exhibit, made, files, missing, folder)
+
+
+def _drawable(made: "Made", material: "Material") -> "Made":
+    """Leave the figures out where nothing can draw them, and say so once.
+
+    Raises
+    ------
+    CannotMakeError
+        There is nothing but figures.
+    """
+    from importlib.util import find_spec
+
+    from prefjudge.steps.papers.exhibits import CannotMakeError
+
+    if not made.figures or find_spec("matplotlib"):
+        return made
+    if not made.tables:
+        raise CannotMakeError("plots need matplotlib", "Install it: pip install 'prefjudge[plot]'")
+    words = "figures are left out: they need matplotlib. Install it: pip install 'prefjudge[plot]'"
+    if words not in material.notices:
+        material.notices.append(words)
+    return replace(made, figures=())

@@ -1,6 +1,7 @@
 """``reproduce``: every table and figure of the papers, and the commands that make each alone."""
 
 import csv
+import importlib.util
 import json
 import re
 import shlex
@@ -258,3 +259,17 @@ def test_too_little_is_said_and_nothing_is_written(
     with pytest.raises(InputError, match=message):
         prefjudge.reproduce("shallow-pooling", out=tmp_path / "out", **given)  # type: ignore[arg-type]
     assert not list((tmp_path / "out").glob("*.html"))
+
+
+def test_tables_are_made_where_nothing_can_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "matplotlib" else known(name, *rest)
+    )
+    found = prefjudge.reproduce("benchmarking", runs=RUNS, qrels=QRELS, out=tmp_path / "out")
+    made = {one.name: one for one in found.exhibits}
+    assert made["Figure 3"].files == ("figure-3.csv", "figure-3.tex", "figure-3.md")
+    assert made["Table 1"].files
+    assert sum("matplotlib" in notice for notice in found.notices) == 1
+    only = prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, simulate=True, out=tmp_path / "sp")
+    assert "prefjudge[plot]" in {one.name: one for one in only.exhibits}["Figure 2"].missing

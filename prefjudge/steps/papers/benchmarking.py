@@ -1,5 +1,6 @@
 """The exhibits of "MS MARCO: Benchmarking Ranking Models in the Large-Data Regime" (SIGIR 2021)."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prefjudge.steps.papers.exhibits import CannotMakeError, Exhibit, Made, Need, Paper
@@ -18,7 +19,8 @@ def progress(material: "Material") -> Made:
     found = material.audited
     return Made(
         figures=(
-            plot_progress(
+            partial(
+                plot_progress,
                 found.submissions,
                 found.audit.records,
                 measure=found.measure,
@@ -54,7 +56,7 @@ def _all_ranks(material: "Material") -> Made:
     from prefjudge.render.stability_tables import shares_table
 
     part, ranks = _conditions(material)[0]
-    return Made(figures=(plot_ranks(ranks),), tables=(shares_table([(part, ranks)]),))
+    return Made(figures=(partial(plot_ranks, ranks),), tables=(shares_table([(part, ranks)]),))
 
 
 def _conditions_compared(material: "Material") -> Made:
@@ -62,7 +64,7 @@ def _conditions_compared(material: "Material") -> Made:
     from prefjudge.render.stability_tables import conditions_table
 
     named, drawn = _conditions(material), material.stable.shown
-    return Made(figures=(plot_conditions(named, drawn),), tables=(conditions_table(named),))
+    return Made(figures=(partial(plot_conditions, named, drawn),), tables=(conditions_table(named),))
 
 
 def _institutions(material: "Material") -> Made:

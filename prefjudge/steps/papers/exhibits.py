@@ -27,10 +27,10 @@ class Need(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What came of an exhibit: tables, figures, and sentences that belong to them."""
+    """What came of an exhibit: tables, figures still to be drawn, and sentences that belong to them."""
 
     tables: tuple["Table", ...] = ()
-    figures: tuple["Figure", ...] = ()
+    figures: tuple[Callable[[], "Figure"], ...] = ()
     words: tuple[str, ...] = ()
 
 

@@ -69,10 +69,9 @@ class Folder:
         tables = [
             (f"{stem}.{form}", table) for stem, table in _named(exhibit.file, made.tables) for form in _TABLES
         ]
-        figures = [
-            (f"{stem}.{form}", one) for stem, one in _named(exhibit.file, made.figures) for form in _FIGURES
-        ]
-        names = [name for name, _ in (*tables, *figures)]
+        drawn = [(stem, draw()) for stem, draw in _named(exhibit.file, made.figures)]
+        figures = [(f"{stem}.{form}", one) for stem, one in drawn for form in _FIGURES]
+        names = [*(name for name, _ in tables), *(name for name, _ in figures)]
         beside = [f"{Path(name).stem}.{ENDING}" for name in names if self.stamp and name.endswith(".csv")]
         self.claim(*names, *beside)
         for name, table in tables:

@@ -1,6 +1,7 @@
 """The exhibits of "Shallow Pooling for Sparse Labels" (2021)."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
@@ -47,20 +48,20 @@ def _examples(material: "Material") -> Made:
         raise CannotMakeError(
             "no pair of the run's top passage and the qrel is decided", "Have them judged first."
         )
-    return Made(tables=(examples_table(found),), figures=(plot_examples(found),))
+    return Made(tables=(examples_table(found),), figures=(partial(plot_examples, found),))
 
 
 def _shares(material: "Material") -> Made:
     from prefjudge.render.top_plots import plot_shares
 
-    return Made(figures=(plot_shares(_against_qrel(material)),))
+    return Made(figures=(partial(plot_shares, _against_qrel(material)),))
 
 
 def _pool_sizes(material: "Material") -> Made:
     from prefjudge.render.plots import plot_pool_sizes
 
     sizes = material.pools.histogram
-    return Made(figures=(plot_pool_sizes(sizes),), words=(_pools_in_words(sizes),))
+    return Made(figures=(partial(plot_pool_sizes, sizes),), words=(_pools_in_words(sizes),))
 
 
 def _selected_sizes(material: "Material") -> Made:
@@ -68,7 +69,7 @@ def _selected_sizes(material: "Material") -> Made:
 
     sizes = material.selected.histogram
     title = "Sizes of the pools of the selected queries"
-    return Made(figures=(plot_pool_sizes(sizes, title=title),), words=(_pools_in_words(sizes),))
+    return Made(figures=(partial(plot_pool_sizes, sizes, title=title),), words=(_pools_in_words(sizes),))
 
 
 def _pools_in_words(sizes: dict[int, int]) -> str:
@@ -97,7 +98,7 @@ def _win_ratios(material: "Material") -> Made:
     )
     return Made(
         tables=(winratio_matrix(ordered),),
-        figures=(plot_win_ratios(ordered),),
+        figures=(partial(plot_win_ratios, ordered),),
         words=_better_than_perfect(ordered),
     )
 
@@ -128,7 +129,7 @@ def _two_boards(material: "Material") -> Made:
     a, b = (one.leaderboard for one in material.two_boards)
     tau = next((one for one in material.scored.tau if set(one.qrels) == {a.qrels, b.qrels}), None)
     tables = (correlation_table([tau]),) if tau else ()
-    return Made(figures=(plot_two_boards(a, b, tau=tau.tau if tau else None),), tables=tables)
+    return Made(figures=(partial(plot_two_boards, a, b, tau=tau.tau if tau else None),), tables=tables)
 
 
 def _official(material: "Material") -> Made:
@@ -146,7 +147,7 @@ def _official_against_sample(material: "Material") -> Made:
     found = material.official.official
     if found is None:
         raise CannotMakeError("no run of the leaderboard is among the runs", "Runs are found by their names.")
-    return Made(figures=(plot_official(found),))
+    return Made(figures=(partial(plot_official, found),))
 
 
 def _board_in_official_order(material: "Material", qrels: str | None) -> Made:
@@ -155,7 +156,9 @@ def _board_in_official_order(material: "Material", qrels: str | None) -> Made:
 
     board = material.board(qrels)
     order = material.official_order
-    figure = plot_leaderboard(board.leaderboard, board.standings, order=order.runs, order_name=order.name)
+    figure = partial(
+        plot_leaderboard, board.leaderboard, board.standings, order=order.runs, order_name=order.name
+    )
     place = {run: number for number, run in enumerate(order.runs)}
     rows = sorted(board.leaderboard.rows, key=lambda row: -1 if row.perfect else place[row.run])
     listed = replace(board.leaderboard, rows=tuple(rows))
