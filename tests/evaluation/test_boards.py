@@ -47,6 +47,7 @@ def test_a_board_without_other_labels_has_no_perfect_ranking_and_orders_by_means
     assert (board.perfect, board.leaderboard.perfect, board.standings) == (None, None, ())
     assert (board.matrices, board.leaderboard.statistic) == ((board.scores,), "mean")
     assert board.ties == tie_sensitivity(RANKS[:1], QRELS, RR, statistic="mean")
+    assert label_board(RANKS[:1], QRELS, RR, top=TOP).perfect is not None
 
 
 def test_tiers_need_means_two_runs_and_two_queries() -> None:

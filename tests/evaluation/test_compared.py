@@ -71,6 +71,18 @@ def test_pair_agreement_needs_both_documents_near_the_top() -> None:
     assert np.isnan(pair_agreement([make_ranks({}, pairs.documents)], pairs)[0].ratio)
 
 
+def test_pairs_agree_to_the_tenth_place_unless_another_is_asked_for() -> None:
+    pairs = compared_pairs(make_judgments([("1", "tenth", "first", 1), ("1", "eleventh", "first", 1)]))
+    run = {
+        "first": 20.0,
+        **{f"x{place}": 20.0 - place for place in range(2, 10)},
+        "tenth": 2.0,
+        "eleventh": 1.0,
+    }
+    (row,) = pair_agreement([make_ranks({"1": run}, pairs.documents)], pairs)
+    assert (row.agree, row.disagree) == (0, 1)
+
+
 runs = st.dictionaries(queries, st.dictionaries(docs, st.integers(-3, 3).map(float)))
 labels = st.dictionaries(queries, st.dictionaries(docs, st.integers(0, 2).map(float), min_size=1), min_size=1)
 

@@ -81,3 +81,12 @@ def test_agrees_with_ir_measures_on_runs_without_negative_scores(
         )
         compared += 1
     assert compared >= 3
+
+
+def test_what_stands_below_the_depth_counts_as_not_retrieved() -> None:
+    qrels = make_qrels({"q": {"a": 2, "b": 1}})
+    others = {f"x{place}": 2000.0 - place for place in range(1001)}
+    far = make_ranks({"q": {"a": 3000.0, **others, "b": 1.0}}, qrels)
+    near = make_ranks({"q": {"a": 3000.0, **others}}, qrels)
+    measure = Measure.parse("Compat(p=0.95)")
+    assert measure.score(far, qrels).tolist() == measure.score(near, qrels).tolist()

@@ -108,3 +108,15 @@ def test_nested_boards_are_compared_as_they_stand_and_others_over_the_common_que
     assert (crossed.over, crossed.tau, crossed.printed.queries) == ("common queries", 1, (2, 2))
     same = correlate(leaderboard(every), leaderboard(every))
     assert (same.tau, same.same_queries, same.common) == (1, True, same.printed)
+
+
+def test_shifts_of_crossed_boards_are_over_the_common_queries() -> None:
+    every = scores_of({"a": [0, 1, 0], "b": [1, 0.5, 1]})
+    parts = [
+        every.where(np.array(keep))
+        for keep in ([True, True, False], [False, True, True], [False, True, False])
+    ]
+    one, other, both = (leaderboard(part) for part in parts)
+    found = correlate(one, other, common=(both, both))
+    assert found.over == "common queries"
+    assert [(shift.run, shift.reference, shift.other) for shift in found.shifts] == [("a", 1, 1), ("b", 2, 2)]

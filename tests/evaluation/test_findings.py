@@ -214,3 +214,8 @@ def test_words_in_common_are_counted_twice_over_all() -> None:
     assert description_likeness("BERT large reader", "BERT base") == pytest.approx(2 / 5)
     assert description_likeness("12 V1", "12 v1 ") == 1.0
     assert description_likeness("BERT", "v1") == 0.0
+
+
+def test_an_audit_says_by_which_rules() -> None:
+    assert audit([entry("20210101-a")]).rules == Rules()
+    assert audit([entry("20210101-a")], rules=OURS).rules == OURS

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.measures import Measure, score_matrix
+from prefjudge.evaluation.measures import Measure, bounds, direction, score_matrix
 
 from .samples import RunDict, make_qrels, make_ranks
 
@@ -263,3 +263,16 @@ def test_equal_to_trec_eval_on_real_runs(
             np.testing.assert_allclose(
                 measure.score(ranks, qrels), expected, atol=5e-5, err_msg=f"{name} {ours}"
             )
+
+
+@pytest.mark.parametrize(
+    ("name", "sign", "ends"),
+    [
+        ("RR@10", 1, (0, 1)),
+        ("ESL@10", -1, (1, 11)),
+        ("ESL(rel=2)@3", -1, (1, 4)),
+        ("ppref@10", 1, (-math.inf, math.inf)),
+    ],
+)
+def test_which_way_a_measure_goes_and_how_far(name: str, sign: int, ends: tuple[float, float]) -> None:
+    assert (direction(name), bounds(name)) == (sign, ends)

@@ -155,3 +155,9 @@ def test_only_reciprocal_ranks_can_be_broken_down() -> None:
 def test_an_unknown_run_is_named() -> None:
     with pytest.raises(InputError, match="'Z'"):
         outcomes_against(scores_at(np.ones((3, 2), dtype=np.int64)), "A", ["Z"])
+
+
+def test_two_queries_that_both_answer_are_tested() -> None:
+    """The differences are 1 and 3: t = 2, of one degree of freedom, where p = 1 - 2 / pi arctan t."""
+    (row,) = outcomes_against(scores_at(column((1, 3, 2), (1, 5, 2))), "A")
+    assert row.p_esl_t == pytest.approx(1 - 2 / math.pi * math.atan(2))

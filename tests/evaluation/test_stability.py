@@ -235,3 +235,9 @@ def test_scores_of_other_runs_are_refused() -> None:
         bootstrap_votes(
             lambda _: replace(truth, runs=truth.runs[::-1]), truth, trials=2, rng=np.random.default_rng(0)
         )
+
+
+def test_every_query_of_more_than_two_bytes_number_can_be_drawn() -> None:
+    (counts,) = bootstrap_counts(1 << 17, 1, np.random.default_rng(0))
+    assert counts.sum() == 1 << 17
+    assert (counts[0, 1 << 16 :] > 0).mean() == pytest.approx(1 - np.exp(-1), abs=0.01)

@@ -44,3 +44,9 @@ def test_tallies_give_the_board_of_the_matrix(statistic):
 def test_no_run():
     with pytest.raises(InputError, match="no run"):
         tally_leaderboard([], QRELS, RR, order=Order.SCORE)
+
+
+def test_one_run_is_a_board():
+    tally = Tally(run="a", values=np.array([1.0]), counts=np.array([10]))
+    (row,) = tally_leaderboard([tally], QRELS, RR, order=Order.SCORE).rows
+    assert (row.run, row.rank, row.score) == ("a", 1, 0.25)

@@ -269,3 +269,8 @@ def test_the_longest_beginning_that_is_known_names_an_institution() -> None:
 @pytest.mark.parametrize(("other", "near"), [("Lovelaceab", False), ("Lovelacea", True), ("Lovelace", True)])
 def test_one_letter_at_the_end_is_near_and_two_are_not(other: str, near: bool) -> None:
     assert is_near("Lovelace", other) is near
+
+
+@pytest.mark.parametrize(("one", "other", "near"), [("Wangs", "Wongs", True), ("Wang", "Wongs", False)])
+def test_words_of_five_letters_are_long_enough_to_be_near(one: str, other: str, near: bool) -> None:
+    assert is_near(one, other) is near

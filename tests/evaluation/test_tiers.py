@@ -54,3 +54,9 @@ def test_the_short_way_to_t_tests_gives_the_same_tiers(rows: list[list[float]], 
     )
     long = standings(compare_runs(scores, test="t", rng=np.random.default_rng(1)))
     assert standings_of(scores) == long
+
+
+def test_the_short_way_tells_runs_apart() -> None:
+    result = standings_of(scores_of(columns(low=0.1, top=0.5, near=0.499, middle=0.3)))
+    found = {one.run: (one.tier, one.highest, one.lowest) for one in result}
+    assert found == {"top": (1, 1, 2), "near": (1, 1, 2), "middle": (2, 3, 3), "low": (3, 4, 4)}
