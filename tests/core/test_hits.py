@@ -90,11 +90,13 @@ def test_the_layout_of_an_assignment_is_its_fnv_hash() -> None:
     assert counts.min() > 900
 
 
-def test_each_slot_is_swapped_half_the_time() -> None:
+def test_each_slot_is_swapped_half_the_time_whatever_the_others_are() -> None:
     rng = np.random.default_rng(7)
     for gold in (0, 1, 3):
-        swapped = np.zeros(10 + gold)
-        for _ in range(2000):
+        shown = np.zeros((2000, 10 + gold))  # pairs first, then gold
+        for hit in shown:
             plan = plan_hit(range(10), range(gold), rng=rng)
-            swapped[list(plan.slots)] += plan.layouts[0].swapped
-        assert np.all(np.abs(swapped - 1000) < 5 * np.sqrt(500)), "pairs first, then gold"
+            hit[list(plan.slots)] = plan.layouts[0].swapped
+        assert np.all(np.abs(shown.sum(axis=0) - 1000) < 5 * np.sqrt(500))
+        alike = (shown[:, :10, None] == shown[:, None, :]).sum(axis=0)[~np.eye(10, 10 + gold, dtype=bool)]
+        assert np.all(np.abs(alike - 1000) < 5 * np.sqrt(500)), "a pair's side tells another's"
