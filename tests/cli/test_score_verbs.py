@@ -99,5 +99,5 @@ def test_check_compares_a_folder_with_a_manifest(tmp_path: Path) -> None:
     assert done.returncode == 1
     found = {entry["name"]: entry for entry in json.loads(done.stdout)["manifest"]}
     assert found["2020qrels-pass.txt"]["status"] == "wrong"
-    assert found["2020qrels-pass.txt"]["problems"] == ["1 records, listed with 11,386"]
+    assert found["2020qrels-pass.txt"]["problems"] == ["1 record, listed with 11,386"]
     assert found["collection.tar.gz"]["status"] == "absent"

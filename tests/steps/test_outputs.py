@@ -77,7 +77,8 @@ def verbs(at: dict[str, Path]) -> dict[str, tuple[Callable[..., Any], list[str]]
 WRITING = {
     command.callback.__name__: {"out", "plot"} & {*inspect.signature(command.callback).parameters}
     for command in app.registered_commands
-    if command.callback and command.callback.__name__ != "release"  # which writes into a new folder only
+    if command.callback
+    and command.callback.__name__ not in ("release", "reproduce")  # which write into a folder of their own
 }
 
 

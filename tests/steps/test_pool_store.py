@@ -54,9 +54,7 @@ def test_the_design_is_the_configs_until_the_first_hit_and_then_stays(served: Pa
     assert sorted(set(judged_before(served))) == [1, 2]
     asked = sum(judged_before(served))
     configure(served, "judgments_per_pair = 1", "judgments_per_pair = 5")
-    with pytest.raises(
-        StudyError, match=rf"asks for {5 * pairs} judgments of the {pairs} pairs.* for {asked}"
-    ):
+    with pytest.raises(StudyError, match=rf"asks for {5 * pairs} judgments of {pairs} pairs.* for {asked}"):
         publish(served, yes=True)
     configure(served, "judgments_per_pair = 5", "judgments_per_pair = 1")
     assert publish(served, yes=True).hits == 0
