@@ -371,7 +371,7 @@ def _session() -> Any:
     session = get_session()
     if "mturk" not in session.get_available_services():
         loader = session.get_component("data_loader")
-        loader.search_paths.append(str(files("prefjudge") / "marketplace" / "service"))
+        loader.search_paths.append(str(files("prefjudge") / "marketplace" / "api" / "service"))
     return boto3.Session(botocore_session=session, region_name=REGION)
 
 

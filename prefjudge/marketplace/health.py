@@ -1,8 +1,8 @@
 """What a marketplace's store says of its soundness: every cent is somewhere, and nothing was paid twice."""
 
 from prefjudge.database import Connection
-from prefjudge.marketplace.ledger import UNBALANCED
-from prefjudge.marketplace.schema import STEPS
+from prefjudge.marketplace.money.ledger import UNBALANCED
+from prefjudge.marketplace.store.schema import STEPS
 
 SCHEMA = len(STEPS)
 """The schema that this prefjudge knows."""

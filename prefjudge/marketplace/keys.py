@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from prefjudge.marketplace import requesters
-from prefjudge.marketplace.market import Market, Turn
-from prefjudge.marketplace.requesters import LOCAL_KEY as LOCAL_KEY
-from prefjudge.marketplace.requesters import Key
-from prefjudge.marketplace.sweep import sweep
+from prefjudge.marketplace.hits.sweep import sweep
+from prefjudge.marketplace.people import requesters
+from prefjudge.marketplace.people.requesters import LOCAL_KEY as LOCAL_KEY
+from prefjudge.marketplace.people.requesters import Key
+from prefjudge.marketplace.store.marketplace import Market, Turn
 
 
 def issue_key(store_url: str, name: str, *, sandbox: bool | None = None) -> Key:

@@ -13,15 +13,16 @@ from pathlib import Path
 import uvicorn
 
 from prefjudge.errors import PrefjudgeError
-from prefjudge.marketplace.courier import Courier
-from prefjudge.marketplace.desk import Desk
+from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.logs import log_to_stderr
-from prefjudge.marketplace.market import Clock, Market, Rules
+from prefjudge.marketplace.notifications.delivery import Courier
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
-from prefjudge.marketplace.sweep import sweep
+from prefjudge.marketplace.store.executor import Desk
+from prefjudge.marketplace.store.marketplace import Clock, Market
+from prefjudge.marketplace.store.rules import Rules
 from prefjudge.marketplace.web.app import build_app
-from prefjudge.marketplace.web.bounded import bounded
-from prefjudge.marketplace.web.front import Front
+from prefjudge.marketplace.web.connections import bounded
+from prefjudge.marketplace.web.state import Front
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a user may ask for
 

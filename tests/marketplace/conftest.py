@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from prefjudge.marketplace.requesters import LOCAL_KEY
+from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
 from tests.marketplace.people import Admin, Clock, Requester, new_requester
 from tests.marketplace.postgres import Cluster, private_cluster

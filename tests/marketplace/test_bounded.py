@@ -8,7 +8,7 @@ import urllib3
 
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
-from prefjudge.marketplace.web import bounded, front
+from prefjudge.marketplace.web import connections, state
 
 
 def connect(server, head=b""):
@@ -38,7 +38,7 @@ def is_closed(connection, within=5.0):
     ],
 )
 def test_half_a_request_is_not_waited_for(market, monkeypatch, head):
-    monkeypatch.setattr(bounded, "LOOK", 0.3)
+    monkeypatch.setattr(connections, "LOOK", 0.3)
     with connect(market, head) as connection:
         began = time.monotonic()
         assert is_closed(connection)
@@ -46,14 +46,14 @@ def test_half_a_request_is_not_waited_for(market, monkeypatch, head):
 
 
 def test_a_slow_answer_is_waited_for(market, admin, monkeypatch):
-    monkeypatch.setattr(bounded, "LOOK", 0.1)
+    monkeypatch.setattr(connections, "LOOK", 0.1)
     admin.call("POST", "/admin/faults", {"kind": "delay", "seconds": 0.8}, status=201)
     target = {"X-Amz-Target": "MTurkRequesterServiceV20170117.GetAccountBalance"}
     assert urllib3.request("POST", market.endpoint, body=b"{}", headers=target, retries=False).status == 200
 
 
 def test_a_body_that_drips_is_not_waited_for(market, monkeypatch):
-    monkeypatch.setattr(front, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(state, "BODY_SECONDS", 0.3)
     head = b"POST /signin HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\na"
     with connect(market, head) as connection:
         assert connection.recv(1000).startswith(b"HTTP/1.1 408")
@@ -77,7 +77,7 @@ def test_who_goes_away_in_the_middle_is_no_failure(market, caplog, path):
 
 
 def test_one_address_has_so_many_connections(tmp_path, monkeypatch):
-    monkeypatch.setattr(bounded, "MOST", 5)
+    monkeypatch.setattr(connections, "MOST", 5)
     with start(f"sqlite:///{tmp_path}/m.db", settings=Settings(proxy="192.0.2.1")) as server:
         kept = [connect(server) for _ in range(5)]
         over = connect(server)
@@ -91,7 +91,7 @@ def test_one_address_has_so_many_connections(tmp_path, monkeypatch):
 
 
 def test_the_web_server_in_front_has_any_number(market, monkeypatch):
-    monkeypatch.setattr(bounded, "MOST", 2)
+    monkeypatch.setattr(connections, "MOST", 2)
     opened = [connect(market) for _ in range(6)]
     assert not is_closed(opened[-1], within=0.3)
     for connection in opened:

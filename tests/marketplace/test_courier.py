@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from prefjudge.marketplace import courier as couriers
-from prefjudge.marketplace.courier import Courier, sign
-from prefjudge.marketplace.requesters import LOCAL_KEY
+from prefjudge.marketplace.notifications import delivery as couriers
+from prefjudge.marketplace.notifications.delivery import Courier, sign
+from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
 from tests.marketplace.people import new_requester, offer, turk_error

@@ -3,9 +3,9 @@
 import pytest
 from defusedxml.ElementTree import fromstring
 
-from prefjudge.marketplace.form_answers import write_form_answers
-from prefjudge.marketplace.question_forms import parse_form
-from prefjudge.marketplace.refusals import Refusal
+from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.questions.form_answers import write_form_answers
+from prefjudge.marketplace.questions.forms import parse_form
 from tests.marketplace.people import offer, question_form
 
 

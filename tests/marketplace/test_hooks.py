@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from prefjudge.marketplace import hooks
+from prefjudge.marketplace.notifications import webhooks
 
 INSIDE = [
     "127.0.0.1",
@@ -46,27 +46,27 @@ def hook():
 
 
 def post(port, *, inside=True, host="127.0.0.1"):
-    return hooks.post(f"http://{host}:{port}/e?a=1", b"{}", {"X-Delivery": 1}, inside=inside)
+    return webhooks.post(f"http://{host}:{port}/e?a=1", b"{}", {"X-Delivery": 1}, inside=inside)
 
 
 @pytest.mark.parametrize("host", ["localhost", *INSIDE])
 def test_a_public_marketplace_posts_to_nothing_inside(host):
-    assert "inside" in hooks.refusal(f"https://{host}/", inside=False)
-    assert hooks.refusal(f"https://{host}:8443/", inside=True) == ""
+    assert "inside" in webhooks.refusal(f"https://{host}/", inside=False)
+    assert webhooks.refusal(f"https://{host}:8443/", inside=True) == ""
 
 
 def test_only_a_private_marketplace_posts_in_clear_text_and_to_itself():
-    assert hooks.refusal("http://localhost:8000/hook", inside=True) == ""
-    assert hooks.refusal("http://[::1]:8000/hook", inside=True) == ""
-    assert hooks.refusal("http://localhost:8000/hook", inside=False)
-    assert hooks.refusal("https://hook.example/events?key=1", inside=False) == ""
+    assert webhooks.refusal("http://localhost:8000/hook", inside=True) == ""
+    assert webhooks.refusal("http://[::1]:8000/hook", inside=True) == ""
+    assert webhooks.refusal("http://localhost:8000/hook", inside=False)
+    assert webhooks.refusal("https://hook.example/events?key=1", inside=False) == ""
 
 
 def test_a_name_that_stands_for_an_address_inside_is_not_called(hook, monkeypatch):
     called = []
     port = hook(lambda connection: called.append(connection))
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
-    monkeypatch.setattr(hooks.socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(webhooks.socket, "getaddrinfo", lambda *_, **__: found)
     with pytest.raises(OSError, match="inside this marketplace's network"):
         post(port, inside=False, host="hook.example")
     assert called == []
@@ -92,7 +92,7 @@ def test_what_a_hook_pours_out_is_not_read(hook):
 
 
 def test_a_hook_that_drips_is_left(hook, monkeypatch):
-    monkeypatch.setattr(hooks, "TIMEOUT", 0.5)
+    monkeypatch.setattr(webhooks, "TIMEOUT", 0.5)
 
     def drip(connection):
         while True:

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from prefjudge.database import Database
 from prefjudge.errors import ConfigError
-from prefjudge.marketplace import ledger
+from prefjudge.marketplace.errors import RequestError
 from prefjudge.marketplace.keys import issue_key
-from prefjudge.marketplace.money import Fees, from_cents, to_cents
-from prefjudge.marketplace.schema import STEPS
+from prefjudge.marketplace.money import ledger
+from prefjudge.marketplace.money.amounts import from_cents, to_cents
 from prefjudge.marketplace.server import start
-from prefjudge.marketplace.turk_errors import RequestError
+from prefjudge.marketplace.store.rules import Fees
+from prefjudge.marketplace.store.schema import STEPS
 from prefjudge.steps.serve import serve
 from tests.marketplace.people import Admin, new_requester, offer, turk_error
 

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from prefjudge.marketplace.payouts import COLUMNS
+from prefjudge.marketplace.people.payouts import COLUMNS
 from tests.marketplace.people import offer
 from tests.marketplace.test_ledger import assert_balanced
 

@@ -3,8 +3,8 @@
 import pytest
 
 from prefjudge.database import Database
-from prefjudge.marketplace.schema import STEPS
 from prefjudge.marketplace.server import start
+from prefjudge.marketplace.store.schema import STEPS
 from tests.marketplace.people import Admin, offer, question_form, selection, turk_error
 
 LOCALE, APPROVED, RATE = "00000000000000000071", "00000000000000000040", "000000000000000000L0"
@@ -315,7 +315,7 @@ def test_a_test_that_is_handed_in_empty_reaches_its_requester(requester, worker)
     ],
 )
 def test_scores_become_values(mapping, value):
-    from prefjudge.marketplace.answer_keys import read_answer_key
+    from prefjudge.marketplace.questions.answer_keys import read_answer_key
 
     wrapped = f"<QualificationValueMapping>{mapping}</QualificationValueMapping>" if mapping else ""
     key = read_answer_key(KEY.format(mapping=wrapped))

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.marketplace.answers import visible_time, write_answers
-from prefjudge.marketplace.elements import parse_xml
-from prefjudge.marketplace.question_forms import form_view, read_form, sanitised
-from prefjudge.marketplace.questions import read_question
-from prefjudge.marketplace.turk_errors import RequestError
+from prefjudge.marketplace.errors import RequestError
+from prefjudge.marketplace.questions.answers import visible_time, write_answers
+from prefjudge.marketplace.questions.elements import parse_xml
+from prefjudge.marketplace.questions.forms import form_view, read_form, sanitised
+from prefjudge.marketplace.questions.kinds import read_question
 from tests.marketplace.people import external_question, html_question, question_form, selection
 
 BOMB = (

@@ -13,7 +13,7 @@ import urllib3
 from prefjudge.errors import ConfigError, PrefjudgeError
 from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.logs import JsonLines
-from prefjudge.marketplace.requesters import LOCAL_KEY
+from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import Server, serve, start
 from prefjudge.marketplace.settings import Settings
 from tests.marketplace.people import Admin, html_question, new_requester, offer
@@ -222,7 +222,7 @@ def test_logs_and_metrics_hold_no_secrets(market, admin, requester, worker, capl
 
 
 def test_a_failure_inside_is_a_service_fault(market, requester, monkeypatch, caplog):
-    import prefjudge.marketplace.web.api as api
+    import prefjudge.marketplace.web.requester_api as api
 
     def broken(*_):
         raise RuntimeError("secret detail")
@@ -253,7 +253,7 @@ def test_a_full_disk_is_said_in_a_line_and_nothing_is_half_done(market, requeste
 
 
 def test_a_page_that_breaks_says_so_kindly(worker, monkeypatch):
-    import prefjudge.marketplace.offers as offers
+    import prefjudge.marketplace.hits.offers as offers
 
     def broken(*_):
         raise RuntimeError("secret detail")

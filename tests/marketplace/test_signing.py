@@ -9,9 +9,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
+from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.keys import issue_key
-from prefjudge.marketplace.refusals import Refusal
-from prefjudge.marketplace.requesters import LOCAL_KEY
+from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
 from prefjudge.steps.serve import serve
@@ -109,7 +109,7 @@ def test_a_signature_covers_body_service_and_target(market, key):
 
 
 def test_an_old_signature_is_refused(market, key, monkeypatch):
-    import prefjudge.marketplace.web.api as api
+    import prefjudge.marketplace.web.requester_api as api
 
     sent, answer = signed(market, key)
     assert answer.status == 200

@@ -12,7 +12,7 @@ from prefjudge.cli.app import app
 from prefjudge.crowd import mturk
 from prefjudge.crowd.simulated import SimulatedWorker, Temper
 from prefjudge.errors import CrowdError, StudyError
-from prefjudge.marketplace.requirements import SIMULATED
+from prefjudge.marketplace.people.requirements import SIMULATED
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release import release

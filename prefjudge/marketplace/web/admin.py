@@ -7,16 +7,16 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from prefjudge.marketplace import overview, panels, payouts, qualifications, requesters, sessions, workers
-from prefjudge.marketplace.fault_switch import Fault
-from prefjudge.marketplace.market import Turn
-from prefjudge.marketplace.money import from_cents, to_cents
-from prefjudge.marketplace.refusals import Refusal
-from prefjudge.marketplace.requirements import SIMULATED
-from prefjudge.marketplace.turk_errors import invalid
+from prefjudge.marketplace.api.faults import Fault
+from prefjudge.marketplace.errors import Refusal, invalid
+from prefjudge.marketplace.hits import overview
+from prefjudge.marketplace.money.amounts import from_cents, to_cents
+from prefjudge.marketplace.people import panels, payouts, qualifications, requesters, sessions, workers
+from prefjudge.marketplace.people.requirements import SIMULATED
+from prefjudge.marketplace.store.marketplace import Turn
 from prefjudge.marketplace.web.forms import read_json, remembered_fields
-from prefjudge.marketplace.web.front import Front
 from prefjudge.marketplace.web.pages import Page
+from prefjudge.marketplace.web.state import Front
 
 
 async def show_sign_in(front: Front, request: Request) -> Page:

@@ -8,9 +8,8 @@ from starlette.routing import Route
 
 from prefjudge import __version__
 from prefjudge.marketplace import site
-from prefjudge.marketplace.web import admin, arriving, framing, qualifying, signing_in, working
-from prefjudge.marketplace.web.api import requester_api
-from prefjudge.marketplace.web.doors import (
+from prefjudge.marketplace.web import admin, frames, panels, qualifications, signin, work
+from prefjudge.marketplace.web.access import (
     OpenRoute,
     WorkerRoute,
     admin_door,
@@ -18,37 +17,38 @@ from prefjudge.marketplace.web.doors import (
     session_of,
     worker_door,
 )
-from prefjudge.marketplace.web.front import Front
-from prefjudge.marketplace.web.guard import Guard
+from prefjudge.marketplace.web.middleware import Guard
 from prefjudge.marketplace.web.pages import Page, respond
+from prefjudge.marketplace.web.requester_api import requester_api
+from prefjudge.marketplace.web.state import Front
 
 WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
-    ("POST", "/signout", signing_in.sign_out),
-    ("GET", "/account", signing_in.show_account),
-    ("POST", "/account/password", signing_in.set_password),
-    ("GET", "/hits", working.list_groups),
-    ("GET", "/hits/{hit_id}", working.preview),
-    ("POST", "/hits/{hit_id}/accept", working.accept),
-    ("GET", "/groups/{group_id}", working.preview),
-    ("POST", "/groups/{group_id}/accept", working.accept),
-    ("GET", "/assignments/{assignment_id}", working.show_assignment),
-    ("POST", "/assignments/{assignment_id}/return", working.give_back),
-    ("GET", "/assignments/{assignment_id}/draft", working.show_draft),
-    ("POST", "/assignments/{assignment_id}/draft", working.save_draft),
-    ("GET", "/assignments/{assignment_id}/done", working.show_done),
-    ("GET", "/history", working.history),
-    ("GET", "/inbox", working.inbox),
-    ("GET", "/qualifications", qualifying.list_types),
-    ("GET", "/qualifications/{type_id}", qualifying.show_type),
-    ("POST", "/qualifications/{type_id}", qualifying.request_type),
+    ("POST", "/signout", signin.sign_out),
+    ("GET", "/account", signin.show_account),
+    ("POST", "/account/password", signin.set_password),
+    ("GET", "/hits", work.list_groups),
+    ("GET", "/hits/{hit_id}", work.preview),
+    ("POST", "/hits/{hit_id}/accept", work.accept),
+    ("GET", "/groups/{group_id}", work.preview),
+    ("POST", "/groups/{group_id}/accept", work.accept),
+    ("GET", "/assignments/{assignment_id}", work.show_assignment),
+    ("POST", "/assignments/{assignment_id}/return", work.give_back),
+    ("GET", "/assignments/{assignment_id}/draft", work.show_draft),
+    ("POST", "/assignments/{assignment_id}/draft", work.save_draft),
+    ("GET", "/assignments/{assignment_id}/done", work.show_done),
+    ("GET", "/history", work.history),
+    ("GET", "/inbox", work.inbox),
+    ("GET", "/qualifications", qualifications.list_types),
+    ("GET", "/qualifications/{type_id}", qualifications.show_type),
+    ("POST", "/qualifications/{type_id}", qualifications.request_type),
 )
 OPEN_ROUTES: tuple[tuple[str, str, OpenRoute], ...] = (
-    ("GET", "/signin", signing_in.show_sign_in),
-    ("POST", "/signin", signing_in.sign_in),
+    ("GET", "/signin", signin.show_sign_in),
+    ("POST", "/signin", signin.sign_in),
     ("GET", "/admin/signin", admin.show_sign_in),
     ("POST", "/admin/signin", admin.sign_in),
-    ("GET", "/panel/{panel}/{key}", arriving.show_arrival),
-    ("POST", "/panel/{panel}/{key}", arriving.arrive),
+    ("GET", "/panel/{panel}/{key}", panels.show_arrival),
+    ("POST", "/panel/{panel}/{key}", panels.arrive),
 )
 ADMIN_ROUTES: tuple[tuple[str, str, OpenRoute], ...] = (
     ("GET", "/admin", admin.show),
@@ -85,10 +85,10 @@ def build_app(front: Front) -> Starlette:
         return respond(front, request, Page(name="preview", location=location))
 
     async def frame(request: Request) -> Response:
-        return await framing.show_frame(front, request)
+        return await frames.show_frame(front, request)
 
     async def submit(request: Request) -> Response:
-        return await working.external_submit(front, request)
+        return await work.external_submit(front, request)
 
     async def health(request: Request) -> Response:
         await front.desk.run(lambda turn: turn.rows("SELECT 1"), write=False)

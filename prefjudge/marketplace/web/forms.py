@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from prefjudge.marketplace import wire
-from prefjudge.marketplace.refusals import Refusal
-from prefjudge.marketplace.web.front import read_body
+from prefjudge.marketplace.api import wire
+from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.web.state import read_body
 
 Pairs = list[tuple[str, str]]
 MAX_FIELDS = 2000

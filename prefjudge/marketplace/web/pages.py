@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from prefjudge.marketplace import site
-from prefjudge.marketplace.refusals import Refusal
-from prefjudge.marketplace.sessions import Session
-from prefjudge.marketplace.web.front import Front
+from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.people.sessions import Session
+from prefjudge.marketplace.web.state import Front
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

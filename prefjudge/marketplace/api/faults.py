@@ -1,0 +1,71 @@
+"""Failures on demand, so that a requester's program can be tested against them."""
+
+import threading
+from dataclasses import dataclass
+
+from prefjudge.marketplace.errors import invalid
+
+MOST_SECONDS = 60
+KINDS = ("drop", "throttle", "error", "delay")
+
+
+@dataclass(slots=True, kw_only=True)
+class Fault:
+    """One failure to come.
+
+    ``drop`` acts and then closes the connection without a reply, ``throttle`` and ``error`` refuse without
+    acting, ``delay`` waits ``seconds`` before acting. The first ``after`` requests go well, the next
+    ``times`` fail.
+    """
+
+    operation: str = "*"
+    kind: str
+    times: int = 1
+    after: int = 0
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what would only show at the requests to come."""
+        if self.kind not in KINDS:
+            raise invalid("kind", f"{self.kind!r} is not one of {', '.join(KINDS)}")
+        if not isinstance(self.operation, str):
+            raise invalid("operation", "is a name, or * for all")
+        if type(self.times) is not int or type(self.after) is not int or self.times < 1 or self.after < 0:
+            raise invalid("times", "is a count, as after is")
+        if type(self.seconds) not in (int, float) or not 0 <= self.seconds <= MOST_SECONDS:
+            raise invalid("seconds", f"is between 0 and {MOST_SECONDS}")
+
+
+class FaultSwitch:
+    """The failures to come; none unless an admin asks for them."""
+
+    def __init__(self) -> None:
+        self._faults: list[Fault] = []
+        self._lock = threading.Lock()
+
+    def add(self, fault: Fault) -> None:
+        """Ask for a failure."""
+        with self._lock:
+            self._faults.append(fault)
+
+    def clear(self) -> None:
+        """Let everything go well again."""
+        with self._lock:
+            self._faults.clear()
+
+    def next(self, operation: str) -> Fault | None:
+        """Return the failure that this request meets, counting the request."""
+        if not self._faults:
+            return None
+        with self._lock:
+            for fault in self._faults:
+                if fault.operation not in ("*", operation):
+                    continue
+                if fault.after > 0:
+                    fault.after -= 1
+                    continue
+                fault.times -= 1
+                if fault.times <= 0:
+                    self._faults.remove(fault)
+                return fault
+        return None

@@ -1,0 +1,83 @@
+"""Operations on assignments."""
+
+from prefjudge.marketplace.api.operations.hits import show as show_hit
+from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
+from prefjudge.marketplace.api.paging import page
+from prefjudge.marketplace.errors import invalid
+from prefjudge.marketplace.hits import assignments, decisions, hits
+from prefjudge.marketplace.store.marketplace import Record, Turn
+
+UNKNOWN = "null"  # the state of what is not submitted, as Mechanical Turk words it to who decides
+
+
+def view(assignment: Record) -> Result:
+    """Show an assignment as the API does."""
+    return {
+        "AssignmentId": assignment["assignment_id"],
+        "WorkerId": assignment["worker_id"],
+        "HITId": assignment["hit_id"],
+        "AssignmentStatus": assignment["status"],
+        "AutoApprovalTime": assignment["auto_approve_at"],
+        "AcceptTime": assignment["accepted_at"],
+        "SubmitTime": assignment["submitted_at"],
+        "ApprovalTime": assignment["approved_at"],
+        "RejectionTime": assignment["rejected_at"],
+        "Deadline": assignment["deadline"],
+        "Answer": assignment["answer"],
+        "RequesterFeedback": assignment["feedback"],
+    }
+
+
+def _approve(turn: Turn, requester_id: str, params: Params) -> Result:
+    decisions.approve(
+        turn,
+        assignments.find(turn, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN),
+        feedback=params.get("RequesterFeedback"),
+        overturn=params.get("OverrideRejection", False),
+    )
+    return {}
+
+
+def _reject(turn: Turn, requester_id: str, params: Params) -> Result:
+    if not params["RequesterFeedback"].strip():
+        raise invalid("RequesterFeedback", "is empty")
+    assignment = assignments.find(turn, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN)
+    decisions.reject(turn, assignment, params["RequesterFeedback"])
+    return {}
+
+
+def _get(turn: Turn, requester_id: str, params: Params) -> Result:
+    assignment = assignments.find(turn, requester_id, params["AssignmentId"])
+    hit = hits.find(turn, requester_id, assignment["hit_id"])
+    return {"Assignment": view(assignment), "HIT": show_hit(turn, hit)}
+
+
+def _list(turn: Turn, requester_id: str, params: Params) -> Result:
+    hits.find(turn, requester_id, params["HITId"])
+    wanted = params.get("AssignmentStatuses") or assignments.SUBMITTED
+    names = {f"s{i}": status for i, status in enumerate(sorted(set(wanted)))}
+    statuses = ", ".join(f":{name}" for name in names)
+    found, about = page(
+        turn,
+        f"assignments {params['HITId']}",
+        params,
+        assignments.COLUMNS,
+        f"FROM assignments WHERE hit_id = :hit AND status IN ({statuses})",
+        hit=params["HITId"],
+        **names,
+    )
+    return {**about, "Assignments": [view(assignment) for assignment in found]}
+
+
+def _file_url(turn: Turn, requester_id: str, params: Params) -> Result:
+    assignments.find(turn, requester_id, params["AssignmentId"])
+    raise invalid("QuestionIdentifier", "this marketplace takes no files from workers")
+
+
+OPERATIONS: dict[str, Operation] = {
+    "ApproveAssignment": _approve,
+    "GetAssignment": _get,
+    "GetFileUploadURL": _file_url,
+    "ListAssignmentsForHIT": _list,
+    "RejectAssignment": _reject,
+}

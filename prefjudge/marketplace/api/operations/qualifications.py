@@ -1,0 +1,126 @@
+"""Operations on qualification types and grants."""
+
+from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
+from prefjudge.marketplace.api.paging import page
+from prefjudge.marketplace.people import qualifications
+from prefjudge.marketplace.store.marketplace import Record, Turn
+
+
+def _view_type(kind: Record) -> Result:
+    return {
+        "QualificationTypeId": kind["qualification_type_id"],
+        "CreationTime": kind["created"],
+        "Name": kind["name"],
+        "Description": kind["description"],
+        "Keywords": kind["keywords"],
+        "QualificationTypeStatus": kind["status"],
+        "Test": kind["test"],
+        "TestDurationInSeconds": kind["test_duration"],
+        "AnswerKey": kind["answer_key"],
+        "RetryDelayInSeconds": kind["retry_delay"],
+        "IsRequestable": kind["status"] == "Active",
+        "AutoGranted": bool(kind["auto_granted"]),
+        "AutoGrantedValue": kind["auto_value"] if kind["auto_granted"] else None,
+    }
+
+
+def _view_grant(grant: Record) -> Result:
+    return {
+        "QualificationTypeId": grant["qualification_type_id"],
+        "WorkerId": grant["worker_id"],
+        "GrantTime": grant["granted"],
+        "IntegerValue": grant["value"],
+        "Status": grant["status"],
+    }
+
+
+def _create(turn: Turn, requester_id: str, params: Params) -> Result:
+    return {"QualificationType": _view_type(qualifications.create_type(turn, requester_id, params))}
+
+
+def _update(turn: Turn, requester_id: str, params: Params) -> Result:
+    return {"QualificationType": _view_type(qualifications.update_type(turn, requester_id, params))}
+
+
+def _delete(turn: Turn, requester_id: str, params: Params) -> Result:
+    qualifications.delete_type(turn, requester_id, params["QualificationTypeId"])
+    return {}
+
+
+def _get(turn: Turn, requester_id: str, params: Params) -> Result:
+    """Show a type to anybody, but its answer key to its owner only."""
+    kind = qualifications.find_type(turn, params["QualificationTypeId"])
+    if kind["requester_id"] != requester_id:
+        kind["answer_key"] = None
+    return {"QualificationType": _view_type(kind)}
+
+
+def _list(turn: Turn, requester_id: str, params: Params) -> Result:
+    named: Params = {}
+    where = "deleted = 0"
+    if params["MustBeRequestable"]:
+        where += " AND status = 'Active'"
+    if params.get("MustBeOwnedByCaller", False):
+        where += " AND requester_id = :requester"
+        named["requester"] = requester_id
+    if params.get("Query"):
+        where += " AND (lower(name) LIKE :query ESCAPE '!' OR lower(description) LIKE :query ESCAPE '!')"
+        plain = params["Query"].lower()
+        for special in "!%_":
+            plain = plain.replace(special, "!" + special)
+        named["query"] = f"%{plain}%"
+    found, about = page(
+        turn,
+        "qualification types",
+        params,
+        qualifications.TYPE_COLUMNS,
+        f"FROM qualification_types WHERE {where}",
+        **named,
+    )
+    for kind in found:
+        if kind["requester_id"] != requester_id:
+            kind["answer_key"] = None
+    return {**about, "QualificationTypes": [_view_type(kind) for kind in found]}
+
+
+def _associate(turn: Turn, requester_id: str, params: Params) -> Result:
+    qualifications.associate(turn, requester_id, params)
+    return {}
+
+
+def _disassociate(turn: Turn, requester_id: str, params: Params) -> Result:
+    qualifications.revoke(turn, requester_id, params)
+    return {}
+
+
+def _score(turn: Turn, requester_id: str, params: Params) -> Result:
+    qualifications.check_readable(turn, params["QualificationTypeId"], requester_id)
+    grant = qualifications.find_grant(turn, params["QualificationTypeId"], params["WorkerId"])
+    return {"Qualification": _view_grant(grant)}
+
+
+def _list_workers(turn: Turn, requester_id: str, params: Params) -> Result:
+    qualifications.check_readable(turn, params["QualificationTypeId"], requester_id)
+    found, about = page(
+        turn,
+        f"workers with {params['QualificationTypeId']}",
+        params,
+        qualifications.GRANT_COLUMNS,
+        "FROM qualifications WHERE qualification_type_id = :type AND status = :status",
+        type=params["QualificationTypeId"],
+        status=params.get("Status", "Granted"),
+    )
+    return {**about, "Qualifications": [_view_grant(grant) for grant in found]}
+
+
+OPERATIONS: dict[str, Operation] = {
+    "AssociateQualificationWithWorker": _associate,
+    "CreateQualificationType": _create,
+    "DeleteQualificationType": _delete,
+    "DisassociateQualificationFromWorker": _disassociate,
+    "GetQualificationScore": _score,
+    "GetQualificationType": _get,
+    "ListQualificationTypes": _list,
+    "ListWorkersWithQualificationType": _list_workers,
+    "UpdateQualificationType": _update,
+}

@@ -1,0 +1,100 @@
+"""What goes wrong: errors of the API, as its clients know them, and refusals that a worker reads."""
+
+from prefjudge.errors import PrefjudgeError
+
+
+class Refusal(PrefjudgeError):  # noqa: N818 - said to a worker, who did nothing wrong
+    """A worker's request that cannot be granted; ``code`` is for programs, the message for people."""
+
+    def __init__(self, code: str, message: str, status: int = 409) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+
+class ApiError(PrefjudgeError):
+    """A refusal that travels to the client as JSON."""
+
+    status = 400
+    type = "RequestError"
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class RequestError(ApiError):
+    """The request cannot be granted; ``code`` is its TurkErrorCode."""
+
+
+class ServiceFault(ApiError):  # noqa: N818 - the protocol's word
+    """The marketplace failed; a client may try again."""
+
+    status = 500
+    type = "ServiceFault"
+
+
+class Throttled(ApiError):  # noqa: N818
+    """Too many requests; a client waits and tries again."""
+
+    type = "ThrottlingException"
+
+    def __init__(self) -> None:
+        super().__init__("Rate exceeded")
+
+
+class UnknownOperation(ApiError):  # noqa: N818
+    """There is no such operation."""
+
+    type = "UnknownOperationException"
+
+
+class AccessDenied(ApiError):  # noqa: N818
+    """The signature is missing or wrong; ``type`` says which."""
+
+    status = 403
+
+    def __init__(self, message: str, type: str) -> None:
+        super().__init__(message)
+        self.type = type
+
+
+class ParameterValidationError(RequestError):
+    """XML among the parameters cannot be read: no error of the service's model, so boto3 shows its name."""
+
+    type = "ParameterValidationError"
+
+
+TURK = "AWS.MechanicalTurk."
+SENTENCES = {
+    "InsufficientFunds": "This Requester has insufficient funds in their account to complete this"
+    " transaction.",
+    "QualificationDoesNotExist": "You requested a Qualification that does not exist.",
+    "QualificationTypeAlreadyExists": "You have already created a QualificationType with this name. A"
+    " QualificationType's name must be unique among all of the QualificationTypes created by the same user.",
+    "XHTMLParseError": "There was an error parsing the XHTML data in your request.",
+    "XMLParseError": "There was an error parsing the XML question or answer data in your request. Please make"
+    " sure the data is well-formed and validates against the appropriate schema. Details:",
+}
+"""What Mechanical Turk says with a code. Programs look for these words; what is ours to say follows them."""
+
+
+def refused(code: str, message: str) -> RequestError:
+    """Return a refusal with the TurkErrorCode ``AWS.MechanicalTurk.<code>``, in Mechanical Turk's words."""
+    error = ParameterValidationError if code in ("XMLParseError", "XHTMLParseError") else RequestError
+    return error(f"{SENTENCES.get(code, '')} {message}".strip(), TURK + code)
+
+
+def wrong_state(code: str, needed: str, message: str) -> RequestError:
+    """Return the error of an operation that a state does not allow: programs look for the states it needs."""
+    return refused(code, f"This operation can be called with a status of: {needed}. {message}".strip())
+
+
+def invalid(where: str, problem: str) -> RequestError:
+    """Return the error of a parameter whose value cannot be."""
+    return refused("InvalidParameterValue", f"{where}: {problem}")
+
+
+def missing(kind: str, ident: str) -> RequestError:
+    """Return the error of an id that names nothing the requester may see."""
+    return refused(f"{kind}DoesNotExist", f"{'Hit' if kind == 'HIT' else kind} {ident} does not exist.")

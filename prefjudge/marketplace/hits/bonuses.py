@@ -1,0 +1,57 @@
+"""Bonuses: money for an assignment on top of its reward."""
+
+from typing import Any
+
+from prefjudge.marketplace.errors import RequestError, invalid, refused
+from prefjudge.marketplace.hits import assignments, request_tokens
+from prefjudge.marketplace.money import ledger
+from prefjudge.marketplace.money.amounts import to_cents
+from prefjudge.marketplace.store.marketplace import Turn
+
+COLUMNS = "seq, hit_id, assignment_id, worker_id, cents, reason, granted"
+
+
+def send(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
+    """Pay a worker a bonus.
+
+    Raises
+    ------
+    RequestError
+        ``DuplicateRequest`` for a token of the last 24 hours; ``InsufficientFunds``; the worker did not do
+        the assignment.
+    """
+    token = params.get("UniqueRequestToken")
+    if request_tokens.earlier_result(turn, requester_id, "bonus", token) is not None:
+        raise _repeated(token)
+    assignment = assignments.find(turn, requester_id, params["AssignmentId"])
+    worker_id, reference = params["WorkerId"], params["AssignmentId"]
+    if assignment["worker_id"] != worker_id:
+        raise invalid("WorkerId", f"{worker_id} did not do the assignment {reference}")
+    if not params["Reason"].strip():
+        raise invalid("Reason", "is empty")
+    cents = to_cents(params["BonusAmount"], "BonusAmount")
+    if cents < 1:
+        raise invalid("BonusAmount", "is less than a cent")
+    if not request_tokens.remember(turn, requester_id, "bonus", token, reference):
+        raise _repeated(token)
+    fee = turn.market.rules.fees.on(cents)
+    account = ledger.hold(requester_id)
+    ledger.spend(turn, requester_id, account, cents + fee, "bonus", reference)
+    ledger.transfer(turn, account, ledger.FEES, fee, "fee", reference)
+    ledger.transfer(turn, account, ledger.earned(worker_id), cents, "bonus", reference)
+    turn.insert(
+        "bonuses",
+        {
+            "requester_id": requester_id,
+            "hit_id": assignment["hit_id"],
+            "assignment_id": reference,
+            "worker_id": worker_id,
+            "cents": cents,
+            "reason": params["Reason"],
+            "granted": turn.now,
+        },
+    )
+
+
+def _repeated(token: str | None) -> RequestError:
+    return refused("DuplicateRequest", f"A bonus was paid with the UniqueRequestToken {token}.")

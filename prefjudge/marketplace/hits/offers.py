@@ -1,0 +1,132 @@
+"""What a worker sees of the HITs on offer: groups of one HIT type, and one HIT to look at."""
+
+from typing import Any
+
+from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.hits import hits
+from prefjudge.marketplace.money.amounts import from_cents
+from prefjudge.marketplace.people import blocks, requirements
+from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.times import iso
+
+PER_PAGE = 20
+_UNDONE = (
+    "NOT EXISTS (SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker"
+    " AND a.status IN ('Accepted', 'Submitted', 'Approved', 'Rejected'))"
+)
+_FIRST = (
+    f"SELECT h.seq FROM hits h WHERE h.hit_type_id = t.hit_type_id AND {hits.OPEN} AND {_UNDONE}"
+    " ORDER BY h.seq LIMIT 1"
+)
+COUNTED = 1000  # more HITs than that are shown as so many: to count them all would take long
+_COLUMNS = (
+    "o.first_seq, h.expiration, h.hit_id, h.hit_type_id, h.requester_id, r.name, t.title, t.description,"
+    " t.keywords, t.reward, t.duration, t.requirements"
+)
+
+
+def groups(turn: Turn, worker_id: str, number: int = 1) -> dict[str, Any]:
+    """Return one page of the groups with HITs that the worker has not done, best paid first."""
+    worker = requirements.standing(turn, worker_id)
+    found = _groups(turn, worker_id, worker, "")
+    pages = max(1, -(-len(found) // PER_PAGE))
+    number = min(max(number, 1), pages)
+    shown = found[(number - 1) * PER_PAGE : number * PER_PAGE]
+    return {
+        "groups": [_view(turn, row, worker, _count(turn, worker_id, row)) for row in shown],
+        "page": number,
+        "pages": pages,
+    }
+
+
+def group(turn: Turn, worker_id: str, group_id: str) -> dict[str, Any] | None:
+    """Return one group as this worker sees it, or None where nothing is left in it."""
+    worker = requirements.standing(turn, worker_id)
+    found = _groups(turn, worker_id, worker, " AND t.hit_type_id = :group", group=group_id)
+    return _view(turn, found[0], worker, _count(turn, worker_id, found[0])) if found else None
+
+
+def _count(turn: Turn, worker_id: str, row: Record) -> int:
+    (number,) = turn.rows(
+        f"SELECT count(*) FROM (SELECT 1 FROM hits h WHERE h.hit_type_id = :type AND {hits.OPEN}"
+        f" AND {_UNDONE} LIMIT {COUNTED}) AS counted",
+        type=row["hit_type_id"],
+        worker=worker_id,
+        now=turn.now,
+    )[0]
+    return int(number)
+
+
+def _groups(
+    turn: Turn, worker_id: str, worker: requirements.Standing, where: str, **named: str
+) -> list[Record]:
+    rows = turn.records(
+        _COLUMNS,
+        f"FROM (SELECT ({_FIRST}) AS first_seq FROM hit_types t WHERE 1 = 1{where}) o"
+        " JOIN hits h ON h.seq = o.first_seq JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
+        " JOIN requesters r ON r.requester_id = h.requester_id"
+        " WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = h.requester_id"
+        " AND b.worker_id = :worker) ORDER BY t.reward DESC, h.seq",
+        worker=worker_id,
+        now=turn.now,
+        **named,
+    )
+    return [row for row in rows if not requirements.unmet(row["requirements"], worker, "discover")]
+
+
+def _view(turn: Turn, row: Record, worker: requirements.Standing, available: int) -> dict[str, Any]:
+    asked = row["requirements"]
+    missing = requirements.unmet(asked, worker)
+    return {
+        "group_id": row["hit_type_id"],
+        "hit_id": row["hit_id"],
+        "title": row["title"],
+        "description": row["description"],
+        "keywords": row["keywords"] or "",
+        "requester": row["name"],
+        "reward": from_cents(row["reward"]),
+        "available": available,
+        "duration": row["duration"],
+        "expires": iso(row["expiration"]),
+        "qualified": not missing,
+        "missing": [requirements.describe(turn, one) for one in missing],
+        "can_preview": not requirements.unmet(asked, worker, "preview"),
+    }
+
+
+def preview(
+    turn: Turn, worker_id: str, *, hit_id: str | None = None, group_id: str | None = None
+) -> dict[str, Any]:
+    """Return a group and one HIT of it to look at before accepting.
+
+    Raises
+    ------
+    Refusal
+        ``no_hit``: there is none, or the worker may not see it.
+    """
+    if hit_id is None:
+        seen = group(turn, worker_id, group_id or "")
+        hit_id = seen["hit_id"] if seen else ""
+    hit = hits.get(turn, hit_id)
+    if hit is None or blocks.blocked(turn, hit["requester_id"], worker_id):
+        raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
+    asked = hit["requirements"]
+    worker = requirements.standing(turn, worker_id)
+    if requirements.unmet(asked, worker, "discover"):
+        raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
+    offer = group(turn, worker_id, hit["hit_type_id"]) or _closed(turn, hit, worker)
+    is_open = hits.status(hit, turn.now) == "Assignable"
+    reason = "" if offer["qualified"] else "You do not meet the requirements."
+    if not is_open or not offer["available"]:
+        reason = "This HIT is no longer open to you."
+    return {
+        "group": offer,
+        "hit": {name: hit[name] for name in ("hit_id", "kind", "height", "address")},
+        "can_accept": not reason,
+        "reason": reason,
+    }
+
+
+def _closed(turn: Turn, hit: Record, worker: requirements.Standing) -> dict[str, Any]:
+    (name,) = turn.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit["requester_id"])[0]
+    return _view(turn, {**hit, "name": name}, worker, 0)

@@ -1,0 +1,36 @@
+"""UniqueRequestTokens: what a repeated call must not do twice within a day."""
+
+from prefjudge.marketplace.store.marketplace import Turn
+
+
+def earlier_result(turn: Turn, requester_id: str, kind: str, token: str | None) -> str | None:
+    """Return what a call with this token made, if it was made within the token's life."""
+    if token is None:
+        return None
+    rows = turn.rows(
+        "SELECT result FROM request_tokens WHERE requester_id = :requester AND kind = :kind"
+        " AND token = :token AND created > :since",
+        requester=requester_id,
+        kind=kind,
+        token=token,
+        since=turn.now - turn.market.rules.token_life,
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def remember(turn: Turn, requester_id: str, kind: str, token: str | None, result: str) -> bool:
+    """Keep the result under the token; False where another process was first."""
+    if token is None:
+        return True
+    kept = turn.rows(
+        "INSERT INTO request_tokens VALUES (:requester, :kind, :token, :result, :now)"
+        " ON CONFLICT (requester_id, kind, token) DO UPDATE SET result = excluded.result,"
+        " created = excluded.created WHERE request_tokens.created <= :since RETURNING result",
+        requester=requester_id,
+        kind=kind,
+        token=token,
+        result=result,
+        now=turn.now,
+        since=turn.now - turn.market.rules.token_life,
+    )
+    return bool(kept)

@@ -1,0 +1,1 @@
+"""Money: amounts in whole cents, and the ledger in which they move."""

@@ -1,0 +1,101 @@
+"""The ledger: every cent moves from one account to another, and never appears or vanishes.
+
+Accounts are ``requester:ID`` (free to spend), ``hold:ID`` (promised to a requester's open HITs),
+``worker:ID`` (owed to a worker), ``paid out``, ``fees``, and ``outside``, whose balance is minus all that was
+ever paid in.
+"""
+
+from prefjudge.marketplace.errors import refused
+from prefjudge.marketplace.money.amounts import from_cents
+from prefjudge.marketplace.store.marketplace import Turn
+
+OUTSIDE = "outside"
+FEES = "fees"
+PAID_OUT = "paid out"
+PLAY_MONEY = 1_000_000  # cents: the 10,000 dollars of Mechanical Turk's sandbox
+UNBALANCED = (
+    "SELECT account FROM (SELECT account, cents AS change FROM accounts"
+    " UNION ALL SELECT source, cents FROM transfers"
+    " UNION ALL SELECT target, -cents FROM transfers) AS legs"
+    " GROUP BY account HAVING sum(change) <> 0 ORDER BY account"
+)
+"""Selects the accounts whose balance is not the sum of their transfers."""
+MOST = 10**11  # cents at once: far from where a sum of many would no longer fit the database's whole numbers
+
+
+def free(requester_id: str) -> str:
+    """Name the account from which a requester spends."""
+    return f"requester:{requester_id}"
+
+
+def hold(requester_id: str) -> str:
+    """Name the account that keeps what a requester's open HITs may cost."""
+    return f"hold:{requester_id}"
+
+
+def earned(worker_id: str) -> str:
+    """Name the account of what a worker has earned and was not paid yet."""
+    return f"worker:{worker_id}"
+
+
+def balance(turn: Turn, account: str, *, lock: bool = False) -> int:
+    """Return an account's balance in cents, held for this turn where ``lock`` is set."""
+    clause = turn.locked if lock else ""
+    rows = turn.rows(f"SELECT cents FROM accounts WHERE account = :account{clause}", account=account)
+    return int(rows[0][0]) if rows else 0
+
+
+def transfer(turn: Turn, source: str, target: str, cents: int, kind: str, reference: str) -> None:
+    """Move money; nothing happens for zero cents."""
+    if not cents:
+        return
+    turn.insert(
+        "transfers",
+        {
+            "time": turn.now,
+            "source": source,
+            "target": target,
+            "cents": cents,
+            "kind": kind,
+            "reference": reference,
+        },
+    )
+    # in the order of their names, so that two turns never wait for each other
+    for account, change in sorted([(source, -cents), (target, cents)]):
+        turn.run(
+            "INSERT INTO accounts VALUES (:account, :change)"
+            " ON CONFLICT (account) DO UPDATE SET cents = accounts.cents + excluded.cents",
+            account=account,
+            change=change,
+        )
+
+
+def spend(turn: Turn, requester_id: str, target: str, cents: int, kind: str, reference: str) -> None:
+    """Move money that must be there.
+
+    Raises
+    ------
+    RequestError
+        ``InsufficientFunds``: a live marketplace's budget does not cover it. ``InvalidParameterValue``:
+        nobody has that much.
+    """
+    if cents > MOST:
+        raise refused(
+            "InvalidParameterValue",
+            f"The {kind} would take {from_cents(cents)} dollars; {from_cents(MOST)} is the most.",
+        )
+    account = free(requester_id)
+    available = balance(turn, account, lock=True)
+    if available < cents:
+        if not turn.market.sandbox:
+            raise refused(
+                "InsufficientFunds", f"{kind} needs {cents} cents; {available} cents are available."
+            )
+        paid_in = -(-(cents - available) // PLAY_MONEY) * PLAY_MONEY
+        transfer(turn, OUTSIDE, account, paid_in, "play money", requester_id)
+    transfer(turn, account, target, cents, kind, reference)
+
+
+def imbalance(turn: Turn) -> list[str]:
+    """Return the accounts whose balance is not the sum of their transfers: none in a sound store."""
+    return [str(row[0]) for row in turn.rows(UNBALANCED)]

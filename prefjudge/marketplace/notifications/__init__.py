@@ -1,0 +1,1 @@
+"""Events, and the notifications of them that are posted to requesters."""

@@ -1,0 +1,147 @@
+"""Delivers notifications: posts them, signed, until the receiver says that it has them."""
+
+import hashlib
+import hmac
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+from prefjudge.marketplace.notifications import webhooks
+from prefjudge.marketplace.store.executor import Desk
+from prefjudge.marketplace.store.marketplace import Record, Turn
+
+_LOG = logging.getLogger("prefjudge.marketplace.courier")
+TRIES = 12
+FIRST_WAIT = (
+    2.0  # seconds; doubled after each failure, so that the last try is some two hours after the first
+)
+BATCH = 20
+THREADS = 16
+PENDING, DELIVERED, GIVEN_UP = 0, 1, 2
+
+Post = Callable[[str, bytes, dict[str, str]], int]
+"""``post(address, body, headers)`` returns the HTTP status, or raises OSError."""
+
+
+def sign(secret: str, timestamp: str, body: bytes) -> str:
+    """Return the signature by which a receiver knows that a notification is from this marketplace."""
+    return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+
+
+class Courier:
+    """Delivers what is due: each requester's notifications in turn, the requesters' side by side.
+
+    So a hook that is slow holds up its own requester and nobody else. A notification may arrive twice: its
+    ``X-Prefjudge-Delivery`` header tells.
+    """
+
+    def __init__(self, desk: Desk, *, every: float = 0.5, post: Post | None = None) -> None:
+        self._desk = desk
+        self._every = every
+        self._post = post or partial(webhooks.post, inside=desk.market.rules.inner_hooks)
+        self._busy: set[str] = set()  # the secrets of the requesters whose notifications are under way
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="courier")
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="courier", daemon=True)
+
+    def start(self) -> None:
+        """Begin to deliver."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the deliveries under way, and stop."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._every):
+            try:
+                self._begin()
+            except Exception:
+                _LOG.exception("deliveries failed; trying again")
+
+    def round(self) -> int:
+        """Deliver what is due now, and return how many notifications arrived."""
+        return sum(delivered.result() for delivered in self._begin())
+
+    def _begin(self) -> "list[Future[int]]":
+        if not self._desk.call(_any_due, write=False):
+            return []
+        claimed = self._desk.call(lambda turn: _claim(turn, frozenset(self._busy)))
+        self._busy.update(claimed)
+        return [self._threads.submit(self._deliver_all, *each) for each in claimed.items()]
+
+    def _deliver_all(self, secret: str, deliveries: list[Record]) -> int:
+        try:
+            return sum(self._deliver(delivery) for delivery in deliveries if not self._stop.is_set())
+        except Exception:
+            _LOG.exception("deliveries failed; trying again")
+            return 0
+        finally:
+            self._busy.discard(secret)
+
+    def _deliver(self, delivery: Record) -> bool:
+        body, timestamp = delivery["body"].encode(), str(int(time.time()))
+        headers = {
+            "Content-Type": "application/json",
+            "X-Prefjudge-Delivery": delivery["seq"],
+            "X-Prefjudge-Timestamp": timestamp,
+            "X-Prefjudge-Signature": sign(delivery["secret"], timestamp, body),
+        }
+        try:
+            status = self._post(delivery["destination"], body, headers)
+        except OSError as error:
+            _LOG.info("delivery %s: %s", delivery["seq"], type(error).__name__)
+            status = 0
+        arrived = 200 <= status < 300
+        last = delivery["attempts"] >= TRIES
+        if arrived or last:
+            done = DELIVERED if arrived else GIVEN_UP
+            self._desk.call(lambda turn: _settle(turn, delivery["seq"], done))
+        return arrived
+
+
+def _any_due(turn: Turn) -> bool:
+    return bool(turn.rows("SELECT 1 FROM deliveries WHERE done = 0 AND due <= :now LIMIT 1", now=turn.now))
+
+
+def _claim(turn: Turn, busy: Collection[str]) -> dict[str, list[Record]]:
+    """Take what is due, by requester, but for those who are ``busy``.
+
+    Each is put off to its next try, in case this one fails, or this process does.
+    """
+    waiting = [
+        str(secret)
+        for (secret,) in turn.rows(
+            "SELECT DISTINCT secret FROM deliveries WHERE done = 0 AND due <= :now", now=turn.now
+        )
+    ]
+    return {secret: _claim_of(turn, secret) for secret in waiting if secret not in busy}
+
+
+def _claim_of(turn: Turn, secret: str) -> list[Record]:
+    found = turn.records(
+        "seq, destination, secret, body, attempts",
+        "FROM deliveries WHERE done = 0 AND due <= :now AND secret = :secret"
+        f" ORDER BY due, seq LIMIT {BATCH}{turn.skip_locked}",
+        now=turn.now,
+        secret=secret,
+    )
+    for place, delivery in enumerate(found, start=1):
+        attempts = delivery["attempts"] = delivery["attempts"] + 1
+        turn.run(
+            "UPDATE deliveries SET attempts = :attempts, due = :due WHERE seq = :seq",
+            attempts=attempts,
+            due=turn.now + webhooks.TIMEOUT * place + FIRST_WAIT * 2 ** (attempts - 1),
+            seq=delivery["seq"],
+        )
+    return found
+
+
+def _settle(turn: Turn, seq: int, done: int) -> None:
+    turn.run("UPDATE deliveries SET done = :done WHERE seq = :seq", done=done, seq=seq)

@@ -1,0 +1,34 @@
+"""Workers whom a requester has blocked."""
+
+from prefjudge.marketplace.store.marketplace import Turn
+
+
+def blocked(turn: Turn, requester_id: str, worker_id: str) -> bool:
+    """Tell whether the requester has blocked the worker."""
+    return bool(
+        turn.rows(
+            "SELECT 1 FROM blocks WHERE requester_id = :requester AND worker_id = :worker",
+            requester=requester_id,
+            worker=worker_id,
+        )
+    )
+
+
+def block(turn: Turn, requester_id: str, worker_id: str, reason: str) -> None:
+    """Keep the worker from the requester's HITs."""
+    turn.run(
+        "INSERT INTO blocks (requester_id, worker_id, reason) VALUES (:requester, :worker, :reason)"
+        " ON CONFLICT (requester_id, worker_id) DO UPDATE SET reason = excluded.reason",
+        requester=requester_id,
+        worker=worker_id,
+        reason=reason,
+    )
+
+
+def unblock(turn: Turn, requester_id: str, worker_id: str) -> None:
+    """Lift a block."""
+    turn.run(
+        "DELETE FROM blocks WHERE requester_id = :requester AND worker_id = :worker",
+        requester=requester_id,
+        worker=worker_id,
+    )

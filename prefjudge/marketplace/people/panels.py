@@ -1,0 +1,172 @@
+"""Panels: companies that send workers here, by a link, and want them back with a completion code.
+
+A panel's workers get worker ids of this marketplace; the panel's own ids are kept apart and shown to nobody.
+"""
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from prefjudge.marketplace.errors import Refusal, invalid
+from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.store.ids import new_secret
+from prefjudge.marketplace.store.marketplace import Record, Turn
+
+OUTCOMES = ("submitted", "returned", "none_left")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """What a new panel needs: the key in its study's link, and the secret with which it may sign."""
+
+    key: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A participant at the door: who sent whom, and as which worker if not for the first time."""
+
+    panel: str
+    participant: str
+    study: str
+    session: str
+    locale: str
+    worker_id: str | None
+
+
+def create(turn: Turn, wanted: dict[str, Any]) -> Link:
+    """Register a panel.
+
+    ``wanted`` has a ``name``, the names of the link's parameters (``participant``, ``study``, ``session``),
+    a ``locale``, and under ``completion``, for each outcome, a code, or a ``code`` and a ``url``. Where
+    ``signed`` is true, a link counts only with a ``signature``, the participant's HMAC-SHA256 by the secret.
+
+    Raises
+    ------
+    RequestError
+        Something of it is missing or of the wrong shape: better now than when work is handed in.
+    """
+    unknown = set(wanted) - {"name", "participant", "study", "session", "locale", "completion", "signed"}
+    if unknown:
+        raise invalid(sorted(unknown)[0], "is nothing that a panel has")
+    name = _text(wanted, "name", "")
+    if not name.isidentifier():
+        raise invalid("name", "a panel's name is letters, digits and underscores")
+    if wanted.get("signed") not in (None, False, True):
+        raise invalid("signed", "is true or false")
+    key = new_secret()
+    record: Record = {
+        "panel": name,
+        "key_hash": _hash(key),
+        "participant": _text(wanted, "participant", "PROLIFIC_PID"),
+        "study": _text(wanted, "study", "STUDY_ID"),
+        "session": _text(wanted, "session", "SESSION_ID"),
+        "locale": workers.locale(_text(wanted, "locale", "US")),
+        "completion": json.dumps(_ways_back(wanted.get("completion") or {})),
+        "signed": int(bool(wanted.get("signed"))),
+        "created": turn.now,
+    }
+    if not turn.insert("panels", record, "ON CONFLICT DO NOTHING RETURNING panel"):
+        raise invalid("name", f"there is a panel {name!r} already")
+    return Link(key=key, secret=_secret(turn, name))
+
+
+def _text(wanted: dict[str, Any], name: str, default: str) -> str:
+    text = wanted.get(name, default)
+    if not isinstance(text, str) or "\0" in text:
+        raise invalid(name, "is a text")
+    return text
+
+
+def _ways_back(completion: Any) -> dict[str, dict[str, str]]:
+    """Return the code and the address of each outcome; a text alone is the code."""
+    if not isinstance(completion, dict) or set(completion) - set(OUTCOMES):
+        raise invalid("completion", f"has only {', '.join(OUTCOMES)}")
+    ways = {}
+    for outcome, way in completion.items():
+        given = {"code": way} if isinstance(way, str) else way
+        if not isinstance(given, dict) or set(given) - {"code", "url"}:
+            raise invalid(f"completion.{outcome}", "is a code, or has a code and a url")
+        code, url = _text(given, "code", ""), _text(given, "url", "")
+        if url and not url.startswith(("https://", "http://")):
+            raise invalid(f"completion.{outcome}.url", "is no web address")
+        ways[outcome] = {"code": code, "url": url}
+    return ways
+
+
+def look(turn: Turn, name: str, key: str, query: dict[str, str]) -> Visit:
+    """Return the visit that a panel's link announces.
+
+    Raises
+    ------
+    Refusal
+        ``bad_link``.
+    """
+    panel = turn.record(
+        "panel, key_hash, participant, study, session, locale, signed", "FROM panels WHERE panel = :n", n=name
+    )
+    participant = query.get(panel["participant"], "") if panel else ""
+    if (
+        panel is None
+        or panel["key_hash"] != _hash(key)
+        or not 1 <= len(participant) <= 200
+        or (panel["signed"] and not _is_signed(turn, name, participant, query.get("signature", "")))
+    ):
+        raise Refusal("bad_link", "This link is not valid. Ask who gave it to you.", 404)
+    known = turn.rows(
+        "SELECT worker_id FROM panel_workers WHERE panel = :panel AND participant = :participant",
+        panel=name,
+        participant=participant,
+    )
+    return Visit(
+        panel=name,
+        participant=participant,
+        study=query.get(panel["study"], "")[:200],
+        session=query.get(panel["session"], "")[:200],
+        locale=panel["locale"],
+        worker_id=str(known[0][0]) if known else None,
+    )
+
+
+def arrive(turn: Turn, visit: Visit) -> str:
+    """Return the worker whom a panel's link brings, who joins if new."""
+    worker_id = visit.worker_id or workers.create(turn, workers.Newcomer(locale=visit.locale))
+    kept = turn.rows(  # of two who arrive at once as the same participant, the first one's worker
+        "INSERT INTO panel_workers (panel, participant, worker_id, study, session)"
+        " VALUES (:panel, :participant, :worker, :study, :session)"
+        " ON CONFLICT (panel, participant) DO UPDATE SET study = excluded.study, session = excluded.session"
+        " RETURNING worker_id",
+        panel=visit.panel,
+        participant=visit.participant,
+        worker=worker_id,
+        study=visit.study,
+        session=visit.session,
+    )
+    return str(kept[0][0])
+
+
+def completion(turn: Turn, worker_id: str, outcome: str) -> dict[str, str] | None:
+    """Return the code and the address with which a panel's worker goes back; None for other workers."""
+    rows = turn.rows(
+        "SELECT p.completion FROM panel_workers w JOIN panels p ON p.panel = w.panel"
+        " WHERE w.worker_id = :worker",
+        worker=worker_id,
+    )
+    found = json.loads(str(rows[0][0])).get(outcome) if rows else None
+    return {"code": found.get("code", ""), "url": found.get("url", "")} if found else None
+
+
+def _secret(turn: Turn, panel: str) -> str:
+    return turn.market.sign("panel", panel)
+
+
+def _is_signed(turn: Turn, panel: str, participant: str, signature: str) -> bool:
+    expected = hmac.new(_secret(turn, panel).encode(), participant.encode(), hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected.encode(), signature.lower().encode())
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,68 @@
+"""Payouts: what the admin has paid to workers, outside of the marketplace, of what they have earned here."""
+
+import csv
+import io
+
+from prefjudge.marketplace.errors import invalid, refused
+from prefjudge.marketplace.money import ledger
+from prefjudge.marketplace.money.amounts import from_cents
+from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.store.marketplace import Turn
+
+COLUMNS = ("worker_id", "name", "earned", "paid_out", "owed")
+
+
+def record(turn: Turn, worker_id: str, cents: int, reference: str) -> None:
+    """Record that a worker was paid.
+
+    Raises
+    ------
+    RequestError
+        ``DuplicateRequest`` where the worker was paid by this reference before; the worker is not owed as
+        much.
+    """
+    workers.find(turn, worker_id)
+    if not 1 <= len(reference) <= 200:
+        raise invalid("reference", "is what the payment is known by, at your bank say: so none counts twice")
+    account = ledger.earned(worker_id)
+    owed = ledger.balance(turn, account, lock=True)
+    if turn.rows(
+        "SELECT 1 FROM transfers WHERE source = :account AND kind = 'payout' AND reference = :reference",
+        account=account,
+        reference=reference,
+    ):
+        raise refused(
+            "DuplicateRequest", f"A payout to {worker_id} by the reference {reference} is recorded."
+        )
+    if not 1 <= cents <= owed:
+        raise invalid("amount", f"{from_cents(cents)} is not between 0.01 and the {from_cents(owed)} owed")
+    ledger.transfer(turn, account, ledger.PAID_OUT, cents, "payout", reference)
+
+
+def paid_out(turn: Turn) -> dict[str, int]:
+    """Return how many cents each worker was paid, by account."""
+    return turn.tally(
+        "SELECT source, sum(cents) FROM transfers WHERE target = :paid AND kind = 'payout' GROUP BY source",
+        paid=ledger.PAID_OUT,
+    )
+
+
+def table(turn: Turn) -> str:
+    """Write what each worker has earned, was paid, and is owed, as CSV."""
+    paid = paid_out(turn)
+    written = io.StringIO()
+    rows = csv.writer(written)
+    rows.writerow(COLUMNS)
+    for worker_id, name, owed in turn.rows(
+        "SELECT w.worker_id, w.name, a.cents FROM workers w"
+        " JOIN accounts a ON a.account = 'worker:' || w.worker_id ORDER BY w.worker_id"
+    ):
+        before = paid.get(ledger.earned(worker_id), 0)
+        amounts = (from_cents(cents) for cents in (owed + before, before, owed))
+        rows.writerow([worker_id, _inert(name or ""), *amounts])
+    return written.getvalue()
+
+
+def _inert(text: str) -> str:
+    """Return a text that a spreadsheet does not take for a formula: workers choose their names."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

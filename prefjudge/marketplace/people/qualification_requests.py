@@ -1,0 +1,156 @@
+"""Workers' requests for qualifications: granted at once, by a test's score, or by the requester."""
+
+from prefjudge.marketplace.errors import Refusal, missing, refused
+from prefjudge.marketplace.people import qualifications
+from prefjudge.marketplace.questions.answers import Fields
+from prefjudge.marketplace.store.ids import new_id
+from prefjudge.marketplace.store.marketplace import Record, Turn
+
+COLUMNS = (
+    "seq, request_id, qualification_type_id, requester_id, worker_id, status, answer, started,"
+    " submitted_at, reason"
+)
+
+
+def latest(turn: Turn, kind: Record, worker_id: str) -> Record | None:
+    """Return the worker's last request of this type; one whose time for the test ran out is Rejected."""
+    last = turn.record(
+        COLUMNS,
+        "FROM qualification_requests WHERE qualification_type_id = :type AND worker_id = :worker"
+        " ORDER BY seq DESC LIMIT 1",
+        type=kind["qualification_type_id"],
+        worker=worker_id,
+    )
+    tested = last is not None and last["status"] == "Open" and kind["test"] is not None
+    if last and tested and last["started"] + kind["test_duration"] <= turn.now:
+        last["status"] = "Rejected"
+    return last
+
+
+def begin(turn: Turn, type_id: str, worker_id: str) -> None:
+    """Ask for a qualification; where it has a test, the worker's time for it starts now.
+
+    Raises
+    ------
+    Refusal
+        ``closed``, ``pending``, or ``retry_later`` (``never`` where the type allows no second request).
+    """
+    kind = _requestable(turn, type_id)
+    last = latest(turn, kind, worker_id)
+    if last and last["status"] == "Open" and kind["test"] is not None:
+        return
+    if last and last["status"] == "Submitted":
+        raise Refusal("pending", "Your request waits for the requester.")
+    if last and last["status"] in ("Granted", "Rejected"):
+        _refuse_retry(turn, kind, last)
+    record: Record = {
+        "request_id": new_id(),
+        "qualification_type_id": type_id,
+        "requester_id": kind["requester_id"],
+        "worker_id": worker_id,
+        "status": "Open",
+        "started": turn.now,
+    }
+    turn.insert("qualification_requests", record)
+    if kind["test"] is None:
+        finish(turn, type_id, worker_id, [])
+
+
+def _requestable(turn: Turn, type_id: str) -> Record:
+    kind = turn.record(
+        qualifications.TYPE_COLUMNS,
+        "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0 AND status = 'Active'",
+        id=type_id,
+    )
+    if kind is None:
+        raise Refusal("closed", "This qualification cannot be requested.", 404)
+    return kind
+
+
+def _refuse_retry(turn: Turn, kind: Record, last: Record) -> None:
+    if kind["retry_delay"] is None:
+        raise Refusal("never", "This qualification can be requested only once.")
+    if (last["submitted_at"] or last["started"]) + kind["retry_delay"] > turn.now:
+        raise Refusal("retry_later", "You can ask again later.")
+
+
+def finish(turn: Turn, type_id: str, worker_id: str, fields: Fields) -> None:
+    """Hand in a request, with the answers to its test, and grant it where that needs no person.
+
+    Raises
+    ------
+    Refusal
+        ``no_request``, ``too_late``, or ``incomplete`` answers.
+    """
+    kind = _requestable(turn, type_id)
+    request = latest(turn, kind, worker_id)
+    if request and request["status"] == "Rejected" and request["submitted_at"] is None:
+        raise Refusal("too_late", "The time for the test is over.", 410)
+    if request is None or request["status"] != "Open":
+        raise Refusal("no_request", "You have no open request for this qualification.")
+    fields = list(fields)
+    turn.run(
+        "UPDATE qualification_requests SET status = 'Submitted', submitted_at = :now, answer = :answer"
+        " WHERE request_id = :id",
+        now=turn.now,
+        answer=_answer(kind["test"], fields),
+        id=request["request_id"],
+    )
+    request["status"] = "Submitted"
+    if kind["auto_granted"]:
+        accept(turn, request, kind["auto_value"])
+    elif kind["answer_key"] is not None:
+        from prefjudge.marketplace.questions.answer_keys import read_answer_key
+
+        accept(turn, request, read_answer_key(kind["answer_key"]).score(fields))
+
+
+def _answer(test: str | None, fields: Fields) -> str | None:
+    if test is None:
+        return None
+    from prefjudge.marketplace.questions.form_answers import write_form_answers
+    from prefjudge.marketplace.questions.forms import parse_form
+
+    return write_form_answers(parse_form(test, "Test"), fields)
+
+
+def find(turn: Turn, requester_id: str, request_id: str) -> Record:
+    """Return a request that waits for its requester.
+
+    Raises
+    ------
+    RequestError
+        ``QualificationRequestDoesNotExist``, or it is decided.
+    """
+    found = turn.record(
+        COLUMNS,
+        f"FROM qualification_requests WHERE request_id = :id AND requester_id = :requester{turn.locked}",
+        id=request_id,
+        requester=requester_id,
+    )
+    if found is None or found["status"] == "Open":
+        raise missing("QualificationRequest", request_id)
+    if found["status"] != "Submitted":
+        raise refused("InvalidQualificationState", f"The request {request_id} is {found['status']}.")
+    return found
+
+
+def accept(turn: Turn, request: Record, value: int) -> None:
+    """Grant what was asked for."""
+    qualifications.grant(turn, request["qualification_type_id"], request["worker_id"], value)
+    _close(turn, request, "Granted", None)
+
+
+def reject(turn: Turn, request: Record, reason: str | None) -> None:
+    """Decline what was asked for."""
+    _close(turn, request, "Rejected", reason)
+
+
+def _close(turn: Turn, request: Record, status: str, reason: str | None) -> None:
+    request["status"] = status
+    turn.run(
+        "UPDATE qualification_requests SET status = :status, reason = :reason WHERE request_id = :id",
+        status=status,
+        reason=reason,
+        id=request["request_id"],
+    )

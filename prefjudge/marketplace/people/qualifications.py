@@ -1,0 +1,200 @@
+"""Qualification types, and who has been granted one."""
+
+from typing import Any
+
+from prefjudge.marketplace.errors import invalid, missing, refused, wrong_state
+from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.people.requirements import SIMULATED, SYSTEM
+from prefjudge.marketplace.store.ids import new_id
+from prefjudge.marketplace.store.marketplace import Record, Turn
+
+TYPE_COLUMNS = (
+    "seq, qualification_type_id, requester_id, name, description, keywords, status, test, test_duration,"
+    " answer_key, retry_delay, auto_granted, auto_value, created"
+)
+GRANT_COLUMNS = "seq, qualification_type_id, worker_id, value, granted, status, reason"
+_FIELDS = {  # request parameter: column
+    "Description": "description",
+    "QualificationTypeStatus": "status",
+    "Test": "test",
+    "TestDurationInSeconds": "test_duration",
+    "AnswerKey": "answer_key",
+    "RetryDelayInSeconds": "retry_delay",
+    "AutoGranted": "auto_granted",
+    "AutoGrantedValue": "auto_value",
+}
+
+
+def create_type(turn: Turn, requester_id: str, params: dict[str, Any]) -> Record:
+    """Make a qualification type.
+
+    Raises
+    ------
+    RequestError
+        ``QualificationTypeAlreadyExists``: the requester has one of that name; or a parameter is wrong.
+    """
+    for name in ("Name", "Description"):
+        if not params[name].strip():
+            raise invalid(name, "is empty")
+    record: Record = {
+        "qualification_type_id": new_id(),
+        "requester_id": requester_id,
+        "name": params["Name"],
+        "keywords": params.get("Keywords"),
+        "auto_granted": 0,
+        "auto_value": 1,
+        "created": turn.now,
+        **_columns(params),
+    }
+    _check_type(record, params)
+    if not turn.insert("qualification_types", record, "ON CONFLICT DO NOTHING RETURNING seq"):
+        raise refused("QualificationTypeAlreadyExists", f"The name is {params['Name']!r}.")
+    return find_type(turn, record["qualification_type_id"], requester_id)
+
+
+def update_type(turn: Turn, requester_id: str, params: dict[str, Any]) -> Record:
+    """Change a qualification type; a new test without an AnswerKey has none."""
+    record = find_type(turn, params["QualificationTypeId"], requester_id)
+    changes = _columns(params)
+    if "AnswerKey" in params and "Test" not in params:
+        raise invalid("AnswerKey", "is changed together with the Test")
+    if "Test" in params:
+        changes.setdefault("answer_key", None)
+    record.update(changes)
+    _check_type(record, params)
+    if changes:
+        sets = ", ".join(f"{column} = :{column}" for column in changes)
+        turn.run(
+            f"UPDATE qualification_types SET {sets} WHERE qualification_type_id = :id",
+            {**changes, "id": record["qualification_type_id"]},
+        )
+    return record
+
+
+def _columns(params: dict[str, Any]) -> Record:
+    return {
+        column: int(params[name]) if isinstance(params[name], bool) else params[name]
+        for name, column in _FIELDS.items()
+        if name in params
+    }
+
+
+def _check_type(record: Record, params: dict[str, Any]) -> None:
+    if record.get("test") is None:
+        if record.get("answer_key") is not None:
+            raise invalid("AnswerKey", "needs a Test")
+    elif record["auto_granted"]:
+        raise invalid("AutoGranted", "cannot be true for a type with a Test")
+    elif "Test" in params and "TestDurationInSeconds" not in params:
+        raise invalid("Test", "needs TestDurationInSeconds")
+    for name in ("TestDurationInSeconds", "RetryDelayInSeconds"):
+        if params.get(name, 1) < 0:
+            raise invalid(name, "is negative")
+    if "Test" in params:
+        from prefjudge.marketplace.questions.kinds import read_question
+
+        if read_question(params["Test"], "Test").kind != "form":
+            raise invalid("Test", "must be a QuestionForm")
+    if "AnswerKey" in params:
+        from prefjudge.marketplace.questions.answer_keys import read_answer_key
+
+        read_answer_key(params["AnswerKey"])
+
+
+def find_type(turn: Turn, type_id: str, requester_id: str | None = None) -> Record:
+    """Return a qualification type: anybody's, or only the requester's where one is given.
+
+    Raises
+    ------
+    RequestError
+        ``QualificationTypeDoesNotExist``.
+    """
+    found = turn.record(
+        TYPE_COLUMNS, "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
+    )
+    if found is None or requester_id not in (None, found["requester_id"]):
+        if type_id in SYSTEM and requester_id is not None:
+            raise refused("PermissionDeniedException", f"{SYSTEM[type_id]} belongs to the marketplace.")
+        raise missing("QualificationType", type_id)
+    return found
+
+
+def check_readable(turn: Turn, type_id: str, requester_id: str) -> None:
+    """Refuse to say who has a qualification, but to its owner; who is simulated, everybody may ask.
+
+    Raises
+    ------
+    RequestError
+        ``QualificationTypeDoesNotExist``, or it is another's.
+    """
+    if type_id != SIMULATED:
+        find_type(turn, type_id, requester_id)
+
+
+def delete_type(turn: Turn, requester_id: str, type_id: str) -> None:
+    """Take a qualification type out of use; its name is free again."""
+    find_type(turn, type_id, requester_id)
+    turn.run("UPDATE qualification_types SET deleted = 1 WHERE qualification_type_id = :id", id=type_id)
+
+
+def grant(turn: Turn, type_id: str, worker_id: str, value: int) -> None:
+    """Give a worker a qualification, or another value of it."""
+    turn.run(
+        "INSERT INTO qualifications (qualification_type_id, worker_id, value, granted, status)"
+        " VALUES (:type, :worker, :value, :now, 'Granted')"
+        " ON CONFLICT (qualification_type_id, worker_id) DO UPDATE SET value = excluded.value,"
+        " granted = excluded.granted, status = 'Granted', reason = NULL",
+        type=type_id,
+        worker=worker_id,
+        value=value,
+        now=turn.now,
+    )
+
+
+def associate(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
+    """Give a worker a qualification unasked, and tell the worker unless told not to."""
+    kind = find_type(turn, params["QualificationTypeId"], requester_id)
+    workers.find(turn, params["WorkerId"])
+    grant(turn, params["QualificationTypeId"], params["WorkerId"], params.get("IntegerValue", 1))
+    if params.get("SendNotification", True):
+        workers.write(
+            turn,
+            requester_id,
+            params["WorkerId"],
+            "You have a new qualification",
+            f"You have been granted the qualification {kind['name']!r}: {kind['description']}",
+        )
+
+
+def revoke(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
+    """Take a qualification from a worker."""
+    find_type(turn, params["QualificationTypeId"], requester_id)
+    find_grant(turn, params["QualificationTypeId"], params["WorkerId"])
+    turn.run(
+        "UPDATE qualifications SET status = 'Revoked', reason = :reason"
+        " WHERE qualification_type_id = :type AND worker_id = :worker",
+        reason=params.get("Reason"),
+        type=params["QualificationTypeId"],
+        worker=params["WorkerId"],
+    )
+
+
+def find_grant(turn: Turn, type_id: str, worker_id: str) -> Record:
+    """Return a worker's grant.
+
+    Raises
+    ------
+    RequestError
+        ``QualificationDoesNotExist``; ``InvalidQualificationState``: it was revoked.
+    """
+    found = turn.record(
+        GRANT_COLUMNS,
+        "FROM qualifications WHERE qualification_type_id = :type AND worker_id = :worker",
+        type=type_id,
+        worker=worker_id,
+    )
+    if found is None:
+        raise refused("QualificationDoesNotExist", f"{worker_id} never had {type_id}.")
+    if found["status"] != "Granted":
+        raise wrong_state("InvalidQualificationState", "Granted", f"It is {found['status']}.")
+    return found

@@ -1,0 +1,89 @@
+"""Requesters, their keys and their money."""
+
+from dataclasses import dataclass
+
+from prefjudge.marketplace.errors import Refusal, missing
+from prefjudge.marketplace.money import ledger
+from prefjudge.marketplace.store.ids import new_access_key, new_secret, new_worker_id
+from prefjudge.marketplace.store.marketplace import Turn
+
+LOCAL = "local"
+"""The name of the requester who sends unsigned requests from this machine."""
+LOCAL_KEY = "prefjudge-local"
+"""The local requester's access key. Its secret is the admin's token: whoever can read that may do as much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A requester's key pair, as AWS clients take it, and the secret that signs its notifications."""
+
+    requester_id: str
+    access_key: str
+    secret_key: str
+    hook_secret: str
+
+
+def ensure(turn: Turn, name: str) -> str:
+    """Return the id of the requester of that name, who joins if new; a sandbox gives play money."""
+    requester_id = new_worker_id()
+    new = turn.insert(
+        "requesters",
+        {"requester_id": requester_id, "name": name, "hook_secret": new_secret(), "created": turn.now},
+        "ON CONFLICT (name) DO NOTHING RETURNING requester_id",
+    )
+    if new:
+        if turn.market.sandbox:
+            pay_in(turn, requester_id, ledger.PLAY_MONEY)
+        return requester_id
+    return str(turn.rows("SELECT requester_id FROM requesters WHERE name = :name", name=name)[0][0])
+
+
+def new_key(turn: Turn, name: str) -> Key:
+    """Issue a key to the requester of that name.
+
+    Raises
+    ------
+    Refusal
+        The name is empty.
+    """
+    if not name.strip():
+        raise Refusal("invalid", "A requester needs a name.", 400)
+    requester_id = ensure(turn, name)
+    access_key, secret = new_access_key(), new_secret()
+    turn.insert(
+        "access_keys",
+        {"access_key": access_key, "secret": secret, "requester_id": requester_id, "created": turn.now},
+    )
+    (hook,) = turn.rows("SELECT hook_secret FROM requesters WHERE requester_id = :id", id=requester_id)[0]
+    return Key(requester_id=requester_id, access_key=access_key, secret_key=secret, hook_secret=str(hook))
+
+
+def revoke_key(turn: Turn, access_key: str) -> None:
+    """Take a key back: requests signed with it are nobody's from now on."""
+    if not turn.rows("DELETE FROM access_keys WHERE access_key = :key RETURNING access_key", key=access_key):
+        raise missing("AccessKey", access_key)
+
+
+def pay_in(turn: Turn, requester_id: str, cents: int) -> None:
+    """Add to what a requester may spend."""
+    if not turn.rows("SELECT 1 FROM requesters WHERE requester_id = :id", id=requester_id):
+        raise missing("Requester", requester_id)
+    ledger.transfer(turn, ledger.OUTSIDE, ledger.free(requester_id), cents, "payment", requester_id)
+
+
+def key_owner(turn: Turn, access_key: str) -> tuple[str, str] | None:
+    """Return the secret and the requester of an access key."""
+    if access_key == LOCAL_KEY:
+        return turn.market.admin_token, ensure(turn, LOCAL)
+    rows = turn.rows("SELECT secret, requester_id FROM access_keys WHERE access_key = :key", key=access_key)
+    return (str(rows[0][0]), str(rows[0][1])) if rows else None
+
+
+def keys_issued(turn: Turn) -> bool:
+    """Tell whether any requester has a key, or had one: a key that is taken back opens nothing."""
+    return bool(
+        turn.rows(
+            "SELECT 1 FROM access_keys UNION ALL SELECT 1 FROM requesters WHERE name <> :local LIMIT 1",
+            local=LOCAL,
+        )
+    )

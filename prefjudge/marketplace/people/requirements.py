@@ -1,0 +1,202 @@
+"""Qualification requirements: checked when a HIT type is made, and against workers who look or accept."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from prefjudge.marketplace.errors import invalid, missing
+from prefjudge.marketplace.store.marketplace import Turn
+
+LOCALE = "00000000000000000071"
+APPROVED = "00000000000000000040"
+APPROVAL_RATE = "000000000000000000L0"
+ADULT = "00000000000000000060"
+SIMULATED = "00000000000000000SIM"
+"""This marketplace's own: whether an account was made for simulation. It is given with the account, by the
+admin, and for good; any requester may read it, as other qualifications, and nobody may grant or take it."""
+MASTERS = ("2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6")
+SYSTEM = {
+    LOCALE: "Location",
+    APPROVED: "Number of HITs approved",
+    APPROVAL_RATE: "HIT approval rate (%)",
+    ADULT: "Adult content",
+    SIMULATED: "Simulated worker",
+    MASTERS[0]: "Masters",
+    MASTERS[1]: "Masters",
+}
+
+_GUARDS = {  # what a requirement keeps an unqualified worker from
+    "Accept": frozenset({"accept"}),
+    "PreviewAndAccept": frozenset({"accept", "preview"}),
+    "DiscoverPreviewAndAccept": frozenset({"accept", "preview", "discover"}),
+}
+_WORDS = {
+    "LessThan": "is less than",
+    "LessThanOrEqualTo": "is at most",
+    "GreaterThan": "is more than",
+    "GreaterThanOrEqualTo": "is at least",
+    "EqualTo": "is",
+    "NotEqualTo": "is not",
+    "Exists": "has been granted",
+    "DoesNotExist": "has not been granted",
+    "In": "is one of",
+    "NotIn": "is none of",
+}
+_COMPARED: dict[str, Callable[[int, list[int]], bool]] = {
+    "LessThan": lambda value, wanted: value < wanted[0],
+    "LessThanOrEqualTo": lambda value, wanted: value <= wanted[0],
+    "GreaterThan": lambda value, wanted: value > wanted[0],
+    "GreaterThanOrEqualTo": lambda value, wanted: value >= wanted[0],
+    "EqualTo": lambda value, wanted: value == wanted[0],
+    "In": lambda value, wanted: value in wanted,
+}
+_SETS = ("In", "NotIn")
+_PRESENCE = ("Exists", "DoesNotExist")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What a worker brings: a value for each qualification (None for a grant without one), and a locale."""
+
+    values: dict[str, int | None]
+    country: str
+    subdivision: str
+
+
+def check(turn: Turn, requirements: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+    """Return the requirements in a normal form.
+
+    Raises
+    ------
+    RequestError
+        A requirement names no qualification type, or its values do not fit its comparator.
+    """
+    return [
+        _check_one(turn, one, f"{where}.QualificationRequirements[{i}]") for i, one in enumerate(requirements)
+    ]
+
+
+def _check_one(turn: Turn, requirement: dict[str, Any], where: str) -> dict[str, Any]:
+    type_id, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
+    if type_id not in SYSTEM and not turn.rows(
+        "SELECT 1 FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
+    ):
+        raise missing("QualificationType", type_id)
+    if type_id in MASTERS and comparator not in ("DoesNotExist", "NotEqualTo", "NotIn"):
+        raise invalid(
+            where,
+            "this marketplace has no Masters, so nobody could take the HIT. Leave the requirement out, or ask"
+            " for a qualification of your own",
+        )
+    integers, locales = requirement.get("IntegerValues", []), requirement.get("LocaleValues", [])
+    if integers and locales:
+        raise invalid(where, "give IntegerValues or LocaleValues, not both")
+    values = locales if type_id == LOCALE else integers
+    if comparator in _PRESENCE:
+        if integers or locales:
+            raise invalid(where, f"{comparator} takes no value")
+    elif not values:
+        name = "LocaleValues" if type_id == LOCALE else "IntegerValues"
+        raise invalid(where, f"{comparator} needs {name}")
+    elif comparator in _SETS:
+        most = 30 if type_id == LOCALE else 15
+        if len(values) > most:
+            raise invalid(where, f"{len(values)} values are more than the maximum of {most}")
+    elif len(values) > 1:
+        raise invalid(where, f"{comparator} takes one value")
+    if type_id == LOCALE and comparator not in ("EqualTo", "NotEqualTo", *_SETS, *_PRESENCE):
+        raise invalid(where, f"{comparator} cannot compare locales")
+    guarded = requirement.get("ActionsGuarded")
+    preview = requirement.get("RequiredToPreview")
+    if guarded and preview is not None and preview != (guarded != "Accept"):
+        raise invalid(where, "ActionsGuarded and RequiredToPreview contradict each other")
+    guarded = guarded or ("PreviewAndAccept" if preview else "Accept")
+    return {**requirement, "ActionsGuarded": guarded, "RequiredToPreview": guarded != "Accept"}
+
+
+def standing(turn: Turn, worker_id: str) -> Standing:
+    """Return what the worker brings at this moment."""
+    (approved, rejected, locale), *_ = turn.rows(
+        "SELECT approved, rejected, locale FROM workers WHERE worker_id = :worker", worker=worker_id
+    )
+    decided = approved + rejected
+    # a rate means little at first: it reads 100 until 100 assignments are decided
+    rate = 100 if decided < 100 else round(100 * approved / decided)
+    values: dict[str, int | None] = {APPROVED: approved, APPROVAL_RATE: rate, ADULT: 1}
+    values.update(
+        (str(type_id), value)
+        for type_id, value in turn.rows(
+            "SELECT qualification_type_id, value FROM qualifications"
+            " WHERE worker_id = :worker AND status = 'Granted'",
+            worker=worker_id,
+        )
+    )
+    country, _, subdivision = locale.partition("-")
+    return Standing(values=values, country=country, subdivision=subdivision)
+
+
+def unmet(requirements_json: str, worker: Standing, action: str = "accept") -> list[dict[str, Any]]:
+    """Return the requirements that keep the worker from ``"discover"``, ``"preview"`` or ``"accept"``."""
+    return [
+        one
+        for one in json.loads(requirements_json)
+        if action in _GUARDS[one["ActionsGuarded"]] and not meets(one, worker)
+    ]
+
+
+def meets(requirement: dict[str, Any], worker: Standing) -> bool:
+    """Tell whether the worker meets one requirement."""
+    type_id, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
+    if type_id == LOCALE:
+        return _locale_meets(comparator, requirement.get("LocaleValues", []), worker)
+    has = type_id in worker.values
+    if comparator in _PRESENCE:
+        return bool(has == (comparator == "Exists"))
+    value = worker.values.get(type_id)
+    wanted = requirement["IntegerValues"]
+    if comparator in ("NotEqualTo", "NotIn"):
+        return value not in wanted
+    if value is None:
+        return False
+    return bool(_COMPARED[comparator](value, wanted))
+
+
+def _locale_meets(comparator: str, locales: list[dict[str, str]], worker: Standing) -> bool:
+    if comparator in _PRESENCE:
+        return bool(worker.country) == (comparator == "Exists")
+    inside = any(
+        one["Country"] == worker.country and one.get("Subdivision", worker.subdivision) == worker.subdivision
+        for one in locales
+    )
+    return inside == (comparator in ("EqualTo", "In"))
+
+
+def shunned(turn: Turn) -> frozenset[str]:
+    """Return the qualification types that HITs ask workers to be without."""
+    return frozenset(
+        one["QualificationTypeId"]
+        for (text,) in turn.rows(
+            "SELECT DISTINCT requirements FROM hit_types WHERE requirements LIKE '%DoesNotExist%'"
+        )
+        for one in json.loads(text)
+        if one["Comparator"] == "DoesNotExist"
+    )
+
+
+def describe(turn: Turn, requirement: dict[str, Any]) -> dict[str, Any]:
+    """Say in words what a requirement asks, for the worker's pages, and whether there is a page about it."""
+    type_id = requirement["QualificationTypeId"]
+    rows = turn.rows(
+        "SELECT name, deleted FROM qualification_types WHERE qualification_type_id = :id", id=type_id
+    )
+    values = [str(value) for value in requirement.get("IntegerValues", [])] or [
+        "-".join(filter(None, (one["Country"], one.get("Subdivision"))))
+        for one in requirement.get("LocaleValues", [])
+    ]
+    return {
+        "qualification_type_id": type_id,
+        "name": SYSTEM.get(type_id) or (str(rows[0][0]) if rows else type_id),
+        "has_page": bool(rows) and not rows[0][1],
+        "requirement": f"{_WORDS[requirement['Comparator']]} {', '.join(values)}".strip(),
+    }

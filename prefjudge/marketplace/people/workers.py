@@ -1,0 +1,107 @@
+"""Workers: who they are, what requesters may tell them."""
+
+import re
+from dataclasses import dataclass
+
+from prefjudge.marketplace.errors import RequestError, invalid, missing
+from prefjudge.marketplace.store.ids import new_worker_id
+from prefjudge.marketplace.store.marketplace import Record, Turn
+
+COLUMNS = "worker_id, name, locale, approved, rejected, created"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newcomer:
+    """What is known of a worker who joins: a name to sign in with, a locale, and a record from elsewhere."""
+
+    name: str | None = None
+    locale: str = "US"
+    approved: int = 0
+    approval_rate: int = 100
+
+
+def create(turn: Turn, newcomer: Newcomer) -> str:
+    """Register a worker and return the worker's id.
+
+    Raises
+    ------
+    RequestError
+        The name is taken, or a number is out of bounds.
+    """
+    if not 0 <= newcomer.approval_rate <= 100 or newcomer.approved < 0:
+        raise invalid("approval_rate", "is a percentage, and approved a count")
+    rejected = 0
+    if newcomer.approved and newcomer.approval_rate:
+        rejected = round(newcomer.approved * (100 - newcomer.approval_rate) / newcomer.approval_rate)
+    record: Record = {
+        "worker_id": new_worker_id(),
+        "name": newcomer.name,
+        "locale": locale(newcomer.locale),
+        "approved": newcomer.approved,
+        "rejected": rejected,
+        "created": turn.now,
+    }
+    if not turn.insert("workers", record, "ON CONFLICT (name) DO NOTHING RETURNING worker_id"):
+        raise invalid("name", f"{newcomer.name!r} is taken")
+    return str(record["worker_id"])
+
+
+def locale(text: str) -> str:
+    """Return the code of a country or subdivision.
+
+    Raises
+    ------
+    RequestError
+        It is none.
+    """
+    if not re.fullmatch(r"[A-Z]{2}(-[A-Z0-9]{2})?", text):
+        raise invalid("locale", f"{text[:16]!r} is no country, as US, or subdivision, as US-NY")
+    return text
+
+
+def find(turn: Turn, worker_id: str) -> Record:
+    """Return a worker.
+
+    Raises
+    ------
+    RequestError
+        ``WorkerDoesNotExist``.
+    """
+    found = turn.record(COLUMNS, "FROM workers WHERE worker_id = :worker", worker=worker_id)
+    if found is None:
+        raise missing("Worker", worker_id)
+    return found
+
+
+def tell(turn: Turn, requester_id: str, worker_id: str, subject: str, text: str) -> str:
+    """Put a message into a worker's inbox; return what prevents it, or nothing.
+
+    A requester reaches only workers whose work the requester has decided on.
+    """
+    try:
+        find(turn, worker_id)
+    except RequestError as error:
+        return error.message
+    if not turn.rows(
+        "SELECT 1 FROM assignments WHERE worker_id = :worker AND requester_id = :requester"
+        " AND status IN ('Approved', 'Rejected') LIMIT 1",
+        worker=worker_id,
+        requester=requester_id,
+    ):
+        return "You have not approved or rejected work of this worker."
+    write(turn, requester_id, worker_id, subject, text)
+    return ""
+
+
+def write(turn: Turn, requester_id: str, worker_id: str, subject: str, text: str) -> None:
+    """Put a message into a worker's inbox."""
+    turn.insert(
+        "messages",
+        {
+            "worker_id": worker_id,
+            "requester_id": requester_id,
+            "subject": subject,
+            "body": text,
+            "sent": turn.now,
+        },
+    )

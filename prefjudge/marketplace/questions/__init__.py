@@ -1,0 +1,1 @@
+"""Questions and answers in Mechanical Turk's XML: read, checked and written."""

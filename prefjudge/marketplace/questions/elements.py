@@ -1,0 +1,41 @@
+"""XML from strangers: parsed without document types, and its elements by their plain names."""
+
+from typing import Any
+
+from prefjudge.marketplace.errors import refused
+
+MAX_BYTES = 65_535
+
+
+def parse_xml(xml: str, where: str) -> Any:
+    """Parse XML of at most 65,535 bytes, refusing document types and entities.
+
+    Raises
+    ------
+    RequestError
+        It is too long or not well-formed.
+    """
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    size = len(xml.encode())
+    if size > MAX_BYTES:
+        raise refused(
+            "InvalidParameterValue", f"{where}: {size} bytes are more than the maximum of {MAX_BYTES}."
+        )
+    try:
+        return fromstring(xml, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError) as error:
+        raise refused("XMLParseError", f"{where}: not well-formed XML: {error}") from error
+
+
+def local(tag: str) -> str:
+    """Return an element's name without its namespace."""
+    return tag.rpartition("}")[2]
+
+
+def children(element: Any) -> dict[str, str]:
+    """Return the text of each child by its name."""
+    return {local(child.tag): child.text or "" for child in element}

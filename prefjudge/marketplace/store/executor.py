@@ -1,0 +1,128 @@
+"""Where requests wait for their turn: from the event loop to the database and back."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from prefjudge.marketplace.store.marketplace import Market, Turn
+
+T = TypeVar("T")
+Act = Callable[[Turn], T]
+
+_RETRIED = ("40001", "40P01")  # SQLSTATE of a serialisation failure and of a deadlock
+_TRIES = 5
+_THREADS = {"sqlite": 2, "postgresql": 8}
+_TOGETHER = 64
+
+
+class Desk:
+    """Runs turns on threads of its own.
+
+    SQLite has one writer at a time: one thread writes, and carries out together whatever waits. PostgreSQL
+    sees to that itself, and gets several threads.
+    """
+
+    def __init__(self, market: Market) -> None:
+        self.market = market
+        self._pool = ThreadPoolExecutor(_THREADS[market.database.dialect], thread_name_prefix="turn")
+        self._writer = _Writer(market) if market.database.dialect == "sqlite" else None
+
+    async def run(self, act: Act[T], *, write: bool = True) -> T:
+        """Carry out ``act`` in a turn; its result is durable when this returns."""
+        return await asyncio.wrap_future(self._submit(act, write))
+
+    def call(self, act: Act[T], *, write: bool = True) -> T:
+        """Carry out ``act`` in a turn, for a caller that is no coroutine."""
+        return self._submit(act, write).result()
+
+    def _submit(self, act: Act[T], write: bool) -> "Future[T]":
+        # a sweep writes, so a reading that would begin with one goes to the writer too
+        if self._writer is not None and (write or self.market.sweep_is_due()):
+            return self._writer.submit(act)
+        return self._pool.submit(self._carry_out, act, write)
+
+    def _carry_out(self, act: Act[T], write: bool) -> T:
+        """Carry out one turn; one that the database broke off in a deadlock is tried again."""
+        for _ in range(_TRIES - 1):
+            try:
+                with self.market.turn(write=write) as turn:
+                    return act(turn)
+            except Exception as error:
+                if getattr(error, "sqlstate", None) not in _RETRIED:
+                    raise
+        with self.market.turn(write=write) as turn:
+            return act(turn)
+
+    def close(self) -> None:
+        """Wait for the turns under way, and end the threads."""
+        if self._writer is not None:
+            self._writer.close()
+        self._pool.shutdown(wait=True)
+
+
+class _Writer:
+    """One thread that takes all that waits into one transaction: one write to disk serves them all."""
+
+    def __init__(self, market: Market) -> None:
+        self._market = market
+        self._waiting: SimpleQueue[tuple[Act[Any], Future[Any]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, act: Act[T]) -> "Future[T]":
+        future: Future[T] = Future()
+        self._waiting.put((act, future))
+        return future
+
+    def close(self) -> None:
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        first = self._waiting.get()
+        while first is not None:
+            batch = [first]
+            last = None
+            while len(batch) < _TOGETHER:
+                try:
+                    last = self._waiting.get_nowait()
+                except Empty:
+                    break
+                if last is None:
+                    self._waiting.put(None)  # the end, once this batch is done
+                    break
+                batch.append(last)
+            self._carry_out([one for one in batch if one[1].set_running_or_notify_cancel()])
+            first = self._waiting.get()
+
+    def _carry_out(self, batch: list[tuple[Act[Any], Future[Any]]]) -> None:
+        outcomes: list[tuple[Any, Exception | None]] = []
+        try:
+            with self._market.turn() as turn:
+                for act, _ in batch:
+                    outcomes.append(_apart(turn, act))
+        except Exception as error:  # the transaction itself failed: nothing was done for anybody
+            outcomes = [(None, error)] * len(batch)
+        for (_, future), (result, problem) in zip(batch, outcomes, strict=True):
+            if problem is None:
+                future.set_result(result)
+            else:
+                future.set_exception(problem)
+
+
+def _apart(turn: Turn, act: Act[T]) -> tuple[T | None, Exception | None]:
+    """Carry out one act among others: what it changed goes where it raises, and only that."""
+    turn.run("SAVEPOINT act")
+    outcome: tuple[T | None, Exception | None]
+    try:
+        outcome = act(turn), None
+    except Exception as error:
+        if turn.db.ended:  # the disk is full, say, and what the others did is gone, too
+            raise
+        turn.run("ROLLBACK TO act")
+        outcome = None, error
+    turn.run("RELEASE act")
+    return outcome

@@ -1,0 +1,198 @@
+"""The marketplace as one value: its store, its clock, its rules; and the turns in which its state changes."""
+
+import contextlib
+import hashlib
+import hmac
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from prefjudge.database import Connection, Database, Row, Value, file_of, redacted
+from prefjudge.errors import ConfigError
+from prefjudge.marketplace.store.ids import new_id, new_secret
+from prefjudge.marketplace.store.rules import Rules
+from prefjudge.marketplace.store.schema import STEPS
+
+_PLAY, _REAL = "play", "real"
+Clock = Callable[[], float]
+Record = dict[str, Any]
+"""One row, by the names of its columns."""
+
+
+class Turn:
+    """One transaction at one moment."""
+
+    def __init__(self, market: "Market", db: Connection, now: float) -> None:
+        self.market = market
+        self.db = db
+        self.now = now
+
+    def rows(self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value) -> list[Row]:
+        """Run a statement and return its rows."""
+        return self.db.execute(sql, params, **named)
+
+    def run(self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value) -> None:
+        """Run a statement for its effect."""
+        self.db.execute(sql, params, **named)
+
+    def records(self, columns: str, rest: str, /, **named: Value) -> list[Record]:
+        """Select ``columns`` (comma-separated) and return a dictionary for each row."""
+        names = [column.strip().rpartition(".")[2] for column in columns.split(",")]
+        return [
+            dict(zip(names, row, strict=True)) for row in self.db.execute(f"SELECT {columns} {rest}", **named)
+        ]
+
+    def record(self, columns: str, rest: str, /, **named: Value) -> Record | None:
+        """Select at most one row."""
+        found = self.records(columns, rest, **named)
+        return found[0] if found else None
+
+    def tally(self, sql: str, /, **named: Value) -> dict[str, int]:
+        """Run a statement of two columns, a name and a number, and return the numbers by name."""
+        return {str(name): int(number or 0) for name, number in self.db.execute(sql, named)}
+
+    def insert(self, table: str, record: Mapping[str, Value], rest: str = "") -> list[Row]:
+        """Add one row, whose columns are the record's keys."""
+        columns = ", ".join(record)
+        values = ", ".join(f":{column}" for column in record)
+        return self.db.execute(f"INSERT INTO {table} ({columns}) VALUES ({values}) {rest}", record)
+
+    @property
+    def locked(self) -> str:
+        """The clause that holds the selected rows for this turn."""
+        return self.market.database.for_update
+
+    @property
+    def skip_locked(self) -> str:
+        """The clause that passes over rows that another process holds."""
+        return self.market.database.skip_locked
+
+
+Sweep = Callable[[Turn], None]
+
+
+class Market:
+    """The store, the clock and the rules of one marketplace.
+
+    Nothing runs in the background: what the passing of time brings about (deadlines, expiry, automatic
+    approval) is carried out by ``sweep`` at the start of the next turn.
+
+    A sandbox pays in play money and never runs out of it. Which of the two a marketplace is stands in its
+    store from the first day, so that play money never becomes real: ``sandbox`` says which one is meant, None
+    takes it as it is.
+
+    Raises
+    ------
+    ConfigError
+        The store is a marketplace of the other kind.
+    """
+
+    sweep_every = 0.25  # seconds between sweeps; every state change checks its own deadline besides
+
+    def __init__(
+        self,
+        store_url: str,
+        *,
+        sweep: Sweep,
+        sandbox: bool | None = None,
+        clock: Clock = time.time,
+        rules: Rules | None = None,
+    ) -> None:
+        _keep_private(store_url)
+        self.database = Database(store_url)
+        _refuse_lost(self.database)
+        self.database.migrate(STEPS)
+        self.clock = clock
+        self.rules = rules or Rules()
+        self._sweep = sweep
+        self._swept = float("-inf")
+        self._lock = threading.Lock()
+        with self.database.transaction() as db:
+            self.ident = _setting(db, "marketplace", new_id)
+            self._secret = _setting(db, "secret", new_secret).encode()
+            self.sandbox = _setting(db, "money", lambda: _REAL if sandbox is False else _PLAY) == _PLAY
+        if sandbox not in (None, self.sandbox):
+            self.close()
+            raise _other_kind(store_url, self.sandbox)
+
+    @contextlib.contextmanager
+    def turn(self, *, write: bool = True) -> Iterator[Turn]:
+        """Open a transaction at the present moment, with everything due by now done."""
+        now = self.clock()
+        if self._due(now):
+            with self.database.transaction() as db:
+                self._sweep(Turn(self, db, now))
+        with self.database.transaction(write=write) as db:
+            yield Turn(self, db, now)
+
+    def sign(self, purpose: str, *parts: str) -> str:
+        """Return a signature that only this marketplace can make."""
+        text = "\x1f".join((purpose, *parts)).encode()
+        return hmac.new(self._secret, text, hashlib.sha256).hexdigest()[:40]
+
+    @property
+    def admin_token(self) -> str:
+        """What the admin signs in with."""
+        return self.sign("admin token")
+
+    def signed(self, signature: str, purpose: str, *parts: str) -> bool:
+        """Tell whether this marketplace made the signature."""
+        return hmac.compare_digest(signature.encode(), self.sign(purpose, *parts).encode())
+
+    def close(self) -> None:
+        """Close the store."""
+        self.database.close()
+
+    def sweep_is_due(self) -> bool:
+        """Tell whether the next turn will carry out what time has brought about."""
+        return abs(self.clock() - self._swept) >= self.sweep_every
+
+    def _due(self, now: float) -> bool:
+        with self._lock:
+            if abs(now - self._swept) < self.sweep_every:
+                return False
+            self._swept = now
+            return True
+
+
+def _refuse_lost(database: Database) -> None:
+    """Refuse to begin anew where a marketplace was: a new one would not know whom the old one owes."""
+    path = file_of(database.url)
+    token = Path(f"{path}.admin-token")
+    if path is not None and token.exists() and not database.version():
+        raise ConfigError(
+            f"the store {path} is missing or empty, and a marketplace was served from it: "
+            f"{token.name} is there",
+            f"Restore a backup of it (docs/backup.md); to begin a new marketplace, delete {token}.",
+        )
+
+
+def _other_kind(store_url: str, sandbox: bool) -> ConfigError:
+    if sandbox:
+        return ConfigError(
+            f"{redacted(store_url)} is a sandbox: what it holds is play money",
+            "Give the live marketplace a store of its own.",
+        )
+    return ConfigError(
+        f"{redacted(store_url)} is a live marketplace: what it holds is real money",
+        "Serve it with --live; give a sandbox a store of its own.",
+    )
+
+
+def _keep_private(store_url: str) -> None:
+    """Let nobody else read a file that exists: it holds keys."""
+    if store_url.startswith("sqlite:///"):
+        path = store_url.removeprefix("sqlite:///")
+        for name in (path, f"{path}-wal", f"{path}-shm"):
+            with contextlib.suppress(OSError):
+                Path(name).chmod(0o600)
+
+
+def _setting(db: Connection, name: str, default: Callable[[], str]) -> str:
+    """Return a setting that is made once for the life of the store."""
+    db.execute(
+        "INSERT INTO settings VALUES (:name, :value) ON CONFLICT DO NOTHING", name=name, value=default()
+    )
+    return str(db.execute("SELECT value FROM settings WHERE name = :name", name=name)[0][0])

@@ -1,0 +1,89 @@
+"""The frame in which a HIT's page runs: an opaque origin, without the site's cookies or storage."""
+
+import re
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.hits import hits
+from prefjudge.marketplace.questions.kinds import read_question
+from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.web.pages import Page, refused_page, respond
+from prefjudge.marketplace.web.state import Front
+
+SANDBOX = "allow-scripts allow-forms allow-popups allow-modals allow-downloads"
+SCRIPT = "/assets/externalHIT_v1.js"
+_AMAZON_SCRIPT = re.compile(
+    r"(?:https?:)?//(?:s3[\w.-]{0,30}\.amazonaws\.com/mturk-public"
+    r"|mturk-public\.s3[\w.-]{0,30}\.amazonaws\.com)/externalHIT_v1\.js"
+)
+_AMAZON_SUBMIT = re.compile(r"(?:https?:)?//[\w-]+\.mturk\.com(?=/mturk/externalSubmit)")
+_CROWD_ELEMENTS = re.compile(r"//assets\.crowd\.aws/")
+_MTURK = "https://www.mturk.com"
+"""Where alone Amazon's crowd-html-elements submit to; this marketplace's script takes it from there."""
+_BEFORE_SCRIPTS = re.compile(r"(?:\s|<!--.*?-->|<\?.*?\?>)*(?:<!doctype[^>]*>)?", re.IGNORECASE | re.DOTALL)
+
+
+async def show_frame(front: Front, request: Request) -> Response:
+    """Send the page of a HIT to who has a ticket for it."""
+    try:
+        xml = await front.desk.run(lambda turn: _ticketed(turn, request), write=False)
+    except Refusal as refusal:
+        return respond(front, request, refused_page(refusal, framed=True))
+    origin, question = front.origin(request), read_question(xml)
+    if question.kind == "form":
+        answer = _form(front, request, xml, origin)
+    elif _CROWD_ELEMENTS.search(question.content) and request.query_params.get("turkSubmitTo") != _MTURK:
+        there = request.url.include_query_params(turkSubmitTo=_MTURK)
+        answer = RedirectResponse(f"{there.path}?{there.query}", 303)
+    else:
+        answer = Response(at_home(question.content, origin), media_type="text/html")
+        answer.headers["Content-Security-Policy"] = (
+            f"sandbox {SANDBOX}; object-src 'none'; base-uri 'none'; form-action {origin};"
+            f" frame-ancestors {origin}"
+        )
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def at_home(html: str, origin: str) -> str:
+    """Return the HTML with this marketplace's addresses for Amazon's, and with its script before all others.
+
+    The script is the first: so it meets every form, and no policy that the page sets for itself forbids it.
+    """
+    html = _AMAZON_SCRIPT.sub(lambda _: origin + SCRIPT, html)
+    html = _AMAZON_SUBMIT.sub(lambda _: origin, html)
+    before = _BEFORE_SCRIPTS.match(html)
+    start = before.end() if before else 0
+    return f'{html[:start]}<script src="{origin}{SCRIPT}"></script>{html[start:]}'
+
+
+def _ticketed(turn: Turn, request: Request) -> str:
+    query, hit_id = request.query_params, request.path_params["hit_id"]
+    parts = (hit_id, query.get("assignmentId", ""), query.get("workerId", ""))
+    if not turn.market.signed(query.get("ticket", ""), "frame", *parts):
+        raise Refusal("bad_ticket", "This address is not valid. Open the HIT from your list.", 403)
+    hit = hits.get(turn, hit_id)
+    if hit is None or hit["disposed"]:
+        raise Refusal("no_hit", "This HIT is gone.", 404)
+    return hits.question(turn, hit_id)
+
+
+def _form(front: Front, request: Request, xml: str, origin: str) -> Response:
+    from prefjudge.marketplace.questions.forms import form_view, parse_form
+
+    assignment_id = request.query_params["assignmentId"]
+    context = {
+        "form": form_view(parse_form(xml, "Question")),
+        "assignment_id": assignment_id,
+        "submit_to": origin,
+        "preview": assignment_id == "ASSIGNMENT_ID_NOT_AVAILABLE",
+    }
+    answer = respond(front, request, Page(name="question_form", context=context, framed=True))
+    policy = answer.headers.get("Content-Security-Policy", "").replace(
+        "form-action 'self'", f"form-action {origin}"
+    )
+    policy = policy.replace("img-src 'self'", "img-src 'self' https: http:")  # pictures of the form
+    answer.headers["Content-Security-Policy"] = f"sandbox {SANDBOX}; {policy}"
+    return answer

@@ -1,0 +1,124 @@
+"""The worker's qualifications: what there is, what was asked for, and the tests."""
+
+from typing import Any
+
+from starlette.requests import Request
+
+from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.people import qualification_requests, requirements
+from prefjudge.marketplace.people.qualifications import TYPE_COLUMNS
+from prefjudge.marketplace.people.sessions import Session
+from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.times import iso
+from prefjudge.marketplace.web.forms import remembered_pairs
+from prefjudge.marketplace.web.pages import Page
+from prefjudge.marketplace.web.state import Front
+
+HAND_IN = "hand_in"
+_MOST_LISTED = 200
+_STATUS = {"Open": "none", "Submitted": "pending", "Granted": "granted", "Rejected": "rejected"}
+
+
+def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
+    type_id = kind["qualification_type_id"]
+    last = qualification_requests.latest(turn, kind, worker_id)
+    granted = turn.rows(
+        "SELECT value FROM qualifications WHERE qualification_type_id = :t AND worker_id = :w"
+        " AND status = 'Granted'",
+        t=type_id,
+        w=worker_id,
+    )
+    retry, rejected = None, bool(last and last["status"] == "Rejected")
+    if last and rejected and kind["retry_delay"] is not None:
+        again = (last["submitted_at"] or last["started"]) + kind["retry_delay"]
+        retry = iso(again) if again > turn.now else None
+    return {
+        "qualification_type_id": type_id,
+        "name": kind["name"],
+        "description": kind["description"],
+        "has_test": kind["test"] is not None,
+        "auto_granted": bool(kind["auto_granted"]),
+        "status": "granted" if granted else _STATUS[last["status"]] if last else "none",
+        "value": granted[0][0] if granted else None,
+        "retry_after": retry,
+        "final": rejected and kind["retry_delay"] is None,
+    }
+
+
+async def list_types(front: Front, request: Request, session: Session) -> Page:
+    """List the qualifications that can be requested, and those that the worker has.
+
+    Not the marks by which requesters keep workers from HITs: to ask for one would do only harm.
+    """
+
+    def act(turn: Turn) -> list[dict[str, Any]]:
+        marks = requirements.shunned(turn)
+        kinds = turn.records(
+            TYPE_COLUMNS,
+            "FROM qualification_types WHERE deleted = 0 AND (status = 'Active' OR qualification_type_id IN"
+            " (SELECT qualification_type_id FROM qualifications WHERE worker_id = :w AND status = 'Granted'))"
+            " ORDER BY seq DESC",
+            w=session.worker_id,
+        )
+        wanted = [
+            kind
+            for kind in kinds
+            if kind["qualification_type_id"] not in marks or kind["auto_granted"] or kind["test"] is not None
+        ]
+        return [_view(turn, kind, session.worker_id) for kind in wanted[:_MOST_LISTED]]
+
+    return Page(name="qualifications", context={"types": await front.desk.run(act, write=False)})
+
+
+def _kind(turn: Turn, type_id: str) -> Record:
+    kind = turn.record(
+        TYPE_COLUMNS, "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
+    )
+    if kind is None:
+        raise Refusal("no_qualification", "There is no such qualification.", 404)
+    return kind
+
+
+async def show_type(front: Front, request: Request, session: Session) -> Page:
+    """Show a qualification, and the test of a request that is open."""
+    type_id = request.path_params["type_id"]
+
+    def act(turn: Turn) -> dict[str, Any]:
+        kind = _kind(turn, type_id)
+        last = qualification_requests.latest(turn, kind, session.worker_id)
+        form, deadline = None, None
+        if last and last["status"] == "Open" and kind["test"] is not None:
+            form = _form(kind["test"])
+            deadline = iso(last["started"] + kind["test_duration"])
+        return {"type": _view(turn, kind, session.worker_id), "form": form, "deadline": deadline}
+
+    return Page(name="qualification", context=await front.desk.run(act, write=False))
+
+
+def _form(xml: str) -> dict[str, Any]:
+    from prefjudge.marketplace.questions.forms import form_view, parse_form
+
+    return form_view(parse_form(xml, "Test"))
+
+
+async def request_type(front: Front, request: Request, session: Session) -> Page:
+    """Ask for a qualification, or hand in its test: the page marks that, for the answers may be empty."""
+    type_id = request.path_params["type_id"]
+    sent = [(name, text) for name, text in await remembered_pairs(request) if name != "csrf"]
+    fields = [(name, text) for name, text in sent if name != HAND_IN]
+
+    def act(turn: Turn) -> dict[str, Any]:
+        kind = _kind(turn, type_id)
+        if sent and kind["test"] is not None:
+            qualification_requests.finish(turn, type_id, session.worker_id, fields)
+        else:
+            qualification_requests.begin(turn, type_id, session.worker_id)
+        return _view(turn, kind, session.worker_id)
+
+    context = await front.desk.run(act)
+    back = (
+        f"/qualifications/{type_id}"
+        if context["has_test"] and context["status"] == "none"
+        else "/qualifications"
+    )
+    return Page(name="qualification", context=context, location=back)

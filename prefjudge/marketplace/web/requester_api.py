@@ -1,0 +1,134 @@
+"""``POST /``: the requester API, as boto3 and the AWS command line speak it."""
+
+import asyncio
+import json
+import logging
+import secrets
+import time
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from prefjudge.errors import PrefjudgeError
+from prefjudge.marketplace.api import signing, wire
+from prefjudge.marketplace.api.description import mturk
+from prefjudge.marketplace.api.faults import Fault
+from prefjudge.marketplace.api.operations import OPERATIONS
+from prefjudge.marketplace.errors import (
+    AccessDenied,
+    ApiError,
+    Refusal,
+    RequestError,
+    ServiceFault,
+    Throttled,
+    UnknownOperation,
+)
+from prefjudge.marketplace.people import requesters
+from prefjudge.marketplace.settings import LOOPBACK
+from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.web.connections import drop_connection
+from prefjudge.marketplace.web.state import Front, read_body
+
+MEDIA_TYPE = "application/x-amz-json-1.1"
+_PASSED_ON = ("x-forwarded-", "forwarded", "x-real-ip", "via")
+"""How the headers begin by which a web server says that it passes a call on."""
+_LOG = logging.getLogger("prefjudge.marketplace.api")
+
+
+async def requester_api(front: Front, request: Request) -> Response:
+    """Answer one call of the requester API."""
+    request_id = secrets.token_hex(16)
+    operation = request.headers.get("x-amz-target", "").removeprefix(mturk().target_prefix + ".")
+    request.state.operation = operation if operation in OPERATIONS else "unknown"
+    request.state.invocation = request.headers.get("amz-sdk-invocation-id", "")
+    fault = front.faults.next(operation)
+    try:
+        await _before(fault)
+        body = await _answer(front, request, operation)
+    except ApiError as error:
+        return _failed(error, request_id)
+    except ClientDisconnect:
+        raise
+    except PrefjudgeError as error:  # of its store: no fault in the program, so no traceback in the log
+        _LOG.error("request %s of %s failed: %s", request_id, request.state.operation, error.message)
+        return _failed(ServiceFault(f"The marketplace's store failed: {error.__cause__}."), request_id)
+    except Exception:
+        _LOG.exception("request %s of %s failed", request_id, request.state.operation)
+        return _failed(ServiceFault("The marketplace failed. Try again."), request_id)
+    if fault and fault.kind == "drop":
+        return drop_connection(request)
+    return Response(body, media_type=MEDIA_TYPE, headers={"x-amzn-RequestId": request_id})
+
+
+async def _before(fault: Fault | None) -> None:
+    if fault is None:
+        return
+    if fault.seconds:
+        await asyncio.sleep(fault.seconds)
+    if fault.kind == "throttle":
+        raise Throttled
+    if fault.kind == "error":
+        raise ServiceFault("A fault that the admin asked for.")
+
+
+async def _answer(front: Front, request: Request, operation: str) -> bytes:
+    act = OPERATIONS.get(operation)
+    if act is None:
+        raise UnknownOperation(f"There is no operation {operation[:64]!r}.")
+    try:
+        body = await read_body(request)
+    except Refusal as refusal:
+        raise RequestError(refusal.message, "AWS.MalformedInput") from refusal
+    headers = dict(request.headers)
+    unsigned = _may_be_unsigned(front, request)
+    now = time.time()  # a signature is of the caller's clock, not of the marketplace's
+
+    def turn_of(turn: Turn) -> bytes:
+        requester_id = _requester(turn, headers, body, unsigned, now)
+        return wire.serialize(operation, act(turn, requester_id, wire.parse(operation, body)))
+
+    return await front.desk.run(turn_of)
+
+
+def _may_be_unsigned(front: Front, request: Request) -> bool:
+    """Tell whether nobody but this machine comes in, and the call is not passed on by some web server.
+
+    With a public address, whoever gets a web server on this machine to call here would be the requester.
+    """
+    client = request.client.host if request.client else ""
+    forwarded = any(name.startswith(_PASSED_ON) for name in request.headers)
+    return (
+        front.settings.is_private
+        and client in LOOPBACK
+        and request.url.hostname in LOOPBACK
+        and not forwarded
+    )
+
+
+def _requester(turn: Turn, headers: dict[str, str], body: bytes, unsigned: bool, now: float) -> str:
+    """Return who calls.
+
+    On this machine a call may be unsigned, or signed with any key, until there is a requester with a key.
+    """
+    authorization = headers.get("authorization")
+    anybody = unsigned and not requesters.keys_issued(turn)
+    if authorization is None:
+        if anybody:
+            return requesters.ensure(turn, requesters.LOCAL)
+        raise AccessDenied("The request is not signed.", "MissingAuthenticationTokenException")
+    claim = signing.read_claim(authorization)
+    owner = requesters.key_owner(turn, claim.access_key)
+    if owner is None:
+        if anybody:
+            return requesters.ensure(turn, requesters.LOCAL)
+        raise AccessDenied("The access key is not one of this marketplace.", "UnrecognizedClientException")
+    secret, requester_id = owner
+    signing.check(claim, secret, mturk().signing_name, headers, body, now)
+    return requester_id
+
+
+def _failed(error: ApiError, request_id: str) -> Response:
+    said = {"__type": error.type, "Message": f"{error.message} ({request_id})", "TurkErrorCode": error.code}
+    body = json.dumps({key: value for key, value in said.items() if value})
+    headers = {"x-amzn-RequestId": request_id}
+    return Response(body, status_code=error.status, media_type=MEDIA_TYPE, headers=headers)

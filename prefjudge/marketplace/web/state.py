@@ -1,0 +1,70 @@
+"""What every request may need of the running marketplace."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+
+from prefjudge import __version__
+from prefjudge.marketplace.api.faults import FaultSwitch
+from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.settings import Settings
+from prefjudge.marketplace.store.executor import Desk
+from prefjudge.marketplace.store.marketplace import Market
+from prefjudge.marketplace.web.metrics import Meters
+from prefjudge.marketplace.web.rate_limit import Patience
+
+MAX_BODY = 1_000_000
+BODY_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front:
+    """The running marketplace, as its routes see it."""
+
+    market: Market
+    desk: Desk
+    settings: Settings
+    admin_token: str
+    faults: FaultSwitch = field(default_factory=FaultSwitch)
+    meters: Meters = field(default_factory=Meters)
+    patience: Patience = field(default_factory=Patience)
+
+    @property
+    def about(self) -> dict[str, object]:
+        """Say which marketplace this is."""
+        return {
+            "name": "prefjudge marketplace",
+            "sandbox": self.market.sandbox,
+            "version": __version__,
+        }
+
+    def origin(self, request: Request) -> str:
+        """Return the address by which this client reaches the marketplace."""
+        return self.settings.public_url or f"{request.url.scheme}://{request.headers.get('host', '')}"
+
+    def cookie(self, purpose: str) -> str:
+        """Name a cookie so that two marketplaces on one host keep theirs apart."""
+        return f"prefjudge_{purpose}_{self.market.ident[-8:].lower()}"
+
+
+async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
+    """Read a request's body, up to a limit; a second reading gives the same.
+
+    Raises
+    ------
+    Refusal
+        ``too_large``, ``too_slow``.
+    """
+    if not hasattr(request.state, "body"):
+        body = bytearray()
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > limit:
+                        raise Refusal("too_large", f"The request is longer than {limit} bytes.", 413)
+        except TimeoutError:
+            raise Refusal("too_slow", "The request took too long to arrive.", 408) from None
+        request.state.body = bytes(body)
+    return bytes(request.state.body)
