@@ -232,8 +232,8 @@ class _Crowd:
 
 
 def _agreement(one: Answers, other: Answers) -> float:
-    shared = one.keys() & other.keys()
-    return sum(bool(one[query] & other[query]) for query in shared) / max(len(shared), 1)
+    """Return on what share of the queries, all of which both answer, they share a best answer."""
+    return sum(bool(docs & other[query]) for query, docs in one.items()) / max(len(one), 1)
 
 
 def _correct(answers: Answers, truth: dict[str, str]) -> float:

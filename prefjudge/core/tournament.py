@@ -111,7 +111,6 @@ def tournaments(
     judgments: Judgments,
     *,
     pools: Pools | None = None,
-    asked: Pairs | None = None,
     block_rows: int = BLOCK_ROWS,
 ) -> Iterator[Tournaments]:
     """Cut judgments into blocks of whole queries, each query with its candidates.
@@ -123,10 +122,6 @@ def tournaments(
     pools : Pools, optional
         The candidates. Votes on other documents do not count. By default, the candidates are the judged
         documents.
-    asked : Pairs, optional
-        The pairs that should have been judged; by default all pairs of a query's candidates. Those of
-        documents outside the pool do not count either. Pairs that it would take to connect the candidates
-        are missing in any case.
     block_rows : int
         About how many judgments to take at a time.
 
@@ -136,7 +131,7 @@ def tournaments(
         Every query of the vocabulary (that of the pools, where given) occurs exactly once, in its order.
         Document codes are those of the same vocabulary.
     """
-    cut = Cut(judgments, pools=pools, asked=asked)
+    cut = Cut(judgments, pools=pools)
     for span in cut.spans(block_rows):
         yield cut.block(span)
 
@@ -148,7 +143,16 @@ Span = tuple[int, int]
 class Cut:
     """Judgments that are ready to be cut: each block can be had by itself, in any order or thread.
 
-    The parameters are those of :func:`tournaments`; ``each`` is what looks through the queries of a log.
+    Parameters
+    ----------
+    judgments, pools
+        As for :func:`tournaments`.
+    asked : Pairs, optional
+        The pairs that should have been judged; by default all pairs of a query's candidates. Those of
+        documents outside the pool do not count either. Pairs that it would take to connect the candidates
+        are missing in any case.
+    each : callable
+        What looks through the queries of a log.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ import pytest
 from prefjudge.core.maintenance import merge_pools, simulate_upkeep
 from prefjudge.core.noise import scale_of_error
 from prefjudge.core.pools import build_pools
-from prefjudge.core.strategies import LeadStop
+from prefjudge.core.strategies import Knockout, LeadStop
 from prefjudge.core.strategy_names import DEFAULT
 from tests.core.tables import pools_of
 
@@ -39,6 +39,25 @@ def test_clear_newcomers_dethrone() -> None:
     assert upkeep.months[0].dethroned / 200 == pytest.approx(1 / 3, abs=0.1)
     assert upkeep.correct > 0.93
     assert upkeep.agreement > 0.93
+
+
+@pytest.mark.parametrize("queries", [1, 3])
+def test_where_nobody_errs_both_ways_agree_on_every_query(queries: int) -> None:
+    first = pools_of({f"q{i}": "abc" for i in range(queries)})
+    later = pools_of({f"q{i}": "cde" for i in range(queries)} | {"new": "ab"})
+    rng = np.random.default_rng(2)
+    upkeep = simulate_upkeep(first, [later], scale=1e6, strategy=DEFAULT, challenge=LeadStop(1), rng=rng)
+    assert (upkeep.agreement, upkeep.agreement_afresh) == (1.0, 1.0)
+    assert (upkeep.correct, upkeep.correct_afresh) == (1.0, 1.0)
+
+
+def test_where_all_are_equal_both_ways_agree_by_chance() -> None:
+    rng = np.random.default_rng(2)
+    first = pools_of({f"q{i}": "abcdefgh" for i in range(300)})
+    upkeep = simulate_upkeep(first, [], scale=0.0, strategy=Knockout(1), challenge=LeadStop(1), rng=rng)
+    assert upkeep.agreement == pytest.approx(1 / 8, abs=0.06)
+    assert upkeep.agreement_afresh == pytest.approx(1 / 8, abs=0.06)
+    assert upkeep.correct == pytest.approx(1 / 8, abs=0.06)
 
 
 def test_months_of_real_runs_cost_a_fraction_and_end_with_as_good_answers(data_dir: Path) -> None:
