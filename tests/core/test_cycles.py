@@ -1,6 +1,8 @@
 """Cycles: the named circle is one, and goes through all winners of a tournament."""
 
+from collections import Counter
 from dataclasses import replace
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -53,3 +55,41 @@ def test_winners_without_a_circle_of_majorities_are_named_in_order() -> None:
     assert name_cycles(judgments, named) == {"q": ("a", "c"), "p": ("a", "b")}
     quiet = replace(judgments, choice=np.zeros_like(judgments.choice))
     assert name_cycles(quiet, named) == {"q": ("a", "c"), "p": ("a", "b")}
+
+
+def test_a_circle_goes_through_one_that_all_of_it_beat_and_one_that_beats_them_all() -> None:
+    # Neither of the two fits between neighbours alone: the loser stands right before the one it beats.
+    for a, b, c, loser, master in permutations("abcde"):
+        pairs = [(a, b), (b, c), (c, a), (loser, master)]
+        pairs += [(one, loser) for one in (a, b, c)] + [(master, one) for one in (a, b, c)]
+        judgments = judgments_of(*(f"q {winner} {other} {winner}" for winner, other in pairs))
+        (circle,) = name_cycles(judgments, resolve(judgments, rule="smith")).values()
+        assert sorted(circle) == list("abcde")
+        assert set(zip(circle, (*circle[1:], circle[0]), strict=True)) <= set(pairs)
+
+
+def test_where_pairs_are_even_a_circle_has_majorities_only() -> None:
+    rng = np.random.default_rng(5)
+    lines = []
+    for query in range(150):
+        for x, y in combinations("abcdef", 2):
+            for _ in range(int(rng.integers(1, 5))):
+                lines.append(f"q{query} {x} {y} {rng.choice([x, y, 'tie'])}")
+    judgments = judgments_of(*lines)
+    lead: Counter[tuple[str, str, str]] = Counter()
+    for query, x, y, chosen in map(str.split, lines):
+        if chosen != "tie":
+            loser = y if chosen == x else x
+            lead[query, chosen, loser] += 1
+            lead[query, loser, chosen] -= 1
+    resolutions = resolve(judgments, rule="smith")
+    circles = name_cycles(judgments, resolutions)
+    whole = 0
+    for query, circle in circles.items():
+        ends = list(zip(circle, (*circle[1:], circle[0]), strict=True))
+        left_out = set(resolutions.of(query).cycle) - set(circle)
+        assert len(circle) == len(set(circle)) > 2
+        assert all(lead[query, x, y] > 0 for x, y in ends)
+        assert not any(lead[query, x, z] > 0 and lead[query, z, y] > 0 for x, y in ends for z in left_out)
+        whole += not left_out
+    assert len(circles) > whole > 0

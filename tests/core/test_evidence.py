@@ -148,3 +148,18 @@ def test_the_order_of_workers_and_of_names_does_not_matter(seed: int) -> None:
     for row, worker in enumerate(one.workers):
         mine = judgments.worker == judgments.workers.index(worker)
         assert one.seconds[row] == pytest.approx(np.median(times[mine]) / 1000)
+
+
+def test_the_time_of_a_worker_is_the_median_from_the_first_judgment_on() -> None:
+    times = {"one": [9_000], "two": [4_000, 7_000], "three": [60_000, 2_000, 5_000], "none": [0]}
+    rows = [("q", "a", "b", 1, worker) for worker, known in times.items() for _ in known]
+    taken = np.array([time for known in times.values() for time in known])
+    evidence = gather_evidence(judged(rows), milliseconds=taken, words=np.full(len(rows), 40))
+    found = dict(zip(evidence.workers, evidence.seconds.tolist(), strict=True))
+    assert found == pytest.approx({"one": 9.0, "two": 5.5, "three": 5.0, "none": np.nan}, nan_ok=True)
+    assert dict(zip(evidence.workers, evidence.timed.tolist(), strict=True)) == {
+        "one": 1, "two": 2, "three": 3, "none": 0,
+    }  # fmt: skip
+    assert dict(zip(evidence.workers, evidence.hurried.tolist(), strict=True)) == {
+        "one": 0, "two": 0, "three": 1, "none": 0,
+    }, "4 s for 40 words are as fast as people read"  # fmt: skip

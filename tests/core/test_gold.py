@@ -2,6 +2,7 @@ import numpy as np
 
 from prefjudge.core.gold import suggest_gold
 from prefjudge.core.qrels import Qrels
+from tests.core.tables import qrels_of
 
 
 def test_gold_sets_a_relevant_passage_against_one_that_shares_no_word() -> None:
@@ -93,3 +94,13 @@ def test_the_off_topic_passage_has_the_smallest_share_of_the_topics_words_not_th
             judged, {"q": "who makes honey"}, passages, 1, rng=np.random.default_rng(seed), min_words=1
         )
         assert (pair.good_id, pair.bad_id) == ("good", "long")
+
+
+def test_a_passage_is_found_wherever_chance_puts_it() -> None:
+    passages = {"good": "Bees make honey of nectar.", "bad": "Rome fell in the year 476."}
+    for seed in range(8):
+        (pair,) = suggest_gold(
+            qrels_of([("q", "good", 1.0)]), {"q": "who makes honey"}, passages, 1,
+            rng=np.random.default_rng(seed), min_words=3,
+        )  # fmt: skip
+        assert (pair.good_id, pair.bad_id) == ("good", "bad")

@@ -274,3 +274,29 @@ def test_a_plan_has_its_strategys_name_where_all_sizes_take_the_same() -> None:
     middle = choose_plan(plans, sizes, (plans[0].most + plans[1].most) / 2, PACKING)
     assert middle is not None
     assert (middle.name, "=" in middle.strategy) == ("by size", True)
+
+
+def test_a_pool_of_one_has_its_best_for_sure_and_costs_nothing() -> None:
+    sizes, noise = {1: 30, 3: 10}, ConstantNoise(error=0.2)
+    alone = simulate(RoundRobin(3), 1, noise, rng=np.random.default_rng(1))
+    assert (alone.chance, alone.error, alone.single) == (1.0, 0.0, 1.0)
+    assert (alone.pairs, alone.judgments, alone.rounds) == (0.0, 0.0, ())
+    (mixed,) = compare_plans(
+        sizes, noise, packing=PACKING, strategies=[RoundRobin(3)], rng=np.random.default_rng(1)
+    )
+    judged = mixed.by_size[1]
+    assert mixed.chance == pytest.approx((30 + 10 * judged.chance) / 40)
+    assert mixed.error == pytest.approx(judged.error * 10 / 40)
+    assert (mixed.pairs, mixed.judgments) == (30, 90)
+
+
+def test_no_plan_is_chosen_where_every_strategy_takes_too_many_rounds() -> None:
+    sizes, noise = {2: 5, 6: 5}, ConstantNoise(error=0.2)
+    plans = compare_plans(
+        sizes, noise, packing=PACKING, strategies=[Halving(), Knockout(3)], trials=50,
+        rng=np.random.default_rng(1),
+    )  # fmt: skip
+    rounds = [[len(outlook.rounds) for outlook in plan.by_size] for plan in plans]
+    assert all(two == 1 < six for two, six in rounds)
+    assert choose_plan(plans, sizes, Decimal(9999), PACKING, most_rounds=1) is None
+    assert choose_plan(plans, sizes, Decimal(9999), PACKING, most_rounds=0) is None

@@ -34,6 +34,17 @@ def test_queries_with_few_and_with_many_votes_stand_side_by_side(scale: float) -
     assert total == pytest.approx(sum(log for _, log in expected), abs=0.05)
 
 
+@pytest.mark.parametrize("draws", [50, 400])
+def test_the_error_of_a_chance_is_that_of_so_many_draws(draws: int) -> None:
+    # Draws come in mirrored pairs. Of four equals one is the best or the worst in half of the pairs, so its
+    # share of the draws has the standard error 0.5 / sqrt(2 draws), and a little more for the weights.
+    votes = np.zeros((3000, 4, 4))
+    fit = fit_strengths(votes, scale=1.0)
+    found = chance_best(votes, fit, scale=1.0, draws=draws, rng=np.random.default_rng(1))
+    assert found.mean(axis=0) == pytest.approx([0.25] * 4, abs=0.005)
+    assert found.std() * np.sqrt(2 * draws) / 0.5 == pytest.approx(1.05, abs=0.05)
+
+
 @pytest.mark.parametrize("peak", [0.1, 0.5, 1.0, 3.0])
 def test_the_search_finds_the_scale_that_most_speaks_for(peak: float) -> None:
     def log_weight(scale: float) -> float:

@@ -148,6 +148,15 @@ def test_asking_little_does_not_make_a_winner_of_an_unjudged_pool() -> None:
     assert resolutions.missing.tolist() == [1, 1]
 
 
+def test_where_nothing_was_asked_only_what_connects_is_missing() -> None:
+    none = np.empty(0, dtype=np.int32)
+    judgments = judgments_of("q a b a", "q a c a", "apart a b a", "apart c d c")
+    asked = Pairs(queries=judgments.queries, docs=judgments.docs, query=none, doc_a=none, doc_b=none)
+    resolutions = resolve(judgments, asked=asked)
+    assert winners(resolutions) == {"q": ("a",), "apart": ()}
+    assert resolutions.missing.tolist() == [0, 1]
+
+
 def test_votes_of_a_pair_add_up_and_ties_count_as_asked() -> None:
     judgments = judgments_of("q a b a", "q a b b", "q b a b", "q a c tie", "q b c tie", "q b c tie")
     assert resolve(judgments)[0].winners == ("b",)

@@ -68,6 +68,17 @@ def test_without_sides_the_order_of_two_documents_means_nothing(seed: int) -> No
     ]
 
 
+def test_the_even_share_the_win_whatever_the_rounding_of_their_strengths() -> None:
+    lines = []
+    for names in ("abc", "abcde", "abcdefg"):
+        for place, winner in enumerate(names):
+            for loser in (names * 2)[place + 1 : place + 1 + len(names) // 2]:
+                lines += [f"{names} {winner} {loser} {winner} v", f"{names} {loser} {winner} {winner} w"]
+    judgments = judgments_of(*lines, "led a b a w", "led a b b v", "led b a a v")
+    for one in resolve(judgments, rule="noisy-bradley-terry"):
+        assert one.winners == (("a",) if one.query_id == "led" else tuple(one.query_id))
+
+
 def test_dawid_skene_recovers_the_workers() -> None:
     judgments, looks, _ = crowd(2, queries=100, votes=5)
     fit = fit_dawid_skene(judgments)

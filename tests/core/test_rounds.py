@@ -1,16 +1,19 @@
 """Rounds and challenges: what is asked next of a study's own judgments, and what newcomers change."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
+from prefjudge.core import rounds
 from prefjudge.core.challenge import conclude_challenge, gather_challenge, merge_answers, next_challenge_round
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
 from prefjudge.core.preferences import resolve, to_qrels
 from prefjudge.core.rounds import Round, next_round, votes_are_even
 from prefjudge.core.strategies import Halving, LeadStop, RoundRobin
+from prefjudge.core.tournament import tournaments
 from tests.core.tables import judgments_of, pools_of, qrels_of
 
 
@@ -40,6 +43,19 @@ def test_the_first_round_asks_for_all_pairs_and_the_next_for_what_they_lack() ->
     second = next_round(judgments, pools, RoundRobin(2))
     assert asked(second) == {("q", "a", "b", 1), ("q", "a", "c", 1), ("q", "b", "c", 2)}
     assert leaders(second, pools)["p"] == "d"
+
+
+def test_a_study_of_many_blocks_is_asked_as_a_small_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "tournaments", partial(tournaments, block_rows=7))
+    pools = pools_of({"first": "cab", "none": "", "then": "ab", "last": "dbca"})
+    judgments = judgments_of("first a b b", "first b c b", "then b a tie", "last d b d", "last a d d")
+    found = next_round(judgments, pools, RoundRobin(1))
+    assert asked(found) == {
+        ("first", "a", "c", 1), ("last", "a", "b", 1), ("last", "a", "c", 1), ("last", "b", "c", 1),
+        ("last", "c", "d", 1),
+    }  # fmt: skip
+    assert found.open.tolist() == [True, False, False, True]
+    assert leaders(found, pools) == {"first": "b", "then": "ab", "last": "d"}
 
 
 def test_settled_queries_get_no_more_votes() -> None:

@@ -144,6 +144,20 @@ def test_the_perfect_ranking_is_the_run_of_the_grades(labels: dict[str, dict[str
     assert perfect_ranking(qrels).query.size == slow.query.size
 
 
+def test_labels_that_were_pooled_come_first_in_the_perfect_ranking() -> None:
+    top = make_qrels({"q1": {"a": 1, "b": 1}, "q2": {"c": 1, "a": 1, "b": 1}, "q3": {"b": 2, "a": 3}})
+    # Listed in another order, with others in between; q1's "a" is pooled for another query only.
+    pooled = make_qrels(
+        {"q9": {"a": 1}, "q3": {"b": 1}, "q2": {"z": 1, "b": 1, "a": 1}, "q1": {"x": 1, "b": 1}}
+    )
+    ranking = perfect_ranking(top, pooled)
+    order: dict[str, str] = {}
+    for query, doc in zip(ranking.query.tolist(), ranking.doc.tolist(), strict=True):
+        order[top.queries[query]] = order.get(top.queries[query], "") + top.docs[doc]
+    assert order == {"q1": "ba", "q2": "abc", "q3": "ba"}
+    assert ranking.position.tolist() == [1, 2, 1, 2, 3, 1, 2]
+
+
 def test_a_board_of_real_scores() -> None:
     qrels = make_qrels({"q1": {"a": 1}, "q2": {"b": 1}})
     runs = [make_ranks({"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 2.0, "b": 1.0}}, qrels, "r")]
