@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.answers import Answer, BadAnswerError, check_answer
 from prefjudge.errors import CrowdError
-from prefjudge.steps.settlement import UNUSABLE
+from prefjudge.steps.settlement import GIVEN_UP, UNUSABLE
 from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
 from prefjudge.study.hits import StudyHit
 from prefjudge.study.rehearsal import Judge
@@ -74,6 +74,8 @@ def check_assignment(
 def _read(hit: StudyHit, found: "FetchedAssignment", design: "DesignConfig") -> tuple[Answer | None, str]:
     from prefjudge.crowd.answers import read_answers
 
+    if hit.given_up:
+        return None, GIVEN_UP
     try:
         answer = check_answer(
             read_answers(found.answer),

@@ -216,7 +216,7 @@ class _Collection:
                 operation=intents.EXTEND,
             )[0]
         more = wanted - promised
-        if more <= 0 or fetched.expired or hit.assignments + more > _MOST_EXTENDED:
+        if more <= 0 or fetched.expired or hit.given_up or hit.assignments + more > _MOST_EXTENDED:
             return False
         for number in range(1, more + 1):
             # A call whose outcome was lost shows in the number of assignments that the marketplace has.

@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Learnt:
-    """What a HIT told that the store did not know."""
+    """What a HIT told that the store did not know; it may be ``given_up`` now."""
 
     new: bool = False
+    given_up: bool = False
     assignments: int = 0
     decisions: int = 0
     bonuses: int = 0
@@ -49,10 +50,11 @@ class Learnt:
 class HitRecovery:
     """Takes the HITs of a study back in, one after the other."""
 
-    def __init__(self, study: Study, crowd: "Crowd", target: str) -> None:
+    def __init__(self, study: Study, crowd: "Crowd", target: str, *, give_up: bool = False) -> None:
         self._study = study
         self._crowd = crowd
         self._target = target
+        self._give_up = give_up
         self._matcher = PageMatcher(study)
         study.secret  # noqa: B018 - settled now, as no transaction begins within another
         with study.transaction(write=False) as db:
@@ -61,6 +63,8 @@ class HitRecovery:
     def take_in(self, listed: "ListedHit") -> Learnt | None:
         """Record what a HIT tells, in one transaction; None where its page shows texts that are not known.
 
+        With ``give_up`` such a HIT is recorded without its slots: what it may cost counts, and nothing else.
+
         Raises
         ------
         CrowdError
@@ -68,10 +72,15 @@ class HitRecovery:
         """
         known = self._known.get(listed.annotation)
         hit = known or self._read(listed)
+        if hit is None and self._give_up:
+            hit = self._without_slots(listed)
         if hit is None:
             return None
         fetched, bonuses = self._crowd.fetch(listed.hit_id), self._crowd.bonuses(listed.hit_id)
-        learnt = Learnt(new=known is None)
+        if hit.given_up and fetched.open and not fetched.expired:
+            self._crowd.close(listed.hit_id)  # before it is recorded, so that a repeat does what a kill left
+            fetched = self._crowd.fetch(listed.hit_id)
+        learnt = Learnt(new=known is None, given_up=known is None and hit.given_up)
         with self._study.transaction() as db:
             if known is None:
                 for number in sorted(self._matcher.added.keys() & {slot.pair_id for slot in hit.slots}):
@@ -84,13 +93,20 @@ class HitRecovery:
 
     def _read(self, listed: "ListedHit") -> StudyHit | None:
         """Return the HIT that a page shows, None where the study lacks one of its texts."""
-        key, page = read_hit_key(listed.annotation), self._page(listed)
-        if key is None or page is None:
+        hit, page = self._without_slots(listed), self._page(listed)
+        if hit is None or page is None:
             return None
-        found = self._matcher.match(page, key.assignments)
+        found = self._matcher.match(page, hit.assignments)
         if found is None:
             return None
         slots, layouts = found
+        return replace(hit, slots=slots, layouts=layouts)
+
+    def _without_slots(self, listed: "ListedHit") -> StudyHit | None:
+        """Return what the key and the offer of a HIT tell of it."""
+        key = read_hit_key(listed.annotation)
+        if key is None:
+            return None
         return StudyHit(
             hit_key=listed.annotation,
             batch=key.batch,
@@ -98,8 +114,8 @@ class HitRecovery:
             target=self._target,
             assignments=key.assignments,
             reward_cents=int(listed.reward / CENT),
-            layouts=layouts,
-            slots=slots,
+            layouts=(),
+            slots=(),
         )
 
     def _page(self, listed: "ListedHit") -> "SeenPage | None":
@@ -126,7 +142,7 @@ class HitRecovery:
         save_assignment_count(db, hit.hit_key, max(fetched.maximum, begun))
         if hit.hit_id is None:
             save_published(db, hit.hit_key, listed.hit_id, listed.created)
-        if listed.deleted:
+        if listed.deleted or (hit.given_up and not fetched.open):
             save_status(db, hit.hit_key, HitStatus.CLOSED)
 
     def _spent(self, db: "Connection", intent: Intent, outcome: str) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
-from prefjudge.errors import quoted
+from prefjudge.errors import StudyError, quoted
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX
 
 if TYPE_CHECKING:
     from prefjudge.crowd.protocol import Crowd, ListedHit
+    from prefjudge.steps.hit_recovery import HitRecovery
 
 Progress = Callable[[int, int], None]
 
@@ -20,10 +21,11 @@ Progress = Callable[[int, int], None]
 class RecoverResult:
     """What a marketplace told of a study, and what it cannot tell.
 
-    Of the ``hits`` that are the study's, ``rebuilt`` were new to its store and ``unmatched`` show texts that
-    the study does not have. ``assignments``, ``decisions`` and ``bonuses`` count what the store learnt now.
-    ``others`` are HITs at the marketplace that are not the study's. ``remains`` says what is still to be
-    done; the study publishes and pays again once it is empty.
+    Of the ``hits`` that are the study's, ``rebuilt`` were new to its store, ``given_up`` were recorded now
+    without what they ask, and ``unmatched`` show texts that the study does not have. ``assignments``,
+    ``decisions`` and ``bonuses`` count what the store learnt now. ``others`` are HITs at the marketplace that
+    are not the study's. ``remains`` says what is still to be done; the study publishes and pays again once it
+    is empty.
     """
 
     study: str
@@ -31,6 +33,7 @@ class RecoverResult:
     endpoint: str
     hits: int
     rebuilt: int
+    given_up: int
     unmatched: int
     assignments: int
     decisions: int
@@ -43,6 +46,7 @@ class RecoverResult:
 @dataclass(slots=True, kw_only=True)
 class _Tally:
     rebuilt: int = 0
+    given_up: int = 0
     assignments: int = 0
     decisions: int = 0
     bonuses: int = 0
@@ -54,6 +58,7 @@ def recover(
     *,
     live: bool = False,
     strategy: str | None = None,
+    give_up: bool = False,
     progress: Progress | None = None,
 ) -> RecoverResult:
     """Rebuild what a lost, empty or outdated store does not know, from the marketplace; nothing is spent.
@@ -63,6 +68,10 @@ def recover(
     again, and repeat this verb until it says that nothing remains. Until then the study does not publish or
     pay. A repeat changes nothing.
 
+    Where the texts of some HITs are lost for good, ``give_up`` ends that. These HITs are closed, and what
+    they may cost goes on counting against the budget. Their work is paid whole and never rejected, its
+    judgments are lost, and `publish` and `collect` ask for their pairs anew.
+
     Parameters
     ----------
     study : Path
@@ -71,18 +80,22 @@ def recover(
         Ask the live target.
     strategy : str, optional
         Where ``run`` drove the study: the strategy that it was driven by.
+    give_up : bool
+        Close the HITs that show texts which the study does not have, and ask for their pairs anew.
     progress : callable, optional
         Told how many HITs of how many have been looked at.
 
     Raises
     ------
     StudyError
-        The folder holds no study, or its store is another study's.
+        The folder holds no study, or its store is another study's; or HITs are to be given up before there
+        is a pool to find their texts in.
     InputError
         There is no such strategy.
     CrowdError
         The marketplace failed or cannot be reached.
     """
+    from prefjudge.steps.hit_recovery import HitRecovery
     from prefjudge.steps.serve import open_crowd
     from prefjudge.steps.spending import wait_turn
     from prefjudge.study.settings import BEING_UPDATED, RECOVERING, keep_setting
@@ -90,11 +103,17 @@ def recover(
     _check_strategy(strategy)
     opened = Study(study, recovering=True)
     target = LIVE if live else SANDBOX
+    if give_up and (lacking := _lacking(opened)):
+        raise StudyError(
+            "nothing was given up: without its pool and gold pairs all HITs of the study would be",
+            f"{lacking[0][0].upper()}{lacking[0][1:]}. Then see whether any HIT is left to give up: "
+            f"prefjudge recover {quoted(opened.folder)}",
+        )
     with wait_turn(opened), open_crowd(opened, target) as crowd:
         with opened.transaction() as db:  # a kill from here on leaves a study that asks for this verb again
             keep_setting(db, RECOVERING, BEING_UPDATED)
         own, others = _own_hits(opened, crowd)
-        tally = _rebuild(opened, crowd, target, own, progress)
+        tally = _rebuild(HitRecovery(opened, crowd, target, give_up=give_up), own, progress)
         remains = _remains(opened, tally) if own else _none_found(opened, target, crowd.endpoint)
         _settle(opened, target, strategy, whole=not remains)
         return RecoverResult(
@@ -103,6 +122,7 @@ def recover(
             endpoint=crowd.endpoint,
             hits=len(own),
             rebuilt=tally.rebuilt,
+            given_up=tally.given_up,
             unmatched=len(tally.unmatched),
             assignments=tally.assignments,
             decisions=tally.decisions,
@@ -145,19 +165,16 @@ def _own_hits(study: Study, crowd: "Crowd") -> tuple[list["ListedHit"], int]:
     return [hit for *_, hit in sorted(own, key=lambda one: one[:2])], len(listed) - len(own)
 
 
-def _rebuild(
-    study: Study, crowd: "Crowd", target: str, own: list["ListedHit"], progress: Progress | None
-) -> _Tally:
+def _rebuild(recovery: "HitRecovery", own: list["ListedHit"], progress: Progress | None) -> _Tally:
     """Take in each HIT in a transaction of its own: a kill between two leaves the rest to a repeat."""
-    from prefjudge.steps.hit_recovery import HitRecovery
-
-    recovery, tally = HitRecovery(study, crowd, target), _Tally()
+    tally = _Tally()
     for number, hit in enumerate(own, start=1):
         learnt = recovery.take_in(hit)
         if learnt is None:
             tally.unmatched.append(hit.hit_id)
         else:
-            tally.rebuilt += learnt.new
+            tally.rebuilt += learnt.new and not learnt.given_up
+            tally.given_up += learnt.given_up
             tally.assignments += learnt.assignments
             tally.decisions += learnt.decisions
             tally.bonuses += learnt.bonuses
@@ -185,39 +202,45 @@ def _none_found(study: Study, target: str, endpoint: str) -> tuple[str, ...]:
 
 def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:
     """Return what is to be done before all HITs can be rebuilt."""
+    if not tally.unmatched:
+        return ()
+    again = f"prefjudge recover {quoted(study.folder)}"
+    if lacking := _lacking(study):
+        return (*lacking, f"then run `{again}` again; until then nothing is published or paid")
+    shown = many(len(tally.unmatched), "HIT shows", "HITs show")
+    return (
+        f"{shown} texts that the study does not have, such as {tally.unmatched[0]}: pool the same files with "
+        "the same options, accept all gold pairs that were ever hidden, and where new runs came in, repeat "
+        "`pool --challenge`, one challenge after the other, each after a `recover` that names the strategy "
+        "by which `run` drove the study",
+        f"then run `{again}` again; until then nothing is published or paid",
+        f"where those texts are lost for good, `{again} --give-up` closes these HITs: their work is paid, "
+        "its judgments are lost, and their pairs are asked anew",
+    )
+
+
+def _lacking(study: Study) -> tuple[str, ...]:
+    """Return how to bring back what a marketplace does not know: the pool, and the gold pairs."""
     from prefjudge.study.gold import load_gold
     from prefjudge.study.pooling import load_passages, load_queries
     from prefjudge.study.progress import count_rows
 
-    if not tally.unmatched:
-        return ()
-    folder = study.folder
+    folder = quoted(study.folder)
     with study.transaction(write=False) as db:
         pooled = count_rows(db, "pairs") and load_queries(db) and load_passages(db)
-        gold = load_gold(db)
-    remains = []
+        gold = load_gold(db) or not study.config.design.gold_per_hit
+    lacking = []
     if not pooled:
-        remains.append(
-            f"the pool is not at the marketplace: run `prefjudge pool {quoted(folder)} --runs … --qrels … "
+        lacking.append(
+            f"the pool is not at the marketplace: run `prefjudge pool {folder} --runs … --qrels … "
             "--queries … --collection …` with the files and options that the study was made from"
         )
     if not gold:
-        remains.append(
-            f"the gold pairs are not at the marketplace: run `prefjudge gold {quoted(folder)} --accept`, "
+        lacking.append(
+            f"the gold pairs are not at the marketplace: run `prefjudge gold {folder} --accept`, "
             "with the gold.tsv that was accepted"
         )
-    if pooled and gold:
-        remains.append(
-            f"{many(len(tally.unmatched), 'HIT shows', 'HITs show')} texts that the study does not "
-            f"have, such as "
-            f"{tally.unmatched[0]}: pool the same files with the same options, accept all gold pairs that "
-            "were ever hidden, and where new runs came in, repeat `pool --challenge`, one challenge after "
-            "the other, each after a `recover` that names the strategy by which `run` drove the study"
-        )
-    return (
-        *remains,
-        f"then run `prefjudge recover {quoted(folder)}` again; until then nothing is published or paid",
-    )
+    return tuple(lacking)
 
 
 def _settle(study: Study, target: str, strategy: str | None, *, whole: bool) -> None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 UNUSABLE = "unusable answer"
 """How the verdict on an assignment starts whose fields the page cannot have sent."""
-
+GIVEN_UP = "its HIT was given up: the texts that it shows are lost"
+"""The verdict on an assignment that nobody can read any more."""
 
 STOPPED_EARLY = "You stopped early, as you may, and "
 """How the reason of a bonus starts that takes the place of a reward."""
@@ -73,7 +74,9 @@ def find_dues(study: Study, target: str) -> tuple[Due, ...]:
         reward = cents * CENT
         why = "made all comparisons" if answered >= slots else f"made {answered} of {slots}"
         act, amount = Act.APPROVE, reward
-        if str(verdict).startswith(UNUSABLE):
+        if verdict == GIVEN_UP:  # paid whole: nobody knows how much was answered, and it is never rejected
+            why = GIVEN_UP
+        elif str(verdict).startswith(UNUSABLE):
             act, amount, why = Act.DECIDE, Decimal("0.00"), str(verdict)
         elif answered < slots and prorates and reward:
             act, amount = Act.PRORATE, prorated(reward, answered, slots)

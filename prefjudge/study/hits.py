@@ -67,7 +67,7 @@ class StudySlot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyHit:
-    """One HIT of the study."""
+    """One HIT of the study; one without slots was given up, as nobody knows what it asks any more."""
 
     hit_key: str
     batch: int
@@ -79,6 +79,11 @@ class StudyHit:
     slots: tuple[StudySlot, ...]
     hit_id: str | None = None
     status: HitStatus = HitStatus.PLANNED
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the texts of its page are lost: its answers cannot be read, only paid."""
+        return not self.slots
 
 
 def has_hit(db: Connection, hit_key: str) -> bool:
@@ -189,7 +194,7 @@ def load_hits(db: Connection, target: str, status: HitStatus | None = None) -> l
                 Layout(order=tuple(layout["order"]), swapped=tuple(layout["swapped"]))
                 for layout in json.loads(layouts)
             ),
-            slots=tuple(slots[key]),
+            slots=tuple(slots.get(key, ())),
             hit_id=hit_id,
             status=HitStatus(state),
         )
