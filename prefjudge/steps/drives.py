@@ -1,5 +1,6 @@
 """What a run drives: the study's pools by a strategy, or an open challenge."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ from prefjudge.core.rounds import Round, next_round
 from prefjudge.core.runs import encode
 from prefjudge.core.strategies import LeadStop, Strategy
 from prefjudge.core.strategy_names import parse_strategy
+from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.steps.challenge import resume_challenge
 from prefjudge.study.answers import OpenChallenge, load_open_challenge
@@ -36,14 +38,18 @@ class Drive(Protocol):
     def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
         """Return the best answers by the judgments so far."""
 
+    def settle(self, db: Connection) -> None:
+        """Record that the study is driven so from now on; a repeat changes nothing."""
+
 
 class PoolDrive:
     """A strategy over the study's pools."""
 
     challenge: OpenChallenge | None = None
 
-    def __init__(self, pools: Pools, strategy: Strategy, name: str, first: Qrels | None) -> None:
-        self.name = name
+    def __init__(self, pools: Pools, strategy: Strategy, driver: "_Driver", first: Qrels | None) -> None:
+        self.name = driver.strategy
+        self._driver = driver
         self._pools = pools
         self._strategy = strategy
         self._first = first
@@ -65,6 +71,13 @@ class PoolDrive:
             grade=np.ones(rows.size),
         ), ()
 
+    def settle(self, db: Connection) -> None:
+        """Record the strategy and the model; what `pool` asked for is not asked for any more."""
+        if load_setting(db, "strategy") is None:
+            db.execute("UPDATE pairs SET votes = 0")
+        keep_setting(db, "strategy", self._driver.strategy)
+        keep_setting(db, "strategy model", self._driver.model)
+
 
 class ChallengeDrive:
     """Newcomers against the best-known answers."""
@@ -85,9 +98,22 @@ class ChallengeDrive:
         """Return the answers after the duels, and how each newcomer fared."""
         return conclude_challenge(self._challenge, log, self._strategy)
 
+    def settle(self, db: Connection) -> None:
+        """Do nothing: the challenge was recorded with its strategy when it began."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Driver:
+    """What a study is driven by; no model where ``model`` is empty."""
+
+    strategy: str
+    model: str
+
 
 def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
     """Return what there is to drive: the open challenge, or else the pools by the study's strategy.
+
+    Nothing is recorded: what drives a study is settled once it may spend.
 
     Raises
     ------
@@ -104,12 +130,13 @@ def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
         raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …")
     if model is not None:
         _model_votes(study, model)
-    name, settled_model = _settled(study, strategy, model)
-    if not settled_model:
-        return PoolDrive(pools, parse_strategy(name), name, None)
-    votes = _model_votes(study, settled_model)
-    pools = drop_candidates(pools, hopeless(votes))
-    return PoolDrive(pools, parse_strategy(name), name, _favoured(pools, favourites(votes)))
+    driver = _find_driver(study, strategy, model)
+    first, chosen = None, parse_strategy(driver.strategy)
+    if driver.model:
+        votes = _model_votes(study, driver.model)
+        pools = drop_candidates(pools, hopeless(votes))
+        first = _favoured(pools, favourites(votes))
+    return PoolDrive(pools, chosen, driver, first)
 
 
 def _model_votes(study: Study, model: str) -> list[ModelVote]:
@@ -123,22 +150,21 @@ def _model_votes(study: Study, model: str) -> list[ModelVote]:
     return votes
 
 
-def _settled(study: Study, strategy: str | None, model: str | None) -> tuple[str, str]:
-    """Return the strategy and the model that the study is driven by; the first run settles them."""
+def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driver:
+    """Return what the study is driven by: what is settled, or else what is asked for."""
     try:
         parse_strategy(strategy or "default")
     except ValueError as error:
         raise InputError(str(error)) from None
-    with study.transaction() as db:
-        if load_setting(db, "strategy") is None:
-            if is_published(db):
-                raise StudyError(
-                    "the study was published by `publish`, pair by pair",
-                    "Go on with collect, resolve and score.",
-                )
-            db.execute("UPDATE pairs SET votes = 0")
-        settled = keep_setting(db, "strategy", strategy or "default")
-        settled_model = keep_setting(db, "strategy model", model or "")
+    with study.transaction(write=False) as db:
+        settled, settled_model = load_setting(db, "strategy"), load_setting(db, "strategy model")
+        if settled is None and is_published(db):
+            raise StudyError(
+                "the study was published by `publish`, pair by pair",
+                "Go on with collect, resolve and score.",
+            )
+    settled = strategy or "default" if settled is None else settled
+    settled_model = model or "" if settled_model is None else settled_model
     same = strategy is None or parse_strategy(strategy).name == parse_strategy(settled).name
     same_model = model is None or model == settled_model
     if not (same and same_model):
@@ -146,7 +172,7 @@ def _settled(study: Study, strategy: str | None, model: str | None) -> tuple[str
         raise StudyError(
             f"the study is driven by {driver}, not {asked}", "Make a new study to drive it in another way."
         )
-    return settled, settled_model
+    return _Driver(strategy=settled, model=settled_model)
 
 
 def _favoured(pools: Pools, first: dict[str, str]) -> Qrels:

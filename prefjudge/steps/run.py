@@ -14,6 +14,7 @@ from prefjudge.core.rounds import Round
 from prefjudge.counts import many
 from prefjudge.errors import BudgetError, StudyError, quoted
 from prefjudge.steps.drives import find_drive
+from prefjudge.steps.spending import refuse_unknown_hits, refuse_unwhole
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.hits import HitStatus
 from prefjudge.study.ledger import committed_cents
@@ -103,21 +104,26 @@ def run(
     """
     from prefjudge.steps.kept_answers import keep_answers
     from prefjudge.steps.publish import publish
-    from prefjudge.steps.serve import keep_open
+    from prefjudge.steps.serve import keep_open, open_crowd
     from prefjudge.steps.work import work
 
     target = choose_target(sandbox=sandbox, live=live)
     opened, tell = Study(study), tell or (lambda _: None)
     if live and workers:
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
+    refuse_unwhole(opened)
     drive = find_drive(opened, strategy, model)
-    with opened.transaction() as db:
+    with opened.transaction(write=False) as db:
         refuse_other_target(db, target)
-        forget_rounds(db, target)
     staff = partial(work, study, workers=workers, error=error, careless=careless, truth=truth)
     crew = _Crew(study=opened, target=target, work=staff if workers else None, every=every, tell=tell)
     rounds, stopped_by = 0, ""
     with keep_open(opened.folder, target) as unserved:
+        with open_crowd(opened, target) as crowd:  # a store that is outdated is refused as it is
+            refuse_unknown_hits(opened, crowd)
+        with opened.transaction() as db:
+            drive.settle(db)
+            forget_rounds(db, target)
         if unserved and not workers:
             tell(f"for people to judge, run in another terminal: prefjudge serve {quoted(study)}")
         while not (stopped_by := crew.judge_all() or stopped_by):

@@ -24,7 +24,7 @@ from prefjudge.steps.serve import keep_open, open_door
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
-from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.conftest import COLLECTION, contents, pool_demo
 from tests.steps.test_interruptions import Killed, Wire, wire  # noqa: F401 - a fixture
 from tests.steps.test_run import HONEST, RUNS, answers, pool_runs
 from tests.steps.test_run import young as young  # the fixture
@@ -165,6 +165,22 @@ def test_a_marketplace_that_knows_more_than_the_store_is_obeyed(
     assert found.rebuilt == len(before["hits"]) - 1  # type: ignore[arg-type]
     publish(served, yes=True)
     assert there(served) == before
+
+
+def test_run_refuses_an_outdated_store_as_it_is(served: Path) -> None:
+    """A strategy that it had settled before it was refused would drive the study from then on."""
+    with sqlite3.connect(served / "study.db") as now, sqlite3.connect(served.with_name("older.db")) as older:
+        now.backup(older)
+    edit(served, ("budget = 100.00", "budget = 10.00"))
+    run(served, strategy="round-robin:1", yes=True, workers=3)
+    lose(served)
+    shutil.copyfile(served.with_name("older.db"), served / "study.db")
+    before = contents(served)
+    with pytest.raises(StudyError, match="HITs of this study that its store does not know"):
+        run(served, strategy="knockout:1", yes=True, workers=3)
+    assert contents(served) == before
+    assert recover(served, strategy="round-robin:1").remains == ()
+    assert run(served, yes=True, workers=3).strategy == "round-robin:1"
 
 
 def test_a_lost_store_is_rebuilt_as_it_was_and_nothing_is_paid_or_published_twice(judged: Path) -> None:
