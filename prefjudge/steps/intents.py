@@ -21,8 +21,7 @@ def creation(study: Study, hit: StudyHit) -> Intent:
 def extension(study: Study, hit: StudyHit, number: int) -> Intent:
     """Return the intent to ask for one more assignment of a HIT, the ``number``-th."""
     cents = _cents(price(study, hit.reward_cents * CENT, hit.assignments))
-    token = study.opaque("extend", hit.hit_key, number, length=48)
-    return _intent(study, "extend", EXTEND, hit.target, hit.hit_key, cents, token)
+    return _intent(study, "extend", EXTEND, hit.target, hit.hit_key, cents, number)
 
 
 def bonus(study: Study, target: str, assignment_id: str, amount: Decimal) -> Intent:
@@ -44,10 +43,10 @@ def deletion(study: Study, target: str, hit_key: str, cents: int) -> Intent:
 
 
 def _intent(
-    study: Study, kind: str, operation: str, target: str, subject: str, cents: int, token: str = ""
+    study: Study, kind: str, operation: str, target: str, subject: str, cents: int, *number: int
 ) -> Intent:
     return Intent(
-        token=token or study.opaque(kind, subject, length=48),
+        token=study.opaque(kind, subject, *number, length=48),
         operation=operation,
         target=target,
         subject=subject,
