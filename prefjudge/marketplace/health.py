@@ -1,4 +1,4 @@
-"""What a marketplace's store says of its soundness: every cent is somewhere, and nothing was paid twice."""
+"""What a marketplace's store says of itself: that every cent is somewhere, and nothing was paid twice."""
 
 from prefjudge.database import Connection
 from prefjudge.marketplace.money.ledger import UNBALANCED
@@ -40,6 +40,19 @@ def ledger_sums(db: Connection) -> dict[str, int]:
         " coalesce(sum(CASE WHEN account LIKE 'worker:%' THEN cents ELSE 0 END), 0) FROM accounts"
     )[0]
     return {"all accounts": int(total), "owed to workers": int(owed)}
+
+
+def load_setting(db: Connection, name: str) -> str | None:
+    """Return one of the store's settings, or None."""
+    rows = db.execute("SELECT value FROM settings WHERE name = :name", name=name)
+    return str(rows[0][0]) if rows else None
+
+
+def save_setting(db: Connection, name: str, value: str) -> None:
+    """Write a setting, whatever it was before."""
+    db.insert(
+        "settings", {"name": name, "value": value}, "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+    )
 
 
 def newest_time(db: Connection) -> float:

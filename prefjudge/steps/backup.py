@@ -8,6 +8,7 @@ from pathlib import Path
 from prefjudge.database import Connection, Database, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.stores import Store, find_url, open_own, open_store
+from prefjudge.study.progress import count_rows
 from prefjudge.study.study import Study
 
 
@@ -114,7 +115,7 @@ def _copy(found: Store, part: Path, target: Path) -> BackupResult:
 
 
 def _rows(db: Connection) -> dict[str, int]:
-    return {table: int(db.execute(f"SELECT count(*) FROM {table}")[0][0]) for table in db.tables()}
+    return {table: count_rows(db, table) for table in db.tables()}
 
 
 def _nameless(url: str) -> str:
@@ -131,8 +132,7 @@ def _mark(copy: Database, found: Store, taken: str) -> None:
         marks[RECOVERING] = f"was restored from a backup of {taken}"
     with copy.transaction() as db:
         for name, value in marks.items():
-            db.execute(f"DELETE FROM settings WHERE {found.key} = :name", name=name)
-            db.execute("INSERT INTO settings VALUES (:name, :value)", name=name, value=value)
+            found.save_setting(db, name, value)
 
 
 def _refuse_existing(target: Path, *, replace: bool) -> None:

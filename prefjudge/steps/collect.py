@@ -25,8 +25,15 @@ from prefjudge.study.assignments import (
     save_decision,
 )
 from prefjudge.study.gold import load_withdrawn
-from prefjudge.study.hits import HitStatus, StudyHit, load_hits, save_extension, save_status
-from prefjudge.study.ledger import settle
+from prefjudge.study.hits import (
+    HitStatus,
+    StudyHit,
+    count_dropped,
+    load_hits,
+    save_extension,
+    save_status,
+)
+from prefjudge.study.ledger import count_settled, settle
 from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.rehearsal import load_rehearsal
@@ -207,15 +214,8 @@ class _Collection:
     def _extend(self, hit: StudyHit, fetched: "FetchedHit") -> bool:
         """Ask for one more worker for each assignment that was dropped whole; return whether any was."""
         with self._study.transaction(write=False) as db:
-            wanted, promised = db.execute(
-                "SELECT (SELECT count(*) FROM assignments WHERE hit_key = :key AND verdict <> :kept), "
-                "(SELECT count(*) FROM intents WHERE subject = :key AND operation = :operation "
-                "AND outcome IS NOT NULL)",
-                kept=KEPT,
-                key=hit.hit_key,
-                operation=intents.EXTEND,
-            )[0]
-        more = wanted - promised
+            promised = count_settled(db, hit.hit_key, intents.EXTEND)
+            more = count_dropped(db, hit.hit_key) - promised
         if more <= 0 or fetched.expired or hit.given_up or hit.assignments + more > _MOST_EXTENDED:
             return False
         for number in range(1, more + 1):

@@ -8,7 +8,7 @@ from prefjudge.errors import PrefjudgeError
 from prefjudge.steps.store_checks import Check, State, check_store, check_versions, failed
 from prefjudge.steps.stores import Store, find_url, open_own, open_store
 from prefjudge.study.study import MARKETPLACE_FILE, Study
-from prefjudge.study.targets import LIVE, SANDBOX
+from prefjudge.study.targets import LIVE, SANDBOX, load_published_targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def _check_targets(study: Study, own: Store) -> list[Check]:
     from prefjudge.steps.hit_comparison import compare_hits
 
     with own.database.transaction(write=False) as db:
-        published = {str(target) for (target,) in db.execute("SELECT DISTINCT target FROM hits")}
+        published = load_published_targets(db)
     checks = []
     for target in (SANDBOX, LIVE):
         configured = study.config.targets.get(target)  # type: ignore[call-overload]

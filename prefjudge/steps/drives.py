@@ -18,7 +18,7 @@ from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.steps.challenge import resume_challenge
 from prefjudge.study.answers import OpenChallenge, load_open_challenge
 from prefjudge.study.models import load_votes
-from prefjudge.study.pooling import is_published, load_pools
+from prefjudge.study.pooling import clear_votes_wanted, is_published, load_pools
 from prefjudge.study.settings import keep_setting, load_setting
 from prefjudge.study.study import Study
 
@@ -74,7 +74,7 @@ class PoolDrive:
     def settle(self, db: Connection) -> None:
         """Record the strategy and the model; what `pool` asked for is not asked for any more."""
         if load_setting(db, "strategy") is None:
-            db.execute("UPDATE pairs SET votes = 0")
+            clear_votes_wanted(db)
         keep_setting(db, "strategy", self._driver.strategy)
         keep_setting(db, "strategy model", self._driver.model)
 

@@ -7,6 +7,7 @@ from prefjudge.counts import many
 from prefjudge.errors import PrefjudgeError, quoted
 from prefjudge.steps.settlement import STOPPED_EARLY
 from prefjudge.steps.store_checks import Check, State, failed
+from prefjudge.study.assignments import load_collected
 from prefjudge.study.hits import StudyHit, load_hits, read_hit_key
 from prefjudge.study.study import Study
 
@@ -38,13 +39,7 @@ def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int,
 
     with study.transaction(write=False) as db:
         known = {hit.hit_key: hit for hit in load_hits(db, target) if hit.hit_id}
-        rows = db.execute(
-            "SELECT assignment_id, hit_key FROM assignments JOIN hits USING (hit_key) WHERE target = :target",
-            target=target,
-        )
-    collected: dict[str, set[str]] = {}
-    for assignment_id, key in rows:
-        collected.setdefault(key, set()).add(assignment_id)
+        collected = load_collected(db, target)
     listed = Counter(hit.annotation for hit in crowd.listed() if _is_own(study, hit.annotation))
     unseen, lost, twice = [], 0, 0
     for key, hit in known.items():
@@ -68,7 +63,7 @@ def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int,
         *([f"{many(lost, 'assignment')} that the marketplace does not know"] if lost else []),
         *([f"{many(twice, 'assignment')} paid twice"] if twice else []),
     ]
-    return wrong, len(known), len(rows)
+    return wrong, len(known), sum(map(len, collected.values()))
 
 
 def _is_own(study: Study, annotation: str) -> bool:

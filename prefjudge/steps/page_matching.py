@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from prefjudge.study.gold import load_gold
-from prefjudge.study.hits import StudySlot
+from prefjudge.study.hits import StudySlot, count_asked
 from prefjudge.study.pooling import load_pairs_by_number, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
 
@@ -33,14 +33,7 @@ class PageMatcher:
             queries, passages = load_queries(db), load_passages(db)
             pools, gold = load_pools(db, newcomers=True), load_gold(db)
             pairs = load_pairs_by_number(db)
-            self._asked: Counter[int] = Counter(
-                dict(
-                    db.execute(
-                        "SELECT pair_id, sum(assignments) FROM slots JOIN hits USING (hit_key) "
-                        "WHERE pair_id IS NOT NULL GROUP BY pair_id"
-                    )
-                )
-            )
+            self._asked = Counter(count_asked(db))
         self._queries: dict[str, list[str]] = defaultdict(list)
         for query, text in queries.items():
             self._queries[seen(text)].append(query)

@@ -89,7 +89,7 @@ def _ask_by_design(study: "Study", db: "Connection", *, published: bool) -> None
 
 
 def _is_stored(db: "Connection", pools: Pools, pairs: Pairs) -> bool:
-    from prefjudge.study.pooling import load_pool_pairs
+    from prefjudge.study.pooling import load_contributions, load_pool_pairs
 
     contributions = {
         (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
@@ -97,8 +97,7 @@ def _is_stored(db: "Connection", pools: Pools, pairs: Pairs) -> bool:
     }
     columns = (pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist())
     compared = [(pairs.queries[q], pairs.docs[a], pairs.docs[b]) for q, a, b in zip(*columns, strict=True)]
-    sources = set(db.execute("SELECT query_id, doc_id, source FROM pooled"))
-    return contributions == sources and compared == [row[1:4] for row in load_pool_pairs(db)]
+    return contributions == load_contributions(db) and compared == [row[1:4] for row in load_pool_pairs(db)]
 
 
 def _with_texts(inputs: Iterable["InputFile"], shown: Mapping[str, str]) -> list["InputFile"]:

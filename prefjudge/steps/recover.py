@@ -250,13 +250,14 @@ def _settle(study: Study, target: str, strategy: str | None, *, whole: bool) -> 
     challenge was made against depend on it.
     """
     from prefjudge.steps.answer_recovery import keep_answers_so_far
+    from prefjudge.study.pooling import clear_votes_wanted
     from prefjudge.study.progress import count_rows
     from prefjudge.study.settings import BEING_REBUILT, RECOVERING, drop_setting, keep_setting, load_setting
 
     with study.transaction() as db:
         if strategy is not None and load_setting(db, "strategy") is None and count_rows(db, "pairs"):
             keep_setting(db, "strategy", strategy)
-            db.execute("UPDATE pairs SET votes = 0")  # `run` says anew what is asked for
+            clear_votes_wanted(db)  # `run` says anew what is asked for
         rebuilt = load_setting(db, RECOVERING) == BEING_REBUILT
     if rebuilt:
         keep_answers_so_far(study, target)

@@ -13,7 +13,7 @@ from prefjudge.errors import CrowdError
 from prefjudge.steps import intents
 from prefjudge.steps.prices import price
 from prefjudge.steps.spending import intended
-from prefjudge.study.assignments import save_decision, save_rejection
+from prefjudge.study.assignments import load_undecided, save_decision, save_rejection
 from prefjudge.study.hits import load_unused
 from prefjudge.study.ledger import Intent, settle
 from prefjudge.study.past import note_deleted
@@ -62,33 +62,30 @@ def find_dues(study: Study, target: str) -> tuple[Due, ...]:
 
     prorates = study.config.pay.early_exit is EarlyExit.BONUS
     with study.transaction(write=False) as db:
-        rows = db.execute(
-            "SELECT a.assignment_id, a.worker_id, a.hit_key, a.answered, a.verdict, h.reward_cents, "
-            "h.assignments, (SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key) "
-            "FROM assignments a JOIN hits h USING (hit_key) "
-            "WHERE a.decision IS NULL AND h.target = :target ORDER BY a.collected, a.assignment_id",
-            target=target,
-        )
+        undecided = load_undecided(db, target)
     dues = []
-    for assignment_id, worker_id, hit_key, answered, verdict, cents, assignments, slots in rows:
-        reward = cents * CENT
-        why = "made all comparisons" if answered >= slots else f"made {answered} of {slots}"
+    for one in undecided:
+        reward = one.reward_cents * CENT
+        unfinished = one.answered < one.slots
+        why = f"made {one.answered} of {one.slots}" if unfinished else "made all comparisons"
         act, amount = Act.APPROVE, reward
-        if verdict == GIVEN_UP:  # paid whole: nobody knows how much was answered, and it is never rejected
+        if (
+            one.verdict == GIVEN_UP
+        ):  # paid whole: nobody knows how much was answered, and it is never rejected
             why = GIVEN_UP
-        elif str(verdict).startswith(UNUSABLE):
-            act, amount, why = Act.DECIDE, Decimal("0.00"), str(verdict)
-        elif answered < slots and prorates and reward:
-            act, amount = Act.PRORATE, prorated(reward, answered, slots)
+        elif one.verdict.startswith(UNUSABLE):
+            act, amount, why = Act.DECIDE, Decimal("0.00"), one.verdict
+        elif unfinished and prorates and reward:
+            act, amount = Act.PRORATE, prorated(reward, one.answered, one.slots)
         dues.append(
             Due(
-                assignment_id=assignment_id,
-                worker_id=worker_id,
-                hit_key=hit_key,
+                assignment_id=one.assignment_id,
+                worker_id=one.worker_id,
+                hit_key=one.hit_key,
                 act=act,
                 amount=amount,
                 reward=reward,
-                hit_assignments=assignments,
+                hit_assignments=one.hit_assignments,
                 why=why,
             )
         )

@@ -12,6 +12,7 @@ from prefjudge.study.progress import (
     count_hits,
     count_judgments,
     count_missing,
+    count_queries,
     count_rows,
     count_verdicts,
     hourly_rate,
@@ -71,7 +72,7 @@ def status(study: str | Path) -> StatusResult:
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
         return StatusResult(
             study=str(study),
-            queries=len(db.execute("SELECT DISTINCT query_id FROM pooled")),
+            queries=count_queries(db),
             pairs=count_rows(db, "pairs"),
             gold=count_rows(db, "gold"),
             hits=count_hits(db),

@@ -105,8 +105,8 @@ def _check_copy(store: Store, db: Connection, whose: str) -> Check:
     """Say whether the store is a backup's, and may lack what happened since."""
     from prefjudge.study.settings import COPIED, RECOVERING
 
-    taken, name = store.setting(db, COPIED), f"{whose}backup"
-    if store.kind == "study" and (why := store.setting(db, RECOVERING)):
+    taken, name = store.load_setting(db, COPIED), f"{whose}backup"
+    if store.kind == "study" and (why := store.load_setting(db, RECOVERING)):
         found = f"the store {why}: what happened since is not in it until `prefjudge recover STUDY` has run"
         return Check(name=name, state=State.WRONG, found=found, hint="Run: prefjudge recover STUDY")
     if taken is None:

@@ -23,6 +23,8 @@ class Store:
         The newest schema that this prefjudge knows.
     find_impossible, ledger_sums, newest_time : callable
         What the store says of itself, in a transaction.
+    load_setting, save_setting : callable
+        One of its settings, by name.
     """
 
     kind: str
@@ -31,16 +33,8 @@ class Store:
     find_impossible: Callable[[Connection], list[str]]
     ledger_sums: Callable[[Connection], dict[str, int]]
     newest_time: Callable[[Connection], float]
-
-    @property
-    def key(self) -> str:
-        """The column of the settings by which they are found."""
-        return "key" if self.kind == "study" else "name"
-
-    def setting(self, db: Connection, name: str) -> str | None:
-        """Return one of the store's settings."""
-        rows = db.execute(f"SELECT value FROM settings WHERE {self.key} = :name", name=name)
-        return str(rows[0][0]) if rows else None
+    load_setting: Callable[[Connection, str], str | None]
+    save_setting: Callable[[Connection, str, str], None]
 
     def ledger(self, db: Connection) -> dict[str, str]:
         """Return what the store's ledger adds up to, in dollars."""
@@ -87,7 +81,7 @@ def open_own(study: Study) -> Store:
             "Restore the study's own store (docs/backup.md).",
         )
     with found.database.transaction(write=False) as db:
-        study.refuse_other(found.setting(db, "study"))
+        study.refuse_other(found.load_setting(db, "study"))
     return found
 
 
@@ -114,9 +108,11 @@ def open_store(url: str) -> Store:
             find_impossible=market.find_impossible,
             ledger_sums=market.ledger_sums,
             newest_time=market.newest_time,
+            load_setting=market.load_setting,
+            save_setting=market.save_setting,
         )
     if "intents" in tables:
-        from prefjudge.study import health
+        from prefjudge.study import health, settings
         from prefjudge.study.migrations import STEPS
 
         return Store(
@@ -126,6 +122,8 @@ def open_store(url: str) -> Store:
             find_impossible=health.find_impossible,
             ledger_sums=health.ledger_sums,
             newest_time=health.newest_time,
+            load_setting=settings.load_setting,
+            save_setting=settings.save_setting,
         )
     raise StudyError(
         f"{redacted(url)} is neither a study's store nor a marketplace's", "Is the path or URL right?"

@@ -107,15 +107,17 @@ def fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
     from prefjudge.study.assignments import load_judgments
     from prefjudge.study.pooling import load_pairs, load_pools
+    from prefjudge.study.progress import count_rows
     from prefjudge.study.rehearsal import load_rehearsal
+    from prefjudge.study.settings import load_setting
     from prefjudge.study.study import Study
 
     opened = Study(study)
     with opened.transaction(write=False) as db:
         log, rehearsal = load_judgments(db, models=with_models), load_rehearsal(db)
         pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
-        driven = db.execute("SELECT value FROM settings WHERE key = 'strategy'")
-        uneven = driven or db.execute("SELECT 1 FROM challenges LIMIT 1")
+        strategy = load_setting(db, "strategy")
+        uneven = strategy is not None or count_rows(db, "challenges") > 0
     if not len(log):
         raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study)}")
     return Votes(
@@ -124,7 +126,7 @@ def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
         pools=pools,
         asked=_asked(pairs, pools) if uneven else None,
         rule=opened.config.rule,
-        driven_by=driven[0][0] if driven else "",
+        driven_by=strategy or "",
         notices=notices,
         rehearsal=rehearsal,
     )

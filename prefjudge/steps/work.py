@@ -13,7 +13,7 @@ from prefjudge.study.answers import load_newcomers
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
 from prefjudge.study.progress import count_hits
-from prefjudge.study.settings import keep_setting
+from prefjudge.study.settings import count_up, keep_setting
 from prefjudge.study.study import Study
 from prefjudge.study.targets import SANDBOX
 
@@ -170,11 +170,7 @@ def _worker(
     card = json.loads(known) if known else _register(door, f"simulated {number + 1}")
     with study.transaction() as db:
         keep_setting(db, key, json.dumps(card))
-        visit = db.execute(
-            "INSERT INTO settings VALUES (:key, '1') ON CONFLICT (key) DO UPDATE "
-            "SET value = CAST(CAST(settings.value AS BIGINT) + 1 AS TEXT) RETURNING value",
-            key=f"visits:{number}",
-        )[0][0]
+        visit = count_up(db, f"visits:{number}")
     worker = SimulatedWorker(
         door.worker_site,
         card["invite"],

@@ -8,7 +8,7 @@ import numpy as np
 from prefjudge.core.challenge import Duel
 from prefjudge.core.qrels import Qrels
 from prefjudge.core.runs import encode
-from prefjudge.database import Connection
+from prefjudge.database import Connection, row_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +23,10 @@ class OpenChallenge:
 def save_answers(db: Connection, version: int, qrels: Qrels) -> None:
     """Record a version of the best-known answers, in place of an earlier record of it."""
     db.execute("DELETE FROM answers WHERE version = :version", version=version)
-    db.executemany(
-        "INSERT INTO answers VALUES (:version, :query, :doc)",
+    db.insert_all(
+        "answers",
         (
-            {"version": version, "query": qrels.queries[query], "doc": qrels.docs[doc]}
+            {"version": version, "query_id": qrels.queries[query], "doc_id": qrels.docs[doc]}
             for query, doc in zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True)
         ),
     )
@@ -60,16 +60,11 @@ def save_challenge(
 ) -> int:
     """Open a challenge with its newcomers, and return its number."""
     number = int(db.execute("SELECT coalesce(max(challenge), 0) + 1 FROM challenges")[0][0])
-    db.execute(
-        "INSERT INTO challenges VALUES (:number, :strategy, :when, NULL)",
-        number=number,
-        strategy=strategy,
-        when=when,
-    )
-    db.executemany(
-        "INSERT INTO challengers VALUES (:number, :query, :doc, :source)",
+    db.insert("challenges", {"challenge": number, "strategy": strategy, "started": when})
+    db.insert_all(
+        "challengers",
         (
-            {"number": number, "query": query, "doc": doc, "source": source}
+            {"challenge": number, "query_id": query, "doc_id": doc, "source": source}
             for (query, doc), sources in brought_by.items()
             for source in sources
         ),
@@ -106,21 +101,17 @@ def load_newcomers(db: Connection) -> dict[int, list[tuple[str, str]]]:
 
 def save_conclusion(db: Connection, number: int, duels: Iterable[Duel], when: float) -> None:
     """Record how a challenge ended."""
-    db.executemany(
-        "INSERT INTO duels VALUES (:number, :query, :incumbent, :newcomer, :runs, :won, :lost, :dethroned) "
-        "ON CONFLICT (challenge, query_id, newcomer) DO NOTHING",
+    db.insert_all(
+        "duels",
         (
             {
-                "number": number,
-                "query": duel.query_id,
-                "incumbent": duel.incumbent,
-                "newcomer": duel.newcomer,
-                "runs": ", ".join(duel.brought_by),
-                "won": duel.votes_for,
-                "lost": duel.votes_against,
+                "challenge": number,
+                **row_of(duel),
+                "brought_by": ", ".join(duel.brought_by),
                 "dethroned": int(duel.dethroned),
             }
             for duel in duels
         ),
+        "ON CONFLICT (challenge, query_id, newcomer) DO NOTHING",
     )
     db.execute("UPDATE challenges SET concluded = :when WHERE challenge = :number", when=when, number=number)

@@ -8,7 +8,7 @@ import numpy as np
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.runs import encode
 from prefjudge.core.screening import GoldRecord
-from prefjudge.database import Connection
+from prefjudge.database import Connection, row_of
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.targets import current_target
 
@@ -69,58 +69,69 @@ def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) 
             hit=assignment.hit_key,
         )
     }
-    db.execute(
-        "INSERT INTO assignments VALUES (:id, :hit, :worker, :accepted, :submitted, :collected, :answer, "
-        ":layout, :answered, :right, :missed, :seconds, :verdict, NULL)",
-        id=assignment.assignment_id,
-        hit=assignment.hit_key,
-        worker=assignment.worker_id,
-        accepted=assignment.accepted,
-        submitted=assignment.submitted,
-        collected=assignment.collected,
-        answer=assignment.answer,
-        layout=assignment.layout,
-        answered=assignment.answered,
-        right=assignment.gold_right,
-        missed=assignment.gold_missed,
-        seconds=assignment.seconds,
-        verdict=assignment.verdict,
-    )
+    row = row_of(assignment)
+    del row["judge"], row["judgments"]  # they stand in the log of judgments
+    db.insert("assignments", row)
     for judgment in assignment.judgments:
         number = _append(db, assignment, judgment, phase)
         reason = "the worker has judged this pair before" if judgment.pair_id in known else assignment.verdict
         if reason != KEPT:
-            db.execute(
-                "INSERT INTO drops VALUES (:id, :reason, :when)",
-                id=number,
-                reason=reason,
-                when=assignment.collected,
-            )
+            db.insert("drops", {"judgment_id": number, "reason": reason, "dropped": assignment.collected})
 
 
 def _append(db: Connection, assignment: StudyAssignment, judgment: StudyJudgment, phase: str) -> int:
-    rows = db.execute(
-        "INSERT INTO judgments (pair_id, query_id, left_id, right_id, choice, strength, milliseconds, "
-        "worker_id, judge, phase, assignment_id) VALUES (:pair, :query, :left, :right, :choice, :strength, "
-        ":ms, :worker, :judge, :phase, :assignment) RETURNING judgment_id",
-        pair=judgment.pair_id,
-        query=judgment.query_id,
-        left=judgment.left_id,
-        right=judgment.right_id,
-        choice=judgment.choice,
-        strength=judgment.strength,
-        ms=judgment.milliseconds,
-        worker=assignment.worker_id,
-        judge=assignment.judge.value,
-        phase=phase,
-        assignment=assignment.assignment_id,
-    )
-    return int(rows[0][0])
+    of = {
+        "worker_id": assignment.worker_id,
+        "judge": assignment.judge.value,
+        "phase": phase,
+        "assignment_id": assignment.assignment_id,
+    }
+    return int(db.insert("judgments", {**row_of(judgment), **of}, "RETURNING judgment_id")[0][0])
 
 
 def load_decisions(db: Connection) -> dict[str, str | None]:
     """Return every assignment that was collected, and how it was decided; None where it was not."""
     return dict(db.execute("SELECT assignment_id, decision FROM assignments"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndecidedAssignment:
+    """An assignment that was neither approved nor rejected, and what its HIT offers and asks.
+
+    ``hit_assignments`` is how many assignments the HIT has, ``slots`` how many comparisons.
+    """
+
+    assignment_id: str
+    worker_id: str
+    hit_key: str
+    answered: int
+    verdict: str
+    reward_cents: int
+    hit_assignments: int
+    slots: int
+
+
+def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
+    """Return the assignments at a target that nobody has decided on, in the order of collection."""
+    return db.select(
+        UndecidedAssignment,
+        "FROM (SELECT a.*, h.reward_cents, h.assignments AS hit_assignments, h.target, "
+        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key) AS slots "
+        "FROM assignments a JOIN hits h ON h.hit_key = a.hit_key) AS undecided "
+        "WHERE decision IS NULL AND target = :target ORDER BY collected, assignment_id",
+        target=target,
+    )
+
+
+def load_collected(db: Connection, target: str) -> dict[str, set[str]]:
+    """Return the ids of the assignments that were collected at a target, by their HIT's key."""
+    collected: dict[str, set[str]] = {}
+    for key, assignment_id in db.execute(
+        "SELECT hit_key, assignment_id FROM assignments JOIN hits USING (hit_key) WHERE target = :target",
+        target=target,
+    ):
+        collected.setdefault(key, set()).add(assignment_id)
+    return collected
 
 
 def save_decision(db: Connection, assignment_id: str, decision: str) -> None:
@@ -136,7 +147,7 @@ def save_rejection(db: Connection, assignment_id: str, reason: str, when: float)
     """Record that an assignment was rejected, and drop those of its judgments that counted."""
     save_decision(db, assignment_id, REJECTED)
     db.execute(
-        "INSERT INTO drops SELECT judgment_id, :reason, :when FROM judgments "
+        "INSERT INTO drops (judgment_id, reason, dropped) SELECT judgment_id, :reason, :when FROM judgments "
         "WHERE assignment_id = :id AND judgment_id NOT IN (SELECT judgment_id FROM drops)",
         id=assignment_id,
         reason=f"{REJECTED}: {reason}",
@@ -152,13 +163,10 @@ def save_rejection(db: Connection, assignment_id: str, reason: str, when: float)
 
 def save_barred(db: Connection, target: str, worker_id: str, reason: str, when: float) -> None:
     """Record that a worker is barred at a target."""
-    db.execute(
-        "INSERT INTO barred VALUES (:target, :worker, :reason, :when) "
+    db.insert(
+        "barred",
+        {"target": target, "worker_id": worker_id, "reason": reason, "barred": when},
         "ON CONFLICT (target, worker_id) DO NOTHING",
-        target=target,
-        worker=worker_id,
-        reason=reason,
-        when=when,
     )
 
 

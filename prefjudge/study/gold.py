@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prefjudge.core.gold import GoldPair
-from prefjudge.database import Connection
+from prefjudge.database import Connection, row_of
 
 REVIEW_FILE = "gold.tsv"
 """Where suggestions go and accepted gold pairs come from."""
@@ -23,7 +23,7 @@ def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[in
     for number in gone:
         if number in hidden:
             record = f"{_WITHDRAWN}{number}"
-            db.execute("INSERT INTO settings VALUES (:key, :value)", key=record, value=str(when))
+            db.insert("settings", {"key": record, "value": str(when)})
         else:
             db.execute("DELETE FROM gold WHERE gold_id = :number", number=number)
     for number in back:
@@ -36,20 +36,8 @@ def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[in
 
 def _add(db: Connection, gold: Sequence[GoldPair]) -> None:
     start = db.execute("SELECT coalesce(max(gold_id), 0) + 1 FROM gold")[0][0]
-    db.executemany(
-        "INSERT INTO gold VALUES (:id, :query_id, :query, :good_id, :good, :bad_id, :bad)",
-        (
-            {
-                "id": number,
-                "query_id": pair.query_id,
-                "query": pair.query,
-                "good_id": pair.good_id,
-                "good": pair.good,
-                "bad_id": pair.bad_id,
-                "bad": pair.bad,
-            }
-            for number, pair in enumerate(gold, start=start)
-        ),
+    db.insert_all(
+        "gold", ({"gold_id": number, **row_of(pair)} for number, pair in enumerate(gold, start=start))
     )
 
 

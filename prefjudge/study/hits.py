@@ -98,17 +98,16 @@ def save_assignment_count(db: Connection, hit_key: str, assignments: int) -> Non
 
 def save_hits(db: Connection, hits: Sequence[StudyHit]) -> None:
     """Add HITs that are about to be published."""
-    db.executemany(
-        "INSERT INTO hits VALUES (:key, :batch, :number, :target, :assignments, :reward, :layouts, NULL, "
-        ":status, NULL)",
+    db.insert_all(
+        "hits",
         (
             {
-                "key": hit.hit_key,
+                "hit_key": hit.hit_key,
                 "batch": hit.batch,
                 "number": hit.number,
                 "target": hit.target,
                 "assignments": hit.assignments,
-                "reward": hit.reward_cents,
+                "reward_cents": hit.reward_cents,
                 "layouts": json.dumps(
                     [{"order": layout.order, "swapped": layout.swapped} for layout in hit.layouts]
                 ),
@@ -117,17 +116,17 @@ def save_hits(db: Connection, hits: Sequence[StudyHit]) -> None:
             for hit in hits
         ),
     )
-    db.executemany(
-        "INSERT INTO slots VALUES (:key, :slot, :name, :pair, :gold, :first, :second)",
+    db.insert_all(
+        "slots",
         (
             {
-                "key": hit.hit_key,
+                "hit_key": hit.hit_key,
                 "slot": place,
                 "name": slot.name,
-                "pair": slot.pair_id,
-                "gold": slot.gold_id,
-                "first": slot.tokens[0],
-                "second": slot.tokens[1],
+                "pair_id": slot.pair_id,
+                "gold_id": slot.gold_id,
+                "first_token": slot.tokens[0],
+                "second_token": slot.tokens[1],
             }
             for hit in hits
             for place, slot in enumerate(hit.slots)
@@ -243,6 +242,25 @@ FROM closed WHERE assignments > came AND decided = came
 AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.subject = hit_key AND i.cents < 0 AND i.outcome IS NOT NULL)
 ORDER BY batch, number
 """
+
+
+def count_asked(db: Connection) -> dict[int, int]:
+    """Return how many assignments ask about each pair, by its number; pairs in no HIT are left out."""
+    return {
+        pair: int(count)
+        for pair, count in db.execute(
+            "SELECT pair_id, sum(assignments) FROM slots JOIN hits USING (hit_key) "
+            "WHERE pair_id IS NOT NULL GROUP BY pair_id"
+        )
+    }
+
+
+def count_dropped(db: Connection, hit_key: str) -> int:
+    """Return how many of a HIT's assignments were dropped whole."""
+    rows = db.execute(
+        "SELECT count(*) FROM assignments WHERE hit_key = :key AND verdict <> 'kept'", key=hit_key
+    )
+    return int(rows[0][0])
 
 
 def last_batch(db: Connection) -> int:

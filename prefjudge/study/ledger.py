@@ -36,21 +36,9 @@ def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
     BudgetError
         The call would exceed the budget.
     """
-    rows = db.execute(
-        "SELECT operation, target, subject, cents, intended, outcome FROM intents WHERE token = :token",
-        token=intent.token,
-    )
-    if rows:
-        operation, target, subject, cents, intended, outcome = rows[0]
-        return Intent(
-            token=intent.token,
-            operation=operation,
-            target=target,
-            subject=subject,
-            cents=cents,
-            intended=intended,
-            outcome=outcome,
-        )
+    recorded = db.select(Intent, "FROM intents WHERE token = :token", token=intent.token)
+    if recorded:
+        return recorded[0]
     committed = committed_cents(db, intent.target)
     if budget is not None and Decimal(committed + intent.cents) / 100 > budget:
         raise BudgetError(
@@ -58,15 +46,7 @@ def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
             f"${Decimal(committed) / 100:.2f}; the budget is ${budget:.2f}",
             "Raise `budget` in study.toml and repeat the verb: what is published stays published.",
         )
-    db.execute(
-        "INSERT INTO intents VALUES (:token, :operation, :target, :subject, :cents, :intended, NULL, NULL)",
-        token=intent.token,
-        operation=intent.operation,
-        target=intent.target,
-        subject=intent.subject,
-        cents=intent.cents,
-        intended=intent.intended,
-    )
+    db.insert("intents", intent)
     return intent
 
 
@@ -83,6 +63,17 @@ def settle(db: Connection, token: str, outcome: str, when: float) -> None:
 def void(db: Connection, token: str) -> None:
     """Take back the intent of a call that was refused, and so did nothing."""
     db.execute("DELETE FROM intents WHERE token = :token AND outcome IS NULL", token=token)
+
+
+def count_settled(db: Connection, subject: str, operation: str) -> int:
+    """Return how many calls of an operation on one subject have come to something."""
+    rows = db.execute(
+        "SELECT count(*) FROM intents WHERE subject = :subject AND operation = :operation "
+        "AND outcome IS NOT NULL",
+        subject=subject,
+        operation=operation,
+    )
+    return int(rows[0][0])
 
 
 def committed_cents(db: Connection, target: str | None = None) -> int:

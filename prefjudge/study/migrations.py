@@ -115,7 +115,8 @@ STEPS = [
         target TEXT NOT NULL, worker_id TEXT NOT NULL, reason TEXT NOT NULL, barred DOUBLE PRECISION NOT NULL,
         PRIMARY KEY (target, worker_id)
     );
-    INSERT INTO barred_there SELECT DISTINCT h.target, b.worker_id, b.reason, b.barred
+    INSERT INTO barred_there (target, worker_id, reason, barred)
+        SELECT DISTINCT h.target, b.worker_id, b.reason, b.barred
         FROM barred b JOIN assignments a USING (worker_id) JOIN hits h USING (hit_key);
     DROP TABLE barred;
     ALTER TABLE barred_there RENAME TO barred;

@@ -23,30 +23,38 @@ def load_reply(db: Connection, key: str) -> str | None:
 
 def save_reply(db: Connection, key: str, model: str, reply: str, tokens: TokenCount, when: float) -> None:
     """Keep the last reply to a prompt, and the tokens of all."""
-    db.execute(
-        "INSERT INTO model_answers VALUES (:key, :model, :reply, :asked, :said, :when) "
+    db.insert(
+        "model_answers",
+        {
+            "prompt_key": key,
+            "model": model,
+            "reply": reply,
+            "prompt_tokens": tokens.prompt,
+            "reply_tokens": tokens.reply,
+            "answered": when,
+        },
         "ON CONFLICT (prompt_key) DO UPDATE SET reply = excluded.reply, answered = excluded.answered, "
         "prompt_tokens = model_answers.prompt_tokens + excluded.prompt_tokens, "
         "reply_tokens = model_answers.reply_tokens + excluded.reply_tokens",
-        key=key,
-        model=model,
-        reply=reply,
-        asked=tokens.prompt,
-        said=tokens.reply,
-        when=when,
     )
 
 
 def save_votes(db: Connection, model: str, votes: Iterable[tuple[int, ModelVote]]) -> None:
     """Record a model's votes by the pairs' numbers."""
-    db.executemany(
-        "INSERT INTO model_votes VALUES (:model, :pair, :a_first, :b_first, :choice) "
+    db.insert_all(
+        "model_votes",
+        (
+            {
+                "model": model,
+                "pair_id": pair_id,
+                "a_first": vote.a_first,
+                "b_first": vote.b_first,
+                "choice": vote.choice,
+            }
+            for pair_id, vote in votes
+        ),
         "ON CONFLICT (model, pair_id) DO UPDATE SET a_first = excluded.a_first, b_first = excluded.b_first, "
         "choice = excluded.choice",
-        (
-            {"model": model, "pair": pair_id, "a_first": v.a_first, "b_first": v.b_first, "choice": v.choice}
-            for pair_id, v in votes
-        ),
     )
 
 
@@ -101,13 +109,10 @@ def hold_reservations(db: Connection) -> None:
 
 def save_reservation(db: Connection, model: str, tokens: TokenCount, when: float) -> int:
     """Record what a request may take, before it is sent, and return its number."""
-    rows = db.execute(
-        "INSERT INTO model_requests (model, prompt_tokens, reply_tokens, intended) "
-        "VALUES (:model, :asked, :said, :when) RETURNING request",
-        model=model,
-        asked=tokens.prompt,
-        said=tokens.reply,
-        when=when,
+    rows = db.insert(
+        "model_requests",
+        {"model": model, "prompt_tokens": tokens.prompt, "reply_tokens": tokens.reply, "intended": when},
+        "RETURNING request",
     )
     return int(rows[0][0])
 

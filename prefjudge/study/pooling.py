@@ -32,21 +32,21 @@ def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:
     """
     for table in ("inputs", "pooled", "model_votes", "pairs"):
         db.execute(f"DELETE FROM {table}")
-    db.executemany(
-        "INSERT INTO pooled VALUES (:query, :doc, :source)",
+    db.insert_all(
+        "pooled",
         (
             {
-                "query": pools.queries[pools.query[row]],
-                "doc": pools.docs[pools.doc[row]],
+                "query_id": pools.queries[pools.query[row]],
+                "doc_id": pools.docs[pools.doc[row]],
                 "source": pools.sources[source],
             }
             for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
         ),
     )
-    db.executemany(
-        "INSERT INTO pairs VALUES (:id, :query, :a, :b, 0)",
+    db.insert_all(
+        "pairs",
         (
-            {"id": i, "query": pairs.queries[q], "a": pairs.docs[a], "b": pairs.docs[b]}
+            _pair(i, pairs.queries[q], pairs.docs[a], pairs.docs[b])
             for i, (q, a, b) in enumerate(
                 zip(pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), strict=True), start=1
             )
@@ -54,16 +54,19 @@ def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:
     )
 
 
+def _pair(number: int, query: str, doc_a: str, doc_b: str, votes: int = 0) -> dict[str, str | int]:
+    """Return a row of the pairs."""
+    return {"pair_id": number, "query_id": query, "doc_a": doc_a, "doc_b": doc_b, "votes": votes}
+
+
 def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
     """Record the files that the study is made from; one that was there, by its kind and name, has moved."""
-    files = [{"kind": i.kind, "path": i.path, "digest": i.digest, "name": i.name} for i in inputs]
+    files = list(inputs)
     db.executemany(
         "DELETE FROM inputs WHERE kind = :kind AND name = :name",
-        [{"kind": file["kind"], "name": file["name"]} for file in files],
+        [{"kind": file.kind, "name": file.name} for file in files],
     )
-    db.executemany(
-        "INSERT INTO inputs VALUES (:kind, :path, :digest, :name) ON CONFLICT (kind, path) DO NOTHING", files
-    )
+    db.insert_all("inputs", files, "ON CONFLICT (kind, path) DO NOTHING")
 
 
 def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, str]) -> None:
@@ -83,14 +86,12 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
                     f"the text of {kind} {other[0]!r} ({len(other):,} in all) is not what was published",
                     "Give the queries and the collection that the study was made from, or make a new study.",
                 )
-    db.executemany(
-        "INSERT INTO queries VALUES (:id, :text) ON CONFLICT (query_id) DO UPDATE SET text = excluded.text",
-        ({"id": key, "text": text} for key, text in queries.items()),
-    )
-    db.executemany(
-        "INSERT INTO passages VALUES (:id, :text) ON CONFLICT (doc_id) DO UPDATE SET text = excluded.text",
-        ({"id": key, "text": text} for key, text in passages.items()),
-    )
+    for table, column, texts in (("queries", "query_id", queries), ("passages", "doc_id", passages)):
+        db.insert_all(
+            table,
+            ({column: key, "text": text} for key, text in texts.items()),
+            f"ON CONFLICT ({column}) DO UPDATE SET text = excluded.text",
+        )
 
 
 def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:
@@ -100,6 +101,11 @@ def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:
         f"SELECT query_id, doc_id, source FROM pooled {brought} ORDER BY query_id, doc_id, source"
     )
     return pools_of(rows)
+
+
+def load_contributions(db: Connection) -> set[tuple[str, str, str]]:
+    """Return which source brought which passage of a query into the pools: query_id, doc_id, source."""
+    return set(db.execute("SELECT query_id, doc_id, source FROM pooled"))
 
 
 def load_pairs(db: Connection) -> list[tuple[int, str, str, str, int]]:
@@ -130,19 +136,17 @@ def load_passages(db: Connection) -> dict[str, str]:
 
 def load_inputs(db: Connection) -> list[InputFile]:
     """Return the files that the study was made from."""
-    rows = db.execute("SELECT kind, path, digest, name FROM inputs ORDER BY kind, path")
-    return [InputFile(kind=kind, path=path, digest=digest, name=name) for kind, path, digest, name in rows]
+    return db.select(InputFile, "FROM inputs ORDER BY kind, path")
 
 
 def save_pair(db: Connection, number: int, query: str, doc_a: str, doc_b: str) -> None:
     """Add a pair of candidates for which nobody asks, where it is missing."""
-    db.execute(
-        "INSERT INTO pairs VALUES (:id, :query, :a, :b, 0) ON CONFLICT DO NOTHING",
-        id=number,
-        query=query,
-        a=doc_a,
-        b=doc_b,
-    )
+    db.insert("pairs", _pair(number, query, doc_a, doc_b), "ON CONFLICT DO NOTHING")
+
+
+def clear_votes_wanted(db: Connection) -> None:
+    """Ask for no votes on any pair."""
+    db.execute("UPDATE pairs SET votes = 0")
 
 
 def save_votes_wanted(db: Connection, votes: Mapping[int, int]) -> None:
@@ -169,11 +173,11 @@ def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], tar
         )
     }
     following = int(db.execute("SELECT coalesce(max(pair_id), 0) + 1 FROM pairs")[0][0])
-    db.executemany(
-        "INSERT INTO pairs VALUES (:id, :query, :a, :b, :votes) "
-        "ON CONFLICT (query_id, doc_a, doc_b) DO UPDATE SET votes = excluded.votes",
+    db.insert_all(
+        "pairs",
         (
-            {"id": following + i, "query": query, "a": a, "b": b, "votes": more + kept.get((query, a, b), 0)}
-            for i, (query, a, b, more) in enumerate(wanted)
+            _pair(number, query, a, b, more + kept.get((query, a, b), 0))
+            for number, (query, a, b, more) in enumerate(wanted, start=following)
         ),
+        "ON CONFLICT (query_id, doc_a, doc_b) DO UPDATE SET votes = excluded.votes",
     )

@@ -97,6 +97,11 @@ def count_rows(db: Connection, table: str) -> int:
     return int(db.execute(f"SELECT count(*) FROM {table}")[0][0])
 
 
+def count_queries(db: Connection) -> int:
+    """Return how many queries have a pool."""
+    return int(db.execute("SELECT count(DISTINCT query_id) FROM pooled")[0][0])
+
+
 def count_missing(db: Connection) -> int:
     """Return how many assignments of published HITs have not come back."""
     rows = db.execute(

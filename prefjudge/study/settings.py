@@ -20,10 +20,26 @@ def load_setting(db: Connection, key: str) -> str | None:
 
 def keep_setting(db: Connection, key: str, value: str) -> str:
     """Settle what is not settled yet; return what is."""
-    db.execute(
-        "INSERT INTO settings VALUES (:key, :value) ON CONFLICT (key) DO NOTHING", key=key, value=value
-    )
+    db.insert("settings", {"key": key, "value": value}, "ON CONFLICT (key) DO NOTHING")
     return load_setting(db, key) or ""
+
+
+def save_setting(db: Connection, key: str, value: str) -> None:
+    """Settle something, whatever was settled before."""
+    db.insert(
+        "settings", {"key": key, "value": value}, "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+    )
+
+
+def count_up(db: Connection, key: str) -> int:
+    """Add one to a setting that counts, and return the sum: 1 the first time."""
+    rows = db.insert(
+        "settings",
+        {"key": key, "value": "1"},
+        "ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(settings.value AS BIGINT) + 1 AS TEXT)"
+        " RETURNING value",
+    )
+    return int(rows[0][0])
 
 
 def drop_setting(db: Connection, key: str) -> None:

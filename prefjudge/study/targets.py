@@ -29,6 +29,11 @@ def current_target(db: Connection) -> str:
     return LIVE if db.execute("SELECT 1 FROM hits WHERE target = :live LIMIT 1", live=LIVE) else SANDBOX
 
 
+def load_published_targets(db: Connection) -> frozenset[str]:
+    """Return the targets at which the study has HITs."""
+    return frozenset(str(target) for (target,) in db.execute("SELECT DISTINCT target FROM hits"))
+
+
 def refuse_other_target(db: Connection, target: str) -> None:
     """Refuse to go back to the sandbox, and to build on answers that were found there.
 

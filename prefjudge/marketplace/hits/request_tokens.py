@@ -22,15 +22,17 @@ def remember(turn: Turn, requester_id: str, kind: str, token: str | None, result
     """Keep the result under the token; False where another process was first."""
     if token is None:
         return True
-    kept = turn.rows(
-        "INSERT INTO request_tokens VALUES (:requester, :kind, :token, :result, :now)"
-        " ON CONFLICT (requester_id, kind, token) DO UPDATE SET result = excluded.result,"
+    kept = turn.insert(
+        "request_tokens",
+        {
+            "requester_id": requester_id,
+            "kind": kind,
+            "token": token,
+            "result": result,
+            "created": turn.now,
+        },
+        "ON CONFLICT (requester_id, kind, token) DO UPDATE SET result = excluded.result,"
         " created = excluded.created WHERE request_tokens.created <= :since RETURNING result",
-        requester=requester_id,
-        kind=kind,
-        token=token,
-        result=result,
-        now=turn.now,
         since=turn.now - turn.market.rules.token_life,
     )
     return bool(kept)

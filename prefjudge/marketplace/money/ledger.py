@@ -62,11 +62,10 @@ def transfer(turn: Turn, source: str, target: str, cents: int, kind: str, refere
     )
     # in the order of their names, so that two turns never wait for each other
     for account, change in sorted([(source, -cents), (target, cents)]):
-        turn.run(
-            "INSERT INTO accounts VALUES (:account, :change)"
-            " ON CONFLICT (account) DO UPDATE SET cents = accounts.cents + excluded.cents",
-            account=account,
-            change=change,
+        turn.insert(
+            "accounts",
+            {"account": account, "cents": change},
+            "ON CONFLICT (account) DO UPDATE SET cents = accounts.cents + excluded.cents",
         )
 
 

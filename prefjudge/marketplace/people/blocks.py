@@ -16,12 +16,10 @@ def blocked(turn: Turn, requester_id: str, worker_id: str) -> bool:
 
 def block(turn: Turn, requester_id: str, worker_id: str, reason: str) -> None:
     """Keep the worker from the requester's HITs."""
-    turn.run(
-        "INSERT INTO blocks (requester_id, worker_id, reason) VALUES (:requester, :worker, :reason)"
-        " ON CONFLICT (requester_id, worker_id) DO UPDATE SET reason = excluded.reason",
-        requester=requester_id,
-        worker=worker_id,
-        reason=reason,
+    turn.insert(
+        "blocks",
+        {"requester_id": requester_id, "worker_id": worker_id, "reason": reason},
+        "ON CONFLICT (requester_id, worker_id) DO UPDATE SET reason = excluded.reason",
     )
 
 

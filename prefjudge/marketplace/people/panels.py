@@ -134,16 +134,17 @@ def look(turn: Turn, name: str, key: str, query: dict[str, str]) -> Visit:
 def arrive(turn: Turn, visit: Visit) -> str:
     """Return the worker whom a panel's link brings, who joins if new."""
     worker_id = visit.worker_id or workers.create(turn, workers.Newcomer(locale=visit.locale))
-    kept = turn.rows(  # of two who arrive at once as the same participant, the first one's worker
-        "INSERT INTO panel_workers (panel, participant, worker_id, study, session)"
-        " VALUES (:panel, :participant, :worker, :study, :session)"
-        " ON CONFLICT (panel, participant) DO UPDATE SET study = excluded.study, session = excluded.session"
+    kept = turn.insert(  # of two who arrive at once as the same participant, the first one's worker
+        "panel_workers",
+        {
+            "panel": visit.panel,
+            "participant": visit.participant,
+            "worker_id": worker_id,
+            "study": visit.study,
+            "session": visit.session,
+        },
+        "ON CONFLICT (panel, participant) DO UPDATE SET study = excluded.study, session = excluded.session"
         " RETURNING worker_id",
-        panel=visit.panel,
-        participant=visit.participant,
-        worker=worker_id,
-        study=visit.study,
-        session=visit.session,
     )
     return str(kept[0][0])
 

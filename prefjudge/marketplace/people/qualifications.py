@@ -139,15 +139,17 @@ def delete_type(turn: Turn, requester_id: str, type_id: str) -> None:
 
 def grant(turn: Turn, type_id: str, worker_id: str, value: int) -> None:
     """Give a worker a qualification, or another value of it."""
-    turn.run(
-        "INSERT INTO qualifications (qualification_type_id, worker_id, value, granted, status)"
-        " VALUES (:type, :worker, :value, :now, 'Granted')"
-        " ON CONFLICT (qualification_type_id, worker_id) DO UPDATE SET value = excluded.value,"
+    turn.insert(
+        "qualifications",
+        {
+            "qualification_type_id": type_id,
+            "worker_id": worker_id,
+            "value": value,
+            "granted": turn.now,
+            "status": "Granted",
+        },
+        "ON CONFLICT (qualification_type_id, worker_id) DO UPDATE SET value = excluded.value,"
         " granted = excluded.granted, status = 'Granted', reason = NULL",
-        type=type_id,
-        worker=worker_id,
-        value=value,
-        now=turn.now,
     )
 
 

@@ -7,13 +7,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prefjudge.database import Connection, Database, Row, Value, file_of, redacted
 from prefjudge.errors import ConfigError
 from prefjudge.marketplace.store.ids import new_id, new_secret
 from prefjudge.marketplace.store.rules import Rules
 from prefjudge.marketplace.store.schema import STEPS
+
+if TYPE_CHECKING:
+    from prefjudge.database.records import Record as AnyRecord
 
 _PLAY, _REAL = "play", "real"
 Clock = Callable[[], float]
@@ -53,11 +56,9 @@ class Turn:
         """Run a statement of two columns, a name and a number, and return the numbers by name."""
         return {str(name): int(number or 0) for name, number in self.db.execute(sql, named)}
 
-    def insert(self, table: str, record: Mapping[str, Value], rest: str = "") -> list[Row]:
-        """Add one row, whose columns are the record's keys."""
-        columns = ", ".join(record)
-        values = ", ".join(f":{column}" for column in record)
-        return self.db.execute(f"INSERT INTO {table} ({columns}) VALUES ({values}) {rest}", record)
+    def insert(self, table: str, record: "AnyRecord", rest: str = "", /, **named: Value) -> list[Row]:
+        """Add one row; see :meth:`Connection.insert`."""
+        return self.db.insert(table, record, rest, **named)
 
     @property
     def locked(self) -> str:
@@ -192,7 +193,5 @@ def _keep_private(store_url: str) -> None:
 
 def _setting(db: Connection, name: str, default: Callable[[], str]) -> str:
     """Return a setting that is made once for the life of the store."""
-    db.execute(
-        "INSERT INTO settings VALUES (:name, :value) ON CONFLICT DO NOTHING", name=name, value=default()
-    )
+    db.insert("settings", {"name": name, "value": default()}, "ON CONFLICT DO NOTHING")
     return str(db.execute("SELECT value FROM settings WHERE name = :name", name=name)[0][0])

@@ -115,7 +115,7 @@ CREATE INDEX deliveries_due ON deliveries (due) WHERE done = 0;
 
 # until then a store did not say whether its money is real; a sandbox gives that much to each who joins
 _MONEY = """
-INSERT INTO settings SELECT 'money', 'play' WHERE EXISTS (
+INSERT INTO settings (name, value) SELECT 'money', 'play' WHERE EXISTS (
     SELECT 1 FROM transfers WHERE source = 'outside' AND cents = 1000000)
 """
 

@@ -31,15 +31,18 @@ def _update(turn: Turn, requester_id: str, params: Params) -> Result:
         raise invalid("UpdateNotificationSettings", "give a Notification, or Active, or both")
     if notification is not None:
         _check(turn, notification)
-        turn.run(
-            "INSERT INTO notifications VALUES (:type, :destination, :transport, :version, :events, 1)"
-            " ON CONFLICT (hit_type_id) DO UPDATE SET destination = excluded.destination,"
+        turn.insert(
+            "notifications",
+            {
+                "hit_type_id": params["HITTypeId"],
+                "destination": notification["Destination"],
+                "transport": notification["Transport"],
+                "version": notification["Version"],
+                "event_types": json.dumps(notification["EventTypes"]),
+                "active": 1,
+            },
+            "ON CONFLICT (hit_type_id) DO UPDATE SET destination = excluded.destination,"
             " transport = excluded.transport, version = excluded.version, event_types = excluded.event_types",
-            type=params["HITTypeId"],
-            destination=notification["Destination"],
-            transport=notification["Transport"],
-            version=notification["Version"],
-            events=json.dumps(notification["EventTypes"]),
         )
     if active is not None and not turn.rows(
         "UPDATE notifications SET active = :active WHERE hit_type_id = :type RETURNING hit_type_id",
