@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
-from prefjudge.steps.papers.guide import papers_page
-from prefjudge.steps.papers.guidelines import GUIDELINES
-from prefjudge.steps.papers.library import PAPERS
+from prefjudge.steps.reproduce.guide import papers_page
+from prefjudge.steps.reproduce.guidelines import GUIDELINES
+from prefjudge.steps.reproduce.library import PAPERS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "papers.md"
 

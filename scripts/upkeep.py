@@ -13,13 +13,13 @@ from dataclasses import asdict
 
 import numpy as np
 
-from prefjudge.core.maintenance import Upkeep, simulate_upkeep
-from prefjudge.core.noise import scale_of_error
-from prefjudge.core.pools import build_pools
-from prefjudge.core.strategies import LeadStop
-from prefjudge.core.strategy_names import parse_strategy
+from prefjudge.core.asking.strategies import LeadStop
+from prefjudge.core.asking.strategy_names import parse_strategy
+from prefjudge.core.judges.noise import scale_of_error
+from prefjudge.core.planning.maintenance import Upkeep, simulate_upkeep
+from prefjudge.core.pooling.pools import build_pools
 from prefjudge.engines.files import top
-from prefjudge.steps.inputs import expand
+from prefjudge.gather.inputs import expand
 
 
 def simulate(runs: list[str], *, start: int, error: float, strategy: str, lead: int, seed: int) -> Upkeep:

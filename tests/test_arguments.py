@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 import prefjudge
+from prefjudge import VERBS
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
-from prefjudge.steps.arguments import checked
+from prefjudge.gather.arguments import checked
 from tests.steps.conftest import COLLECTION, pool_demo
-
-VERBS = sorted({*prefjudge.__all__} - {"Study", "__version__"})
 
 
 class Table:
@@ -91,7 +90,7 @@ SOMETIMES: tuple[Any, ...] = (
 
 
 def function(verb: str) -> Callable[..., object]:
-    return getattr(import_module(f"prefjudge.steps.{verb}"), verb)  # type: ignore[no-any-return]
+    return getattr(import_module(VERBS[verb]), verb)  # type: ignore[no-any-return]
 
 
 def given(verb: str, name: str, value: object) -> object:

@@ -41,7 +41,7 @@ def agreement(
     **reading: Unpack[ReadOptions],
 ) -> None:
     """Split the queries into random halves: do both say the same about which run is better?"""
-    from prefjudge.core.runs import Order
+    from prefjudge.core.pooling.runs import Order
     from prefjudge.steps.agreement import agreement as run
 
     result = run(

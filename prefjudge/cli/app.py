@@ -96,7 +96,7 @@ for verb, panel in (
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from prefjudge import __version__
+        from prefjudge.version import __version__
 
         typer.echo(__version__)
         raise typer.Exit

@@ -53,7 +53,7 @@ def audit(
     **reading: Unpack[ReadOptions],
 ) -> None:
     """Hold the submissions of a leaderboard against its rules."""
-    from prefjudge.core.runs import Order
+    from prefjudge.core.pooling.runs import Order
     from prefjudge.steps.audit import audit as run
 
     result = run(

@@ -25,7 +25,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Check files for mistakes and surprises; the exit code is 1 where a file cannot be used."""
-    from prefjudge.core.runs import Order
+    from prefjudge.core.pooling.runs import Order
     from prefjudge.steps.check import check as run
 
     result = run(

@@ -54,7 +54,7 @@ def compare(
     **reading: Unpack[ReadOptions],
 ) -> None:
     """Test whether runs differ, in words and numbers; for RR, whether they answer more or rank better."""
-    from prefjudge.core.runs import Order
+    from prefjudge.core.pooling.runs import Order
     from prefjudge.steps.compare import compare as run
 
     result = run(

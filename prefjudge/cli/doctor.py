@@ -16,7 +16,7 @@ def doctor(
     json: Json = False,
 ) -> None:
     """Examine a study or a store: damage, ledger, marketplace, file modes, clock, room and versions."""
-    from prefjudge.steps.doctor import doctor as run
+    from prefjudge.steps.doctor.doctor import doctor as run
 
     result = run(study, store=store)
     if json:

@@ -9,7 +9,7 @@ from prefjudge.cli.output import money, notice, print_json, progress, say, stamp
 from prefjudge.counts import many
 
 if TYPE_CHECKING:
-    from prefjudge.steps.judge import JudgeResult
+    from prefjudge.steps.judge.judge import JudgeResult
 
 
 def judge(
@@ -30,7 +30,7 @@ def judge(
     json: Json = False,
 ) -> None:
     """Ask a language model about the pairs, in both orders: an extra, distrusted assessor."""
-    from prefjudge.steps.judge import judge as run
+    from prefjudge.steps.judge.judge import judge as run
 
     with progress("judging") as bar:
         result = run(

@@ -16,7 +16,7 @@ import typer
 from prefjudge.errors import InputError, NotFinished, PrefjudgeError
 
 if TYPE_CHECKING:
-    from prefjudge.core.rehearsal import Rehearsal
+    from prefjudge.core.judges.rehearsal import Rehearsal
     from prefjudge.render.cells import Table
 
 E = TypeVar("E", bound=StrEnum)

@@ -10,7 +10,7 @@ from prefjudge.cli.output import money, notice, one_of, print_json, print_tables
 from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
-    from prefjudge.steps.plan import PlanResult
+    from prefjudge.steps.plan.plan import PlanResult
 
 
 def plan(
@@ -46,8 +46,8 @@ def plan(
     json: Json = False,
 ) -> None:
     """Say what judging the pools costs, and how often it will find the best."""
-    from prefjudge.steps.plan import plan as run
-    from prefjudge.steps.plan_noise import NoiseModel
+    from prefjudge.steps.plan.noise import NoiseModel
+    from prefjudge.steps.plan.plan import plan as run
 
     result = run(
         study,
@@ -76,7 +76,7 @@ def plan(
 
 def show(result: "PlanResult") -> None:
     """Print the plans, and what the chosen one does with each pool size."""
-    from prefjudge.core.strategy_names import DEFAULT
+    from prefjudge.core.asking.strategy_names import DEFAULT
     from prefjudge.counts import many
     from prefjudge.render.plan_tables import plans_table
 

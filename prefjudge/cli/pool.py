@@ -11,7 +11,7 @@ from prefjudge.counts import many
 from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
-    from prefjudge.steps.pool import PoolResult
+    from prefjudge.steps.pool.pool import PoolResult
 
 
 @reads_runs
@@ -49,9 +49,9 @@ def pool(
     **reading: Unpack[ReadOptions],
 ) -> None:
     """Pool the top results of runs with the qrels, and pair the candidates."""
-    from prefjudge.core.pools import PoolDesign, QrelsPerQuery
-    from prefjudge.core.runs import Order
-    from prefjudge.steps.pool import pool as run
+    from prefjudge.core.pooling.pools import PoolDesign, QrelsPerQuery
+    from prefjudge.core.pooling.runs import Order
+    from prefjudge.steps.pool.pool import pool as run
 
     result = run(
         study,

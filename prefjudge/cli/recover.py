@@ -26,7 +26,7 @@ def recover(
     json: Json = False,
 ) -> None:
     """Rebuild a lost or outdated store from the marketplace: HITs, assignments, decisions and payments."""
-    from prefjudge.steps.recover import recover as run
+    from prefjudge.steps.recover.recover import recover as run
 
     with progress("recovering") as step:
         result = run(study, live=live, strategy=strategy, give_up=give_up, progress=step)

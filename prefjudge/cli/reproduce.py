@@ -42,9 +42,9 @@ def reproduce(
     **reading: Unpack[ReadOptions],
 ) -> None:
     """Make every table and figure of a paper for your own data, and a page that shows them."""
-    from prefjudge.core.runs import Order
-    from prefjudge.steps.reproduce import PaperName
-    from prefjudge.steps.reproduce import reproduce as run
+    from prefjudge.core.pooling.runs import Order
+    from prefjudge.steps.reproduce.reproduce import PaperName
+    from prefjudge.steps.reproduce.reproduce import reproduce as run
 
     chosen = one_of(PaperName, paper, "PAPER")
     assert chosen is not None

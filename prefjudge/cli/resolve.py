@@ -11,7 +11,7 @@ from prefjudge.counts import many
 from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
-    from prefjudge.steps.resolve import ResolveResult
+    from prefjudge.steps.resolve.resolve import ResolveResult
 
 
 def resolve(
@@ -57,9 +57,9 @@ def resolve(
     json: Json = False,
 ) -> None:
     """Resolve each query's judgments as a tournament into preference qrels."""
-    from prefjudge.core.counting import TieWorth
-    from prefjudge.steps.resolve import Form
-    from prefjudge.steps.resolve import resolve as run
+    from prefjudge.core.resolving.counting import TieWorth
+    from prefjudge.steps.resolve.resolve import Form
+    from prefjudge.steps.resolve.resolve import resolve as run
 
     result = run(
         study,

@@ -13,7 +13,7 @@ from prefjudge.errors import NotFinished, quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.publish import PublishResult
-    from prefjudge.steps.run import RunResult
+    from prefjudge.steps.run.run import RunResult
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Have a study, or its open challenge, judged round after round until a rule or the budget ends it."""
-    from prefjudge.steps.run import run as drive
+    from prefjudge.steps.run.run import run as drive
 
     one_target(sandbox=sandbox, live=live)
     result = drive(

@@ -25,8 +25,8 @@ from prefjudge.cli.output import notice, one_of, print_json, print_tables, print
 from prefjudge.counts import many
 
 if TYPE_CHECKING:
-    from prefjudge.evaluation.leaderboard import Leaderboard
-    from prefjudge.steps.score import ScoreResult
+    from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
+    from prefjudge.steps.score.result import ScoreResult
 
 
 @reads_runs
@@ -73,8 +73,8 @@ def score(
     **reading: Unpack[ReadOptions],
 ) -> None:
     """Score runs under one or more qrels, with intervals, and compare the leaderboards."""
-    from prefjudge.core.runs import Order
-    from prefjudge.steps.score import score as run
+    from prefjudge.core.pooling.runs import Order
+    from prefjudge.steps.score.score import score as run
 
     result = run(
         study,
@@ -109,10 +109,10 @@ def score(
 
 def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = False) -> None:
     """Print the boards, their correlation and whatever else was asked for."""
+    from prefjudge.gather.surprises import run_surprises
     from prefjudge.render.leaderboard_tables import per_query_table
     from prefjudge.render.official_tables import official_table
     from prefjudge.render.score_tables import score_tables
-    from prefjudge.steps.surprises import run_surprises
 
     tables = score_tables(
         result.boards,

@@ -9,7 +9,7 @@ from prefjudge.cli.options import Json, MaybeStudy
 from prefjudge.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from prefjudge.steps.serve import Door
+    from prefjudge.fieldwork.crowds import Door
 
 
 def serve(

@@ -22,7 +22,7 @@ from prefjudge.cli.options import (
 from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
 
 if TYPE_CHECKING:
-    from prefjudge.steps.stability import Condition, StabilityResult
+    from prefjudge.steps.stability.stability import Condition, StabilityResult
 
 
 @reads_runs
@@ -52,8 +52,8 @@ def stability(
     **reading: Unpack[ReadOptions],
 ) -> None:
     """Rank the runs on query sets drawn with replacement: would the leaderboard stand with other queries?"""
-    from prefjudge.core.runs import Order
-    from prefjudge.steps.stability import stability as run
+    from prefjudge.core.pooling.runs import Order
+    from prefjudge.steps.stability.stability import stability as run
 
     result = run(
         study,

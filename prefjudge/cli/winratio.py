@@ -58,7 +58,7 @@ def winratio(
     **reading: Unpack[ReadOptions],
 ) -> None:
     """Compare runs directly: whose top passage do people prefer?"""
-    from prefjudge.core.runs import Order
+    from prefjudge.core.pooling.runs import Order
     from prefjudge.steps.winratio import winratio as run
 
     result = run(

@@ -10,7 +10,7 @@ from prefjudge.cli.output import notice, one_of, print_json, print_tables, stamp
 from prefjudge.counts import many
 
 if TYPE_CHECKING:
-    from prefjudge.steps.workers import WorkersResult
+    from prefjudge.steps.workers.workers import WorkersResult
 
 
 def workers(
@@ -27,8 +27,8 @@ def workers(
     json: Json = False,
 ) -> None:
     """Say how each worker works: reliability, sides, pace, gold, agreement and hourly pay."""
-    from prefjudge.steps.workers import WorkerModel
-    from prefjudge.steps.workers import workers as run
+    from prefjudge.steps.workers.workers import WorkerModel
+    from prefjudge.steps.workers.workers import workers as run
 
     result = run(
         study, judgments=judgments, golds=golds, model=one_of(WorkerModel, model, "--model"), ids=ids

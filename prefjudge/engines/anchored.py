@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.gallop import HeadLines, NotGalloping, Text, gallop, text_of
 from prefjudge.engines.heads import sound_chunk
 from prefjudge.engines.judged import Judged, JudgedRows, found

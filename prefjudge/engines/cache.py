@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.copies import Copy, CopyWriter, open_copy
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.digests import digest

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from prefjudge.core.qrels import JudgedRanks, Qrels
-from prefjudge.core.runs import Heads, Order
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.engines import files
 from prefjudge.errors import InputError
 from prefjudge.formats.layouts import RunForm

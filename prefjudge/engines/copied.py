@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.copies import Copy
 from prefjudge.engines.judged import Judged, JudgedRows, found
 from prefjudge.formats.problems import decode

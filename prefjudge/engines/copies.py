@@ -20,8 +20,8 @@ import numpy as np
 from isal.isal_zlib import crc32  # ten times as fast as zlib's
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Order
-from prefjudge.core.tokens import FRONT, Places, Tokens, Words
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.tokens import FRONT, Places, Tokens, Words
 from prefjudge.engines.ranking import ranking_key
 from prefjudge.formats.fields import Fields
 from prefjudge.formats.layouts import RunForm, layout_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.reading import per_chunk
 from prefjudge.engines.sql_tables import RUNS, check_runs
 from prefjudge.errors import ConfigError, InputError

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.qrels import JudgedRanks, Qrels
-from prefjudge.core.runs import Heads, Order
-from prefjudge.core.tokens import line_tokens
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Heads, Order
+from prefjudge.core.pooling.tokens import line_tokens
 from prefjudge.engines.anchored import anchored, is_sparse
 from prefjudge.engines.gallop import NotGalloping
 from prefjudge.engines.heads import RunHead, head_of

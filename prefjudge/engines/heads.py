@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.gallop import HeadLines, NotGalloping, Text, gallop, text_of
 from prefjudge.engines.ranking import ranked, ranking_key
 from prefjudge.engines.reading import per_chunk

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Order
-from prefjudge.core.tokens import Words, codes_of
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.tokens import Words, codes_of
 from prefjudge.engines.anchored import DEPTH
 from prefjudge.engines.judged import Judged
 from prefjudge.engines.ranking import ranked, ranking_key

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.qrels import JudgedRanks, Qrels
-from prefjudge.core.runs import Order
-from prefjudge.core.tokens import Places, Tokens, Words, line_tokens, same_token, tokens_of
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.tokens import Places, Tokens, Words, line_tokens, same_token, tokens_of
 from prefjudge.engines.ranking import ranked
 from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.problems import Notice, decode, encode

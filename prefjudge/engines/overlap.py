@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from prefjudge.core.qrels import Qrels
+from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import Notice
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Order
-from prefjudge.core.tokens import Places, Tokens
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.tokens import Places, Tokens
 from prefjudge.formats.run_chunks import RunChunk
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.sql_tables import RUNS, check_runs
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.layouts import RunForm, layout_of

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.qrels import JudgedRanks, Qrels
-from prefjudge.core.runs import Heads, Order, encode, heads_of
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Heads, Order, encode, heads_of
 from prefjudge.engines.files import run_tags
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.engines.sql_tables import NAMES, QRELS, QUERIES, RUNS, SqlEngine, load_qrels, load_queries

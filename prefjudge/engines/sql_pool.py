@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from prefjudge.core.pools import QrelsPerQuery, build_pools
-from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Order, heads_of
+from prefjudge.core.pooling.pools import QrelsPerQuery, build_pools
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Order, heads_of
 from prefjudge.engines.sql import SqlRuns, top_text
 from prefjudge.engines.sql_tables import NAMES, QUERIES, RUNS, load_queries
 from prefjudge.errors import InputError
@@ -56,7 +56,8 @@ def save_pool(
 ) -> dict[int, int]:
     """Write the pool as Parquet where the engine keeps its files: query, doc, contributors.
 
-    Its rows are those that :func:`prefjudge.core.pools.build_pools` makes of the same runs, in any order.
+    Its rows are those that :func:`prefjudge.core.pooling.pools.build_pools` makes of the same runs, in any
+    order.
 
     Parameters
     ----------

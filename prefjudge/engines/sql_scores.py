@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.engines.sql import SqlRuns, top_text
 from prefjudge.engines.sql_tables import NAMES, RUNS, load_queries
 from prefjudge.errors import InputError
-from prefjudge.evaluation.measures import Measure
-from prefjudge.evaluation.tallies import Tally
+from prefjudge.evaluation.leaderboards.tallies import Tally
+from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.problems import is_text
 
 LABELS = "prefjudge_labels"
@@ -83,7 +83,7 @@ def tally_scores(
 ) -> dict[tuple[str, str], list[Tally]]:
     """Score the runs, and return how many queries have each score.
 
-    Each score has the bits that :meth:`prefjudge.evaluation.measures.Measure.score` gives it.
+    Each score has the bits that :meth:`prefjudge.evaluation.scoring.measures.Measure.score` gives it.
 
     Parameters
     ----------

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.problems import LIMIT, Notice, is_text

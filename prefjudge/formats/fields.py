@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.tokens import BACK, FRONT, NEWLINE, Places, Tokens
+from prefjudge.core.pooling.tokens import BACK, FRONT, NEWLINE, Places, Tokens
 
 _HASH = b"#"[0]
 _PARTING = np.isin(np.arange(256), list(b" \t\n\v\f\r"))

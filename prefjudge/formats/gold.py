@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from prefjudge.core.gold import GoldPair
+from prefjudge.core.asking.gold import GoldPair
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write

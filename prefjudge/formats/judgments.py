@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.runs import Codes
-from prefjudge.core.tokens import Tokens, same_token
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.runs import Codes
+from prefjudge.core.pooling.tokens import Tokens, same_token
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write

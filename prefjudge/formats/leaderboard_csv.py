@@ -12,7 +12,7 @@ from pathlib import Path
 
 from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.evaluation.submissions import BASELINE, RECORD, Submission
+from prefjudge.evaluation.submissions.submissions import BASELINE, RECORD, Submission
 from prefjudge.formats.sources import read_text
 from prefjudge.resources import resource_dir
 

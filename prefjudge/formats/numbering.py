@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Codes
-from prefjudge.core.tokens import Places, Tokens, Words, same_token
-from prefjudge.core.vocabulary import Vocabulary
+from prefjudge.core.pooling.runs import Codes
+from prefjudge.core.pooling.tokens import Places, Tokens, Words, same_token
+from prefjudge.core.pooling.vocabulary import Vocabulary
 from prefjudge.errors import InputError
 
 LIMIT = 1 << 32

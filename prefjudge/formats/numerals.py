@@ -11,7 +11,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.tokens import FRONT, Places, Text, Tokens, Words, loadable
+from prefjudge.core.pooling.tokens import FRONT, Places, Text, Tokens, Words, loadable
 
 _FLOAT = re.compile(rb"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?", re.IGNORECASE)
 """It looks at each digit once: a number may be as long as the file."""

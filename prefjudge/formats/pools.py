@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.pools import Pools, pools_of
-from prefjudge.core.runs import encode
-from prefjudge.core.tokens import BACK, Tokens
-from prefjudge.core.vocabulary import vocabulary_of
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.pools import Pools, pools_of
+from prefjudge.core.pooling.runs import encode
+from prefjudge.core.pooling.tokens import BACK, Tokens
+from prefjudge.core.pooling.vocabulary import vocabulary_of
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write

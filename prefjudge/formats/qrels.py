@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Codes
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Codes
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from prefjudge.core.tokens import Places, Tokens, Words
+from prefjudge.core.pooling.tokens import Places, Tokens, Words
 
 _ODD = np.uint64(0xD6E8FEB86659FD93)
 _SLOTS = 8

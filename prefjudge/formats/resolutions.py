@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from prefjudge.core.confidence import Confidence
-from prefjudge.core.resolutions import Resolution, Resolutions
+from prefjudge.core.resolving.confidence import Confidence
+from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.render.plain_text import json_text
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.tokens import Places, Tokens, Words
+from prefjudge.core.pooling.tokens import Places, Tokens, Words
 from prefjudge.formats.fields import Fields
 from prefjudge.formats.layouts import Layout, RunForm
 

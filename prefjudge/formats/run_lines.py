@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Order
-from prefjudge.core.tokens import Places, same_token, tokens_of
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.tokens import Places, same_token, tokens_of
 from prefjudge.errors import InputError
 from prefjudge.formats.fields import Fields, fields
 from prefjudge.formats.layouts import COLUMNS_HINT, TREC, Layout, layout_of

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.runs import Order
-from prefjudge.core.tokens import FRONT, Places, same_token
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.tokens import FRONT, Places, same_token
 from prefjudge.formats.ahead import ahead
 from prefjudge.formats.fields import Fields, joined
 from prefjudge.formats.problems import Notice, Stop

@@ -4,6 +4,7 @@ The first bytes of a file say what it is, not its name. ``-`` is standard input.
 """
 
 import sys
+from bz2 import BZ2Decompressor
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,10 @@ from itertools import chain
 from os import fspath
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+import numpy as np
+from isal import igzip_lib
+from zstandard import ZstdDecompressor
 
 from prefjudge.errors import InputError
 from prefjudge.formats.line_ends import ALONE, has_lone_cr, with_newlines
@@ -83,14 +88,9 @@ def is_compressed(path: str | Path) -> bool:
 
 def _new_inflater(kind: str) -> _Inflater:
     if kind == "gz":
-        from isal import igzip_lib  # unlike isal_zlib's, its objects let other threads work meanwhile
-
         return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)  # type: ignore[no-any-return,unused-ignore]
     if kind == "bz2":
-        from bz2 import BZ2Decompressor
-
         return BZ2Decompressor()
-    from zstandard import ZstdDecompressor
 
     return ZstdDecompressor().decompressobj()
 
@@ -196,8 +196,6 @@ def read_text(path: str | Path) -> str:
 
 def count_lines(data: bytes) -> int:
     """Return the number of newlines."""
-    import numpy as np  # not reached by those who only look texts up
-
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
 
 

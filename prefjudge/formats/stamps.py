@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from os import fspath
 from pathlib import Path
 
-from prefjudge.core.rehearsal import Rehearsal, joint
+from prefjudge.core.judges.rehearsal import Rehearsal, joint
 from prefjudge.formats.atomic import write_text
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.runs import stem

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from prefjudge.counts import many
-from prefjudge.evaluation.agreement import Agreement
+from prefjudge.evaluation.testing.agreement import Agreement
 from prefjudge.render.tables import Column, Table
 
 

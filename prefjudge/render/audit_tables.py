@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from prefjudge.counts import many
-from prefjudge.evaluation.audit import Audit
-from prefjudge.evaluation.findings import OURS, Rule
-from prefjudge.evaluation.teams import short_name
+from prefjudge.evaluation.submissions.audit import Audit
+from prefjudge.evaluation.submissions.findings import OURS, Rule
+from prefjudge.evaluation.submissions.teams import short_name
 from prefjudge.render.tables import Column, Table
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from prefjudge.counts import many
-from prefjudge.evaluation.outcomes import Harm, Outcomes
-from prefjudge.evaluation.significance import Significance
+from prefjudge.evaluation.testing.outcomes import Harm, Outcomes
+from prefjudge.evaluation.testing.significance import Significance
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
 _DIFFERING = 15

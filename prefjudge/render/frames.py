@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from prefjudge.evaluation.winratio import WinRatios
+from prefjudge.evaluation.comparing.winratio import WinRatios
 from prefjudge.render.tables import Table, to_records
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame as DataFrame
 
 
 def to_frame(table: Table) -> "DataFrame":

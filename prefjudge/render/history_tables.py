@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from prefjudge.core.challenge import Duel
-from prefjudge.core.history import Change
-from prefjudge.evaluation.correlation import RankShift
+from prefjudge.core.planning.challenge import Duel
+from prefjudge.core.resolving.history import Change
+from prefjudge.evaluation.leaderboards.correlation import RankShift
 from prefjudge.render.tables import Cell, Column, Table
 
 

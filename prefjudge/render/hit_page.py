@@ -12,7 +12,7 @@ from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.core.hits import Layout
+from prefjudge.core.asking.hits import Layout
 from prefjudge.errors import InputError
 from prefjudge.resources import resource_dir
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from prefjudge.core.qrels import Scores
+from prefjudge.core.pooling.qrels import Scores
 from prefjudge.counts import many
-from prefjudge.evaluation.correlation import Over, RankCorrelation, Tau
-from prefjudge.evaluation.intervals import T_NEEDS
-from prefjudge.evaluation.leaderboard import Leaderboard, LeaderboardRow
-from prefjudge.evaluation.tie_sensitivity import TieSensitivity
-from prefjudge.evaluation.tiers import Standing
+from prefjudge.evaluation.leaderboards.correlation import Over, RankCorrelation, Tau
+from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, LeaderboardRow
+from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
+from prefjudge.evaluation.leaderboards.tiers import Standing
+from prefjudge.evaluation.testing.intervals import T_NEEDS
 from prefjudge.render.cells import RING
 from prefjudge.render.tables import Bold, Cell, Column, Table, Unsure, to_records
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
-from prefjudge.evaluation.official import OfficialBoard
+from prefjudge.evaluation.submissions.official import OfficialBoard
 from prefjudge.render.cells import Column, Table
 from prefjudge.render.figures import BLUE, drawing
 from prefjudge.render.plain_text import printable

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prefjudge.core.plan import Plan
+from prefjudge.core.planning.plan import Plan
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
 

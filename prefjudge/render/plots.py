@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.counts import many
+from prefjudge.evaluation.comparing.winratio import WinRatios
+from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, LeaderboardRow
+from prefjudge.evaluation.leaderboards.tiers import Standing
 from prefjudge.render.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing, shades
 from prefjudge.render.plain_text import printable
 from prefjudge.render.point_labels import label_points
@@ -12,10 +15,6 @@ from prefjudge.render.point_labels import label_points
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from prefjudge.evaluation.leaderboard import Leaderboard, LeaderboardRow
-    from prefjudge.evaluation.tiers import Standing
-    from prefjudge.evaluation.winratio import WinRatios
 
 
 def plot_leaderboard(

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
+from prefjudge.evaluation.submissions.submissions import Submission
 from prefjudge.render.figures import GRID, ORANGE, RED, drawing
 from prefjudge.render.plain_text import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from prefjudge.evaluation.submissions import Submission
 
 _PLAIN = "#aab4c0"
 

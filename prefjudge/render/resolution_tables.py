@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from math import isnan
 
-from prefjudge.core.sensitivity import Kind, Variation
-from prefjudge.core.sureness import ResolvedQuery
+from prefjudge.core.resolving.confidence_summary import ResolvedQuery
+from prefjudge.core.resolving.sensitivity import Kind, Variation
 from prefjudge.counts import many
 from prefjudge.render.tables import Column, Table
 

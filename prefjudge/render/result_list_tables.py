@@ -1,6 +1,6 @@
 """The scores of all result lists as a table (Craswell et al., SIGIR 2021, Table 3)."""
 
-from prefjudge.evaluation.result_lists import ResultLists
+from prefjudge.evaluation.scoring.result_lists import ResultLists
 from prefjudge.render.tables import Column, Table
 
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from numpy import quantile
 
-from prefjudge.evaluation.boards import Board
-from prefjudge.evaluation.correlation import RankCorrelation
-from prefjudge.evaluation.leave_one_out import LeftOut
-from prefjudge.evaluation.not_judged import NotJudged
-from prefjudge.evaluation.pair_agreement import PairAgreement
-from prefjudge.evaluation.pairings import Pairings
-from prefjudge.evaluation.query_samples import SampleAgreement
-from prefjudge.evaluation.winratio import RUNS_SHOWN, WinRatios, best_runs
+from prefjudge.evaluation.comparing.winratio import RUNS_SHOWN, WinRatios, best_runs
+from prefjudge.evaluation.leaderboards.boards import Board
+from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
+from prefjudge.evaluation.leaderboards.not_judged import NotJudged
+from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement
+from prefjudge.evaluation.scoring.leave_one_out import LeftOut
+from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
+from prefjudge.evaluation.scoring.pairings import Pairings
 from prefjudge.render.cells import Column, Table
 from prefjudge.render.leaderboard_tables import (
     correlation_table,

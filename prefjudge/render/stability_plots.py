@@ -5,7 +5,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
-from prefjudge.evaluation.stability import RankStability
+from prefjudge.evaluation.leaderboards.stability import RankStability
 from prefjudge.render.figures import BLUE, INK, MUTED, ORANGE, RED, drawing, drawing_grid, shades
 from prefjudge.render.plain_text import printable
 from prefjudge.render.stability_tables import Named, label

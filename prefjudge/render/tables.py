@@ -10,6 +10,7 @@ from functools import partial
 from prefjudge.errors import InputError
 from prefjudge.render.cells import MISSING, Bold, Cell, Column, Kind, Table, Unsure, Value, bare, write_cell
 from prefjudge.render.fit import cells_for_people
+from prefjudge.render.latex import render_latex
 from prefjudge.render.plain_text import json_text, printable
 from prefjudge.render.shortening import shorten_words
 from prefjudge.render.terminal import render_terminal
@@ -105,8 +106,6 @@ def _escape_markdown(text: str) -> str:
 
 def to_latex(table: Table) -> str:
     """Return the table as a LaTeX ``table`` in booktabs style; see :mod:`prefjudge.render.latex`."""
-    from prefjudge.render.latex import render_latex
-
     return render_latex(table)
 
 

@@ -5,14 +5,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
+from prefjudge.evaluation.comparing.examples import Example
+from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel
 from prefjudge.render.figures import BLUE, INK, MUTED, ORANGE, drawing
 from prefjudge.render.plain_text import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from prefjudge.evaluation.examples import Example
-    from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
 
 _PARTS = (
     ("disagreed on the top passage; the run's is preferred", ORANGE),

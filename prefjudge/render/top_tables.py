@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from prefjudge.core.power import Power
-from prefjudge.core.top_pairs import TopSplit
-from prefjudge.evaluation.examples import Example
-from prefjudge.evaluation.sentences import write_p
-from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
+from prefjudge.core.planning.power import Power
+from prefjudge.core.pooling.top_pairs import TopSplit
+from prefjudge.evaluation.comparing.examples import Example
+from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel
+from prefjudge.evaluation.testing.sentences import write_p
 from prefjudge.render.cells import Column, Table
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from prefjudge.counts import many
-from prefjudge.evaluation.winratio import WinRatios
+from prefjudge.evaluation.comparing.winratio import WinRatios
 from prefjudge.render.tables import Bold, Cell, Column, Table
 
 _NAMED_HEADINGS = 80

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from prefjudge.core.signs import Sign
+from prefjudge.core.judges.flags import Sign
 from prefjudge.render.tables import Cell, Column, Table
 
 _COLUMNS = (

@@ -4,17 +4,21 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from prefjudge.core.runs import Order
-from prefjudge.steps.inputs import as_path
-from prefjudge.steps.read_options import ReadOptions
-
-if TYPE_CHECKING:
-    from prefjudge.core.rehearsal import Rehearsal
-    from prefjudge.evaluation.agreement import Agreement
-    from prefjudge.formats.problems import Notice
-    from prefjudge.steps.provenance import InputDigest
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.testing.agreement import Agreement, split_half
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.inputs import as_path
+from prefjudge.gather.outputs import check_outputs
+from prefjudge.gather.provenance import InputDigest, digesting
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.score_inputs import gather, need_files
+from prefjudge.gather.score_matrices import score_matrices
+from prefjudge.gather.seeds import generator, seed_words
+from prefjudge.gather.stamps import stamp_of
+from prefjudge.gather.table_files import write_table
+from prefjudge.render.agreement_tables import agreement_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,20 +79,13 @@ def agreement(
     out : Path, optional
         Write the rates: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
     trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
+        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
 
     Raises
     ------
     InputError
         A file cannot be read, or there is too little to split.
     """
-    from prefjudge.evaluation.agreement import split_half
-    from prefjudge.steps.matrices import score_matrices
-    from prefjudge.steps.outputs import check_outputs
-    from prefjudge.steps.provenance import digesting
-    from prefjudge.steps.seeds import generator, seed_words
-    from prefjudge.steps.sources import gather, need_files
-
     out = as_path(out)
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
     need_files("agreement", example, given=study is not None or bool(runs and (qrels or judgments)))
@@ -116,9 +113,5 @@ def agreement(
 
 
 def _write(result: AgreementResult, out: Path) -> None:
-    from prefjudge.render.agreement_tables import agreement_table
-    from prefjudge.steps.stamps import stamp_of
-    from prefjudge.steps.tables import write_table
-
     table = agreement_table(result.agreements, provenance=result.provenance)
     write_table(out, table, stamp=stamp_of(result.rehearsal))

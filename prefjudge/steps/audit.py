@@ -5,18 +5,23 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_order, as_path
-from prefjudge.steps.read_options import ReadOptions
-
-if TYPE_CHECKING:
-    from prefjudge.evaluation.audit import Audit
-    from prefjudge.evaluation.submissions import Submission
-    from prefjudge.formats.problems import Notice
-    from prefjudge.steps.provenance import InputDigest
+from prefjudge.evaluation.submissions.audit import Audit
+from prefjudge.evaluation.submissions.audit import audit as examine
+from prefjudge.evaluation.submissions.findings import Rules
+from prefjudge.evaluation.submissions.submissions import Submission
+from prefjudge.formats.figures import write_figure
+from prefjudge.formats.leaderboard_csv import read_aliases, read_institutions, read_leaderboard, read_measure
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.inputs import as_order, as_path, expand
+from prefjudge.gather.outputs import check_outputs
+from prefjudge.gather.provenance import InputDigest, digesting, made_with
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.table_files import write_table
+from prefjudge.render.audit_tables import findings_table
+from prefjudge.render.progress_plot import plot_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,25 +112,13 @@ def audit(
     out : Path, optional
         Write the findings: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
     trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
+        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
 
     Raises
     ------
     InputError
         A file or a date cannot be read.
     """
-    from prefjudge.evaluation.audit import audit as examine
-    from prefjudge.evaluation.findings import Rules
-    from prefjudge.formats.leaderboard_csv import (
-        read_aliases,
-        read_institutions,
-        read_leaderboard,
-        read_measure,
-    )
-    from prefjudge.steps.inputs import expand
-    from prefjudge.steps.outputs import check_outputs
-    from prefjudge.steps.provenance import digesting, made_with
-
     leaderboard = as_path(leaderboard)
     aliases = as_path(aliases)
     plot = as_path(plot)
@@ -182,17 +175,11 @@ def _day(text: str | None, option: str) -> date | None:
 
 
 def _write(result: AuditResult, out: Path | None) -> None:
-    from prefjudge.render.audit_tables import findings_table
-    from prefjudge.steps.tables import write_table
-
     if out:
         write_table(out, findings_table(result.audit, provenance=result.provenance))
 
 
 def _draw(result: AuditResult, plot: Path, highlight: str) -> None:
-    from prefjudge.formats.figures import write_figure
-    from prefjudge.render.progress_plot import plot_progress
-
     figure = plot_progress(
         result.submissions, result.audit.records, measure=result.measure, highlight=highlight
     )

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from prefjudge.database import Connection, Database, file_of, redacted
 from prefjudge.errors import InputError, StudyError
-from prefjudge.steps.stores import Store, find_url, open_own, open_store
+from prefjudge.formats.atomic import sync_folder
+from prefjudge.gather.stores import Store, find_url, open_own, open_store
 from prefjudge.study.progress import count_rows
+from prefjudge.study.settings import COPIED, RECOVERING
 from prefjudge.study.study import Study
 
 
@@ -125,8 +127,6 @@ def _nameless(url: str) -> str:
 
 def _mark(copy: Database, found: Store, taken: str) -> None:
     """Let the copy say what it is: whoever restores it asks first what happened since."""
-    from prefjudge.study.settings import COPIED, RECOVERING
-
     marks = {COPIED: taken}
     if found.kind == "study":
         marks[RECOVERING] = f"was restored from a backup of {taken}"
@@ -153,8 +153,6 @@ def _new_file(target: Path) -> Path:
 
 def _name(part: Path, target: Path, *, replace: bool) -> None:
     """Give a whole file its name; without leave it takes nobody's place, however late another came."""
-    from prefjudge.formats.atomic import sync_folder
-
     if replace:
         part.replace(target)
     else:

@@ -5,16 +5,20 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.health import RunHealth, identical_runs
 from prefjudge.errors import InputError
-
-if TYPE_CHECKING:
-    from prefjudge.core.qrels import Qrels
-    from prefjudge.engines.health import RunHealth
-    from prefjudge.formats.manifest import FoundFile
-    from prefjudge.formats.sniffing import Sniffed
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.manifest import FoundFile, find_listed, read_manifest
+from prefjudge.formats.problems import Notice
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.queries import read_queries
+from prefjudge.formats.sniffing import Sniffed, sniff
+from prefjudge.gather.inputs import as_order, expand, several
+from prefjudge.gather.readers import each, working
+from prefjudge.gather.surprises import qrels_surprises, run_surprises
 
 _CHECKED = ("run", "qrels", "judgments")
 
@@ -93,12 +97,6 @@ def check(
     InputError
         No file is named, or the qrels, queries or manifest cannot be read. A bad file is a result, no error.
     """
-    from prefjudge.engines.health import identical_runs
-    from prefjudge.formats.qrels import read_qrels
-    from prefjudge.formats.queries import read_queries
-    from prefjudge.steps.inputs import as_order, expand, several
-    from prefjudge.steps.readers import each, working
-
     files = several(files)
     if not files:
         raise InputError("check needs a file", "For instance: prefjudge check run.gz --qrels FILE")
@@ -122,8 +120,6 @@ def check(
 
 
 def _against(manifest: str, files: Sequence[str | Path]) -> tuple["FoundFile", ...]:
-    from prefjudge.formats.manifest import find_listed, read_manifest
-
     listed = read_manifest(manifest)
     if len(files) != 1 or not Path(files[0]).is_dir():
         raise InputError(
@@ -134,8 +130,6 @@ def _against(manifest: str, files: Sequence[str | Path]) -> tuple["FoundFile", .
 
 def _sniffed(path: str | Path, asked: str) -> "Sniffed":
     """Return what a file is: what the user says, or what its first lines look like."""
-    from prefjudge.formats.sniffing import Sniffed, sniff
-
     if asked != "auto" and asked not in _CHECKED:
         raise InputError(f"there is no kind of file {asked!r}", "Choose auto, run, qrels or judgments.")
     return sniff(path) if asked == "auto" else Sniffed(kind=asked)
@@ -150,10 +144,6 @@ def _check_file(
     order: Order,
 ) -> FileCheck:
     from prefjudge.engines.health import health
-    from prefjudge.formats.judgments import read_judgments
-    from prefjudge.formats.problems import Notice
-    from prefjudge.formats.qrels import read_qrels
-    from prefjudge.steps.surprises import qrels_surprises, run_surprises
 
     sniffed = _sniffed(path, kind)
     asked = sniffed.kind

@@ -2,19 +2,21 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from prefjudge.core.rehearsal import Rehearsal
-from prefjudge.core.screening import BarringRule
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.judges.screening import BarringRule
 from prefjudge.counts import many
+from prefjudge.crowd.protocol import Crowd, FetchedAssignment, FetchedHit, RefusedError
 from prefjudge.errors import BudgetError, CrowdError, StudyError, quoted
-from prefjudge.steps import intents
-from prefjudge.steps.assignment_check import assumed_judge, check_assignment
-from prefjudge.steps.settlement import find_dues, pay_dues, release_unused
-from prefjudge.steps.spending import intended, refuse_unwhole
+from prefjudge.fieldwork import intents
+from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
+from prefjudge.fieldwork.hit_requests import barring_mark
+from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
+from prefjudge.fieldwork.settlement import find_dues, pay_dues, release_unused
+from prefjudge.fieldwork.spending import intended, refuse_unwhole, take_turn
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
     KEPT,
@@ -39,11 +41,6 @@ from prefjudge.study.progress import count_hits, count_judgments, load_barred, w
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
-
-if TYPE_CHECKING:
-    from prefjudge.crowd.protocol import Crowd, FetchedAssignment, FetchedHit
-
-Progress = Callable[[int, int], None]
 
 _MOST_EXTENDED = 9
 """HITs made with fewer than ten assignments cannot be extended to ten or more."""
@@ -98,8 +95,6 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
     CrowdError
         The marketplace failed or cannot be reached, or does not show some HIT; the others have been taken in.
     """
-    from prefjudge.steps.spending import take_turn
-
     opened = Study(study)
     target = LIVE if live else SANDBOX
     refuse_unwhole(opened)
@@ -134,8 +129,6 @@ class _Collection:
             self._known = load_decisions(db)
 
     def run(self, progress: Progress | None) -> CollectResult:
-        from prefjudge.steps.publish import interrupted_hits, publish_hits
-
         publish_hits(self._study, self._crowd, interrupted_hits(self._study, self._target))
         with self._study.transaction(write=False) as db:
             looked_at = load_hits(db, self._target, HitStatus.OPEN)
@@ -166,8 +159,6 @@ class _Collection:
 
     def _visit(self, hit: StudyHit) -> None:
         """Take in what is new of one HIT; extend it by the assignments that were dropped whole."""
-        from prefjudge.crowd.protocol import RefusedError
-
         try:
             fetched = self._crowd.fetch(hit.hit_id or "")
         except RefusedError as error:
@@ -240,8 +231,6 @@ class _Collection:
 
     def _bar(self) -> None:
         """Bar the workers whom the policy bars, first at the marketplace and then in the store."""
-        from prefjudge.steps.hit_requests import barring_mark
-
         screening = self._study.config.screening
         rule = BarringRule(
             policy=screening.policy,
@@ -266,8 +255,7 @@ class _Collection:
 
     def _reissue_loose_pairs(self) -> None:
         """Publish new HITs for pairs that no HIT will settle any more, once there are enough to fill one."""
-        from prefjudge.steps.packing import plan_batch
-        from prefjudge.steps.publish import publish_hits
+        from prefjudge.fieldwork.packing import plan_batch
 
         with self._study.transaction(write=False) as db:
             loose = len(waiting_pairs(db, self._target))

@@ -5,21 +5,29 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from prefjudge.core.runs import Order
+import numpy as np
+
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.steps.inputs import as_path, several
-from prefjudge.steps.read_options import ReadOptions
-
-if TYPE_CHECKING:
-    from prefjudge.core.qrels import Scores
-    from prefjudge.core.rehearsal import Rehearsal
-    from prefjudge.evaluation.outcomes import Outcomes
-    from prefjudge.evaluation.significance import Significance
-    from prefjudge.formats.problems import Notice
-    from prefjudge.steps.provenance import InputDigest
-    from prefjudge.steps.sources import Sources
+from prefjudge.evaluation.testing.outcomes import Outcomes, outcomes_of_pairs
+from prefjudge.evaluation.testing.sentences import describe_outcomes, describe_pair
+from prefjudge.evaluation.testing.significance import Significance, compare_runs
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.inputs import as_path, several
+from prefjudge.gather.outputs import beside, check_outputs
+from prefjudge.gather.provenance import InputDigest, digesting
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.run_names import tag_of
+from prefjudge.gather.score_inputs import Sources, gather, need_files
+from prefjudge.gather.score_matrices import score_matrices
+from prefjudge.gather.seeds import generator, seed_words
+from prefjudge.gather.stamps import stamp_of
+from prefjudge.gather.table_files import write_table
+from prefjudge.render.comparison_tables import naive_table, outcomes_table, pairs_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,21 +113,13 @@ def compare(
         Write the tests: CSV, JSON, Markdown, LaTeX or Parquet by the suffix. The tests of reciprocal ranks
         over all queries and the outcomes go beside it: ``NAME.reciprocal-ranks.csv``, ``NAME.outcomes.csv``.
     trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
+        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
 
     Raises
     ------
     InputError
         A file cannot be read, an option is unknown, or the resamples cannot show significance.
     """
-    from prefjudge.evaluation.significance import compare_runs
-    from prefjudge.steps.matrices import score_matrices
-    from prefjudge.steps.outputs import check_outputs
-    from prefjudge.steps.provenance import digesting
-    from prefjudge.steps.run_names import tag_of
-    from prefjudge.steps.seeds import generator, seed_words
-    from prefjudge.steps.sources import gather, need_files
-
     a = as_path(a)
     b = as_path(b)
     out = as_path(out)
@@ -170,9 +170,6 @@ def compare(
 
 
 def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
-    from prefjudge.evaluation.outcomes import outcomes_of_pairs
-    from prefjudge.evaluation.sentences import describe_outcomes, describe_pair
-
     reciprocal = scores.measure.startswith("RR")
     names = [(tested.runs[a], tested.runs[b]) for a, b in zip(tested.a, tested.b, strict=True)]
     rows = outcomes_of_pairs(scores, names, alpha=tested.alpha) if reciprocal else ()
@@ -188,11 +185,6 @@ def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
 
 def _with_several_answers(found: "Sources", comparisons: Sequence[Comparison]) -> "list[Notice]":
     """Warn of label sets whose queries have several relevant documents, which outcomes are not made for."""
-    import numpy as np
-
-    from prefjudge.counts import many
-    from prefjudge.formats.problems import Notice
-
     notices = []
     broken_down = {one.significance.qrels for one in comparisons if one.outcomes}
     for labels in found.qrels:
@@ -209,18 +201,12 @@ def _with_several_answers(found: "Sources", comparisons: Sequence[Comparison]) -
 
 def _targets(out: Path | None) -> tuple[str | Path, ...]:
     """Return the files to write: the tests, and the two tables of the paper beside them."""
-    from prefjudge.steps.outputs import beside
-
     if out is None:
         return ()
     return (out, *(beside(out, f"{name}{out.suffix}") for name in ("reciprocal-ranks", "outcomes")))
 
 
 def _write(result: CompareResult) -> None:
-    from prefjudge.render.comparison_tables import naive_table, outcomes_table, pairs_table
-    from prefjudge.steps.stamps import stamp_of
-    from prefjudge.steps.tables import write_table
-
     tested = [comparison.significance for comparison in result.comparisons]
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
     made = result.provenance

@@ -3,15 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shutil import copytree, ignore_patterns
 
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
-from prefjudge.steps.inputs import as_path
-
-if TYPE_CHECKING:
-    from prefjudge.steps.pool import PoolResult
-    from prefjudge.steps.score import ScoreResult
+from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.gather.inputs import as_path
+from prefjudge.steps.collect import collect
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pool.pool import PoolResult
+from prefjudge.steps.publish import publish
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score.result import ScoreResult
+from prefjudge.steps.work import work
 
 FOLDER = "prefjudge-demo"
 WORKERS, ERROR, CARELESS = 7, 0.1, 2
@@ -50,15 +55,8 @@ def demo(
     StudyError
         The folder exists and is not empty.
     """
-    from prefjudge.steps.collect import collect
-    from prefjudge.steps.gold import gold
-    from prefjudge.steps.init import init
-    from prefjudge.steps.pool import pool
-    from prefjudge.steps.publish import publish
-    from prefjudge.steps.resolve import resolve
-    from prefjudge.steps.score import score
-    from prefjudge.steps.serve import keep_open
-    from prefjudge.steps.work import work
+    from prefjudge.steps.pool.pool import pool
+    from prefjudge.steps.score.score import score
 
     folder = as_path(folder)
     tell = tell or (lambda _: None)
@@ -118,7 +116,6 @@ def _new_folder(folder: Path | None) -> Path:
 
 def _copy_collection(target: Path) -> None:
     from importlib.resources import as_file, files
-    from shutil import copytree, ignore_patterns
 
     try:
         with as_file(files("prefjudge") / "demo") as source:

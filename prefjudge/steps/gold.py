@@ -4,19 +4,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from prefjudge.core.gold import GoldPair, suggest_gold
+from prefjudge.core.asking.gold import GoldPair, suggest_gold
+from prefjudge.database import Connection
 from prefjudge.errors import StudyError
 from prefjudge.formats.gold import read_gold, write_gold
-from prefjudge.steps.inputs import paths_of
-from prefjudge.steps.outputs import check_outputs
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.gather.inputs import paths_of
+from prefjudge.gather.outputs import check_outputs
 from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
-
-if TYPE_CHECKING:
-    from prefjudge.database import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +69,6 @@ def gold(
 
 
 def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
-    from prefjudge.formats.qrels import read_qrels
-
     with study.transaction(write=False) as db:
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
         pairs = load_pairs(db)

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from prefjudge.core.history import Change, find_changes
-from prefjudge.core.rehearsal import Rehearsal
-from prefjudge.steps.moves import find_moves
-from prefjudge.steps.waiting import split_runs
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.planning.challenge import Duel
+from prefjudge.core.resolving.history import Change, find_changes
+from prefjudge.evaluation.leaderboards.correlation import RankShift
+from prefjudge.gather.rank_moves import find_moves
+from prefjudge.gather.waiting_runs import split_runs
 from prefjudge.study.answers import load_answers
 from prefjudge.study.history import (
     ChallengeRecord,
@@ -19,10 +20,6 @@ from prefjudge.study.history import (
 )
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
-
-if TYPE_CHECKING:
-    from prefjudge.core.challenge import Duel
-    from prefjudge.evaluation.correlation import RankShift
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.steps.inputs import as_path
+from prefjudge.gather.inputs import as_path
+from prefjudge.study.study import CONFIG_FILE, create, fill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,6 @@ def init(study: str | Path, *, config: str = "default", name: str | None = None)
         The name is too long, or the config that is there is wrong.
     """
     from prefjudge.study.config import load_config, parse_config, template
-    from prefjudge.study.study import CONFIG_FILE, create, fill
 
     study = as_path(study)
     path = study / CONFIG_FILE

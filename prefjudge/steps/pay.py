@@ -4,7 +4,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from prefjudge.steps.settlement import Act, Due, find_dues, pay_dues, release_unused
+from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.fieldwork.settlement import Act, Due, find_dues, pay_dues, release_unused
+from prefjudge.fieldwork.spending import take_turn
 from prefjudge.study.progress import count_decisions
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX
@@ -33,9 +35,6 @@ def pay(study: str | Path, *, live: bool = False, dry_run: bool = False) -> PayR
     dry_run : bool
         Show the settlement only.
     """
-    from prefjudge.steps.serve import open_crowd
-    from prefjudge.steps.spending import take_turn
-
     opened = Study(study)
     target = LIVE if live else SANDBOX
     with (open_crowd if dry_run else take_turn)(opened, target) as crowd:

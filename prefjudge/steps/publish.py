@@ -1,26 +1,22 @@
 """Publishes HITs for the pairs that wait: exactly one for each, whatever happens in between."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
 from prefjudge.errors import StudyError
-from prefjudge.steps import intents
-from prefjudge.steps.prices import estimate_cost
-from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, save_hits, save_published
-from prefjudge.study.ledger import TOKEN_LIFE, Intent, committed_cents, intend, settle, void
+from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.fieldwork.pool_store import follow_design
+from prefjudge.fieldwork.prices import estimate_cost
+from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
+from prefjudge.fieldwork.spending import refuse_unknown_hits, wait_turn
+from prefjudge.study.hits import HitStatus, StudyHit
+from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.study import Study
-from prefjudge.study.targets import choose_target, current_target, forget_answers, refuse_other_target
-
-if TYPE_CHECKING:
-    from prefjudge.crowd.protocol import Crowd, HitRequest
-
-Progress = Callable[[int, int], None]
+from prefjudge.study.targets import choose_target, current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +82,6 @@ def publish(
     CrowdError
         The marketplace refused, failed or cannot be reached.
     """
-    from prefjudge.steps.serve import open_crowd
-    from prefjudge.steps.spending import refuse_unknown_hits, wait_turn
-
     target = choose_target(sandbox=sandbox, live=live)
     opened = Study(study)
     with open_crowd(opened, target) as crowd:
@@ -116,69 +109,10 @@ def publish(
 
 def _due(study: Study, target: str) -> tuple[StudyHit, ...]:
     """Return the HITs to publish: those whose publication was interrupted, and those for pairs that wait."""
-    from prefjudge.steps.packing import plan_batch
-    from prefjudge.steps.pool_store import follow_design
+    from prefjudge.fieldwork.packing import plan_batch
 
     follow_design(study, target)
     return (*interrupted_hits(study, target), *plan_batch(study, target))
-
-
-def interrupted_hits(study: Study, target: str) -> tuple[StudyHit, ...]:
-    """Return the HITs whose publication was interrupted: the marketplace may have them, or not."""
-    with study.transaction(write=False) as db:
-        refuse_other_target(db, target)
-        return tuple(load_hits(db, target, HitStatus.PLANNED))
-
-
-def publish_hits(
-    study: Study, crowd: "Crowd", hits: Sequence[StudyHit], progress: Progress | None = None
-) -> None:
-    """Publish HITs, each exactly once; what is not reached is not recorded, and is planned anew."""
-    from prefjudge.steps.exclusion import exclude_earlier
-    from prefjudge.steps.hit_requests import Pages, requirements
-
-    if not hits:
-        return
-    pages, needs = Pages(study), requirements(study, crowd)
-    for number, hit in enumerate(hits, start=1):
-        request = pages.request(hit, needs)
-        intent = _intend(study, hit)
-        request = replace(request, requirements=(*needs, *exclude_earlier(study, crowd, hit)))
-        hit_id = _publish_one(study, crowd, request, intent)
-        with study.transaction() as db:
-            settle(db, request.token, hit_id, time.time())
-            save_published(db, hit.hit_key, hit_id, time.time())
-        if progress:
-            progress(number, len(hits))
-
-
-def _publish_one(study: Study, crowd: "Crowd", request: "HitRequest", intent: Intent) -> str:
-    """Publish a HIT, or find it where the marketplace may have forgotten the token of the first call."""
-    from prefjudge.crowd.protocol import RefusedError
-
-    key = request.annotation
-    if time.time() - intent.intended > TOKEN_LIFE - 3600 and (found := crowd.find([key])):
-        return found[key]
-    try:
-        return crowd.publish(request)
-    except RefusedError:
-        if found := crowd.find([key]):  # an earlier call made it, and the config has changed since
-            return found[key]
-        with study.transaction() as db:
-            void(db, request.token)
-            delete_hit(db, key)
-        raise
-
-
-def _intend(study: Study, hit: StudyHit) -> Intent:
-    """Record a HIT together with the intent to publish it."""
-    intent = intents.creation(study, hit)
-    with study.transaction() as db:
-        known = intend(db, intent, budget=study.config.budget)
-        if known is intent:
-            forget_answers(db, hit.target)
-            save_hits(db, [hit])
-    return known
 
 
 def _offer(

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.errors import StudyError, quoted
-from prefjudge.steps.settlement import find_dues, withdraw
+from prefjudge.fieldwork.settlement import find_dues, withdraw
+from prefjudge.fieldwork.spending import take_turn
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX
 
@@ -37,8 +38,6 @@ def reject(study: str | Path, assignment: str, *, reason: str, live: bool = Fals
     StudyError
         The assignment is not the study's, is decided on already, or no reason is given.
     """
-    from prefjudge.steps.spending import take_turn
-
     if not reason.strip():
         raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
     opened = Study(study)

@@ -5,16 +5,31 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from prefjudge.core.judges.models import ModelVote
+from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import InputError, StudyError
-from prefjudge.steps.inputs import as_path
-
-if TYPE_CHECKING:
-    from prefjudge.core.models import ModelVote
-    from prefjudge.core.rehearsal import Rehearsal
-    from prefjudge.study.logs import LoggedAssignment, LoggedJudgment
-    from prefjudge.study.study import Study
+from prefjudge.formats.atomic import write_text
+from prefjudge.formats.digests import digest
+from prefjudge.formats.gold import write_gold
+from prefjudge.formats.judgments import write_judgments
+from prefjudge.formats.pools import write_pool, write_prefs
+from prefjudge.formats.qrels import write_qrels
+from prefjudge.formats.resolutions import write_resolutions
+from prefjudge.gather.best_answers import explain_best_answers
+from prefjudge.gather.inputs import as_path
+from prefjudge.gather.open_work import what_is_open
+from prefjudge.gather.outputs import own_file
+from prefjudge.gather.stamps import stamp_of, write_stamp
+from prefjudge.render.plain_text import json_text
+from prefjudge.render.release_notes import release_notes
+from prefjudge.study.gold import load_gold
+from prefjudge.study.logs import LoggedAssignment, LoggedJudgment, load_assignment_log, load_judgment_log
+from prefjudge.study.models import load_votes
+from prefjudge.study.pooling import load_inputs, load_passages, load_queries
+from prefjudge.study.study import Study
+from prefjudge.version import __version__
 
 FOLDER = "release"
 FORMAT = 1
@@ -91,9 +106,6 @@ def release(
     StudyError
         The study has no judgments, some are simulated, or the folder holds something else.
     """
-    from prefjudge.steps.outputs import own_file
-    from prefjudge.study.study import Study
-
     opened = Study(Path(study))
     folder = as_path(out) or own_file(opened.folder, FOLDER)
     if folder is None:
@@ -126,13 +138,6 @@ class _Bundle:
     """The files of a release, as they are written."""
 
     def __init__(self, study: "Study", folder: Path) -> None:
-        from prefjudge.steps.best_answers import explain_best_answers
-        from prefjudge.steps.status import status, what_is_open
-        from prefjudge.study.gold import load_gold
-        from prefjudge.study.logs import load_assignment_log, load_judgment_log
-        from prefjudge.study.models import load_votes
-        from prefjudge.study.pooling import load_inputs, load_passages, load_queries
-
         self.study, self.folder, self.named = study, folder, cache(study.opaque)
         self.files: list[ReleasedFile] = []
         self.best = explain_best_answers(study, verb="release")
@@ -142,20 +147,11 @@ class _Bundle:
             self.models = load_votes(db)
             self.inputs, self.gold = load_inputs(db), load_gold(db)
             self.queries, self.passages = load_queries(db), load_passages(db)
-        to_come = what_is_open(status(study.folder))
+        to_come = what_is_open(study)
         self.notices = (*([f"the study is under way: {to_come}"] if to_come else []), *self.best.notices)
 
     def write(self, *, texts: bool, gold: bool) -> None:
         """Write the files."""
-        from prefjudge.formats.atomic import write_text
-        from prefjudge.formats.digests import digest
-        from prefjudge.formats.gold import write_gold
-        from prefjudge.formats.judgments import write_judgments
-        from prefjudge.formats.pools import write_pool, write_prefs
-        from prefjudge.formats.qrels import write_qrels
-        from prefjudge.formats.resolutions import write_resolutions
-        from prefjudge.steps.stamps import stamp_of, write_stamp
-
         stamp = stamp_of(self.rehearsal)
         log, pools = self.best.votes.log, self.best.votes.pools
         found, qrels = self.best.resolutions, self.best.qrels
@@ -198,10 +194,6 @@ class _Bundle:
 
     def close(self) -> ReleaseResult:
         """Write what tells of the files, take away what an earlier release left, and return the result."""
-        from prefjudge.formats.atomic import write_text
-        from prefjudge.render.plain_text import json_text
-        from prefjudge.render.release_notes import release_notes
-
         result = ReleaseResult(
             study=str(self.study.folder),
             out=str(self.folder),
@@ -254,8 +246,6 @@ class _Bundle:
 
     def _record(self, result: ReleaseResult) -> dict[str, Any]:
         """Return what a program reads of the release: numbers, design, and files; no path, time or secret."""
-        from prefjudge import __version__
-
         config = self.study.config
         return {
             "format": FORMAT,
@@ -296,13 +286,8 @@ def _model_vote(model: str, vote: "ModelVote") -> dict[str, Any]:
 
 
 def _write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    from prefjudge.formats.atomic import write_text
-    from prefjudge.render.plain_text import json_text
-
     write_text(path, "".join(json_text(record, indent=None) + "\n" for record in records))
 
 
 def _write_texts(path: Path, texts: Mapping[str, str]) -> None:
-    from prefjudge.formats.atomic import write_text
-
     write_text(path, "".join(f"{key}\t{' '.join(text.split())}\n" for key, text in texts.items()))

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.core.rehearsal import Rehearsal
-from prefjudge.counts import many
+from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import quoted
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
 from prefjudge.study.ledger import committed_cents
@@ -99,16 +98,3 @@ def _notices(study: str | Path, recovering: str | None) -> tuple[str, ...]:
     return (
         f"the store {recovering}, and may lack what happened since; run: prefjudge recover {quoted(study)}",
     )
-
-
-def what_is_open(state: StatusResult) -> str:
-    """Return what is still to come, in words; nothing where all is judged that was asked."""
-    from prefjudge.study.hits import HitStatus
-
-    still_open = sum(count for name, count in state.hits.items() if name != HitStatus.CLOSED)
-    parts = [
-        *([f"{many(still_open, 'HIT')} open"] if still_open else []),
-        *([f"{many(state.waiting, 'pair')} waiting for one"] if state.waiting else []),
-        *([f"challenge {state.challenge.challenge} under way"] if state.challenge else []),
-    ]
-    return ", ".join(parts)

@@ -7,24 +7,40 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.core.runs import Order
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.winratio import RUNS_SHOWN
-from prefjudge.steps.inputs import as_path
-from prefjudge.steps.read_options import ReadOptions
+from prefjudge.evaluation.comparing.examples import Example, draw_examples
+from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel, top_against_qrel
+from prefjudge.evaluation.comparing.winratio import (
+    RUNS_SHOWN,
+    WinRatios,
+    best_runs,
+    named_count,
+    named_runs,
+    win_ratios,
+)
+from prefjudge.formats.figures import write_figure
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.inputs import as_path
+from prefjudge.gather.outputs import beside, check_outputs
+from prefjudge.gather.provenance import InputDigest, digesting, made_with
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.run_names import tag_of
+from prefjudge.gather.score_inputs import gather, official_qrels
+from prefjudge.gather.seeds import generator
+from prefjudge.gather.stamps import stamp_of
+from prefjudge.gather.table_files import write_table
+from prefjudge.render.frames import winratio_frame
+from prefjudge.render.plots import plot_win_ratios
+from prefjudge.render.top_plots import plot_examples, plot_shares
+from prefjudge.render.top_tables import categories_table, examples_table, preferred_table
+from prefjudge.render.winratio_tables import winratio_matrix
+from prefjudge.study.pooling import load_passages, load_queries
+from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from prefjudge.core.qrels import Qrels
-    from prefjudge.core.rehearsal import Rehearsal
-    from prefjudge.evaluation.examples import Example
-    from prefjudge.evaluation.top_against_qrel import TopAgainstQrel
-    from prefjudge.evaluation.winratio import WinRatios
-    from prefjudge.formats.problems import Notice
-    from prefjudge.steps.provenance import InputDigest
-    from prefjudge.steps.sources import Sources
-    from prefjudge.study.study import Study
+    from prefjudge.render.frames import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +63,6 @@ class WinRatioResult:
 
     def to_frame(self) -> "DataFrame":
         """Return the square matrix as a pandas DataFrame: how often the column beats the row."""
-        from prefjudge.render.frames import winratio_frame
-
         return winratio_frame(self.winratio, self.provenance)
 
 
@@ -111,7 +125,7 @@ def winratio(
     plot : Path, optional
         Draw the matrix: a .svg or .png file; with ``against_qrel`` the shares beside it, and the examples.
     trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.steps.read_options.ReadOptions`.
+        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
 
     Raises
     ------
@@ -120,15 +134,6 @@ def winratio(
     StudyError
         The study has no judgments yet.
     """
-    from prefjudge.evaluation.examples import draw_examples
-    from prefjudge.evaluation.top_against_qrel import top_against_qrel
-    from prefjudge.evaluation.winratio import named_count, win_ratios
-    from prefjudge.steps.outputs import check_outputs
-    from prefjudge.steps.provenance import digesting, made_with
-    from prefjudge.steps.run_names import tag_of
-    from prefjudge.steps.seeds import generator
-    from prefjudge.steps.sources import gather
-
     out = as_path(out)
     plot = as_path(plot)
     if study is None and not (runs and judgments):
@@ -185,8 +190,6 @@ def winratio(
 
 def _with_texts(examples: "tuple[Example, ...]", study: "Study | None") -> "tuple[Example, ...]":
     """Return the examples with the texts that a study has."""
-    from prefjudge.study.pooling import load_passages, load_queries
-
     if study is None:
         return examples
     with study.transaction(write=False) as db:
@@ -202,27 +205,8 @@ def _with_texts(examples: "tuple[Example, ...]", study: "Study | None") -> "tupl
     )
 
 
-def official_qrels(found: "Sources") -> "Qrels | None":
-    """Return the labels that the perfect ranking follows: the first that are no preference qrels.
-
-    Where the pool is known they are those that it holds: a qrel without a text was never judged.
-    """
-    from prefjudge.core.top_pairs import pooled_qrels
-    from prefjudge.steps.inputs import QRELS_NAME
-    from prefjudge.steps.resolve import PREFERENCE_NAME
-
-    names = (labels for labels in found.qrels if labels.name != PREFERENCE_NAME or not found.study)
-    official = next(names, None)
-    if official is None or found.pools is None:
-        return official
-    named = official.name in found.pools.sources
-    return pooled_qrels(official, found.pools, official.name if named else QRELS_NAME)
-
-
 def _shown(ratios: "WinRatios", chosen: int | str | Sequence[str]) -> tuple[str, ...]:
     """Return the runs to show: a number, also as text, means the best ones."""
-    from prefjudge.evaluation.winratio import best_runs, named_runs
-
     names = [str(chosen)] if isinstance(chosen, int | str) else list(chosen)
     if len(names) == 1 and names[0].lstrip("-").isdecimal() and names[0] not in ratios.runs:
         if int(names[0]) < 1:
@@ -235,18 +219,11 @@ _TABLES = ("categories", "preferred", "examples")
 
 
 def _beside(out: Path | None) -> tuple[str | Path, ...]:
-    from prefjudge.steps.outputs import beside
-
     return (out, *(beside(out, f"{name}{out.suffix}") for name in _TABLES)) if out else ()
 
 
 def _write(result: WinRatioResult, out: Path | None) -> tuple[str, ...]:
     """Write the matrix, and what there is on one run against the qrels beside it."""
-    from prefjudge.render.top_tables import categories_table, examples_table, preferred_table
-    from prefjudge.render.winratio_tables import winratio_matrix
-    from prefjudge.steps.stamps import stamp_of
-    from prefjudge.steps.tables import write_table
-
     if out is None:
         return ()
     made, against = result.provenance, result.against_qrel
@@ -266,12 +243,6 @@ def _write(result: WinRatioResult, out: Path | None) -> tuple[str, ...]:
 
 def _draw(result: WinRatioResult, plot: Path | None) -> tuple[str, ...]:
     """Draw the matrix, and what there is on one run against the qrels beside it."""
-    from prefjudge.formats.figures import write_figure
-    from prefjudge.render.plots import plot_win_ratios
-    from prefjudge.render.top_plots import plot_examples, plot_shares
-    from prefjudge.steps.outputs import beside
-    from prefjudge.steps.stamps import stamp_of
-
     if plot is None:
         return ()
     figures = {plot: plot_win_ratios(result.winratio)}

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from prefjudge.errors import CrowdError, InputError, StudyError, quoted
-from prefjudge.steps.inputs import as_path
+from prefjudge.fieldwork.crowds import Door, open_door
+from prefjudge.formats.sources import read_text
+from prefjudge.gather.inputs import as_path
 from prefjudge.study.answers import load_newcomers
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
@@ -18,10 +22,7 @@ from prefjudge.study.study import Study
 from prefjudge.study.targets import SANDBOX
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from prefjudge.crowd.simulated import SimulatedWorker, Temper, Truth
-    from prefjudge.steps.serve import Door
 
 _AT_ONCE = 8
 _US_REGULAR = {"locale": "US", "approved": 20_000, "approval_rate": 99}
@@ -84,8 +85,6 @@ def work(
     CrowdError
         The marketplace cannot be reached.
     """
-    from prefjudge.steps.serve import open_door
-
     study = as_path(study)
     truth = as_path(truth)
     tempers = _tempers(workers, careless, temper)
@@ -260,8 +259,6 @@ def _drawn_truth(study: Study) -> dict[tuple[str, str], float]:
 
 def _read_truth(path: Path) -> dict[tuple[str, str], float]:
     """Read utilities below a heading line: query_id, doc_id, utility."""
-    from prefjudge.formats.sources import read_text
-
     found = {}
     for number, line in enumerate(read_text(path).splitlines()[1:], start=2):
         try:

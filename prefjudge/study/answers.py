@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.core.challenge import Duel
-from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import encode
+from prefjudge.core.planning.challenge import Duel
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection, row_of
 
 

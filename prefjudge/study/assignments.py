@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.runs import encode
-from prefjudge.core.screening import GoldRecord
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.screening import GoldRecord
+from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection, row_of
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.targets import current_target

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.runs import encode
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection
 from prefjudge.study.targets import current_target
 

@@ -4,16 +4,19 @@ import os
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from prefjudge.core.pools import QrelsPerQuery
-from prefjudge.core.runs import Order
-from prefjudge.core.screening import BarringPolicy
+from prefjudge.core.judges.screening import BarringPolicy
+from prefjudge.core.pooling.pools import QrelsPerQuery
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.resolving.rules import RULES
 from prefjudge.errors import ConfigError, InputError
+from prefjudge.evaluation.scoring.spellings import parse_measure
 from prefjudge.resources import resource_dir
 
 Money = Annotated[Decimal, Field(ge=0, decimal_places=2)]
@@ -155,8 +158,6 @@ class StudyConfig(_Section):
     @field_validator("rule")
     @classmethod
     def _is_a_rule(cls, rule: str) -> str:
-        from prefjudge.core.rules import RULES
-
         if rule not in RULES:
             raise ValueError(f"there is no such rule; choose one of: {', '.join(RULES)}")
         return rule
@@ -164,8 +165,6 @@ class StudyConfig(_Section):
     @field_validator("measures")
     @classmethod
     def _are_measures(cls, measures: tuple[str, ...]) -> tuple[str, ...]:
-        from prefjudge.evaluation.spellings import parse_measure
-
         if not measures:
             raise ValueError("name at least one measure, such as RR@10")
         for measure in measures:
@@ -262,8 +261,6 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
 
 def _guess(key: str) -> str:
     """Ask for the key that was meant: one of a like name, in whichever section."""
-    from difflib import get_close_matches
-
     keys: dict[str, str] = {}
     for name, field in StudyConfig.model_fields.items():
         inside = getattr(field.annotation, "model_fields", {})

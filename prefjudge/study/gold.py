@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prefjudge.core.gold import GoldPair
+from prefjudge.core.asking.gold import GoldPair
 from prefjudge.database import Connection, row_of
 
 REVIEW_FILE = "gold.tsv"

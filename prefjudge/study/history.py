@@ -8,7 +8,7 @@ from prefjudge.database import Connection
 from prefjudge.study.targets import current_target
 
 if TYPE_CHECKING:
-    from prefjudge.core.challenge import Duel
+    from prefjudge.core.planning.challenge import Duel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def load_challenges(db: Connection) -> list[ChallengeRecord]:
 
 def load_duels(db: Connection, challenge: int) -> tuple["Duel", ...]:
     """Return how each newcomer of a challenge fared, in the order in which a query's newcomers were tried."""
-    from prefjudge.core.challenge import Duel
+    from prefjudge.core.planning.challenge import Duel
 
     return tuple(
         Duel(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from prefjudge.core.models import ModelVote
+from prefjudge.core.judges.models import ModelVote
 from prefjudge.database import Connection
 
 

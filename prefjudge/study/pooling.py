@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from prefjudge.core.pairs import Pairs
-from prefjudge.core.pools import Pools, pools_of
+from prefjudge.core.pooling.pairs import Pairs
+from prefjudge.core.pooling.pools import Pools, pools_of
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from prefjudge.core.rehearsal import Rehearsal
+from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.database import Connection
 from prefjudge.study.targets import current_target
 

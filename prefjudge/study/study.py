@@ -3,8 +3,10 @@
 import hashlib
 import hmac
 import json
+import os
 import re
 import secrets
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 CONFIG_FILE = "study.toml"
 STORE_FILE = "study.db"
 MARKETPLACE_FILE = "marketplace.db"
+QRELS_FILE = "preference.qrels"
 _PRIVATE = """\
 # Worker ids, secrets and gold pairs stay on this machine, and so do copies of them.
 *.db*
@@ -198,8 +201,6 @@ class Study:
     @cached_property
     def _raw_config(self) -> dict[str, Any]:
         """The config unchecked, without pydantic, so that a verb that only looks starts at once."""
-        import tomllib
-
         path = self.folder / CONFIG_FILE
         try:
             return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
@@ -211,8 +212,6 @@ class Study:
     @property
     def store_url(self) -> str:
         """Where the study's store is, or would be."""
-        import os
-
         told = os.environ.get("PREFJUDGE_STORE")
         if told:
             return told

@@ -24,7 +24,7 @@ import urllib3
 from botocore import UNSIGNED
 from botocore.config import Config
 
-from prefjudge.core.hits import Layout
+from prefjudge.core.asking.hits import Layout
 from prefjudge.render.hit_page import HitPage, Slot, render_hit_page, render_html_question
 
 PAIRS, WORDS = 13, 60

@@ -18,7 +18,7 @@ top(sys.argv[2:], k=1, cache=sys.argv[1] or None)
 WORKERS = """
 import sys
 from prefjudge.engines.files import top
-from prefjudge.steps.readers import working
+from prefjudge.gather.readers import working
 with working(None, sys.argv[1:]) as executor:
     top(sys.argv[1:], k=1, executor=executor)
 """

@@ -15,9 +15,9 @@ TRUST, VERIFY, WORKERS = "trust", "verify", "workers"
 OURS = """
 import sys
 from prefjudge.engines.files import judged
-from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.qrels import read_qrels
-from prefjudge.steps.readers import working
+from prefjudge.gather.readers import working
 qrels = read_qrels(sys.argv[2])
 how, paths = sys.argv[1], sys.argv[3:]
 with working(None if how == "workers" else 1, paths, trust=True) as workers:

@@ -13,9 +13,9 @@ from typing import IO
 
 from harness import Contest, Lab, call
 
-from prefjudge.core.gold import GoldPair
+from prefjudge.core.asking.gold import GoldPair
+from prefjudge.fieldwork.packing import plan_batch
 from prefjudge.steps.init import init
-from prefjudge.steps.packing import plan_batch
 from prefjudge.study.gold import save_gold
 from prefjudge.study.hits import StudyHit, save_hits, save_published
 from prefjudge.study.ledger import Intent, intend, settle

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.steps.serve import keep_open
+from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from prefjudge.cli.app import app
-from prefjudge.steps.serve import keep_open
+from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION
 from tests.steps.test_judge import Endpoint

@@ -6,9 +6,9 @@ from importlib import import_module
 import pytest
 
 import prefjudge
+from prefjudge import VERBS
 from prefjudge.cli.app import app
 
-VERBS = [str(command.callback.__name__) for command in app.registered_commands if command.callback]
 ONLY_CLI = {"format", "json", "watch", "every"}
 """How a person wants to see it, and how long to wait."""
 ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool", "write"}
@@ -21,7 +21,7 @@ def words(callback: object) -> set[str]:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_and_its_function_have_the_same_options(verb: str) -> None:
-    function = getattr(import_module(f"prefjudge.steps.{verb}"), verb)
+    function = getattr(import_module(VERBS[verb]), verb)
     callback = next(c.callback for c in app.registered_commands if c.callback and c.callback.__name__ == verb)
     assert words(callback) - words(function) <= ONLY_CLI
     assert words(function) - words(callback) <= ONLY_FUNCTION
@@ -37,7 +37,7 @@ def test_the_face_of_the_library_has_the_verbs() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_documentation_of_a_verb_names_every_option(verb: str) -> None:
-    function = getattr(import_module(f"prefjudge.steps.{verb}"), verb)
+    function = getattr(import_module(VERBS[verb]), verb)
     documented = inspect.getdoc(function) or ""
     missing = [word for word in words(function) if word not in documented]
     assert not missing

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.answers import BadAnswerError, check_answer
-from prefjudge.core.hits import Layout, layout_index, plan_hit
+from prefjudge.core.asking.hits import Layout, layout_index, plan_hit
+from prefjudge.core.asking.slot_answers import BadAnswerError, check_answer
 
 NAMES = ("aaa", "bbb")
 TOKENS = (("a1", "a2"), ("b1", "b2"))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.costs import Fees, estimate, hourly_pay, prorated
-from prefjudge.core.screening import BarringPolicy, BarringRule, GoldRecord
+from prefjudge.core.asking.costs import Fees, estimate, hourly_pay, prorated
+from prefjudge.core.judges.screening import BarringPolicy, BarringRule, GoldRecord
 
 
 def test_the_paper_pays_two_dollars_and_forty_cents_a_hit() -> None:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from prefjudge.core.evidence import gather_evidence, run_chance, share_interval
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.signs import SignKind, find_signs
+from prefjudge.core.judges.evidence import gather_evidence, run_chance, share_interval
+from prefjudge.core.judges.flags import SignKind, find_signs
+from prefjudge.core.judges.judgments import Judgments
 
 
 def judged(rows: list[tuple[str, str, str, int, str]]) -> Judgments:

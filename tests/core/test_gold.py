@@ -1,7 +1,7 @@
 import numpy as np
 
-from prefjudge.core.gold import suggest_gold
-from prefjudge.core.qrels import Qrels
+from prefjudge.core.asking.gold import suggest_gold
+from prefjudge.core.pooling.qrels import Qrels
 from tests.core.tables import qrels_of
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.core.maintenance import merge_pools, simulate_upkeep
-from prefjudge.core.noise import scale_of_error
-from prefjudge.core.pools import build_pools
-from prefjudge.core.strategies import Knockout, LeadStop
-from prefjudge.core.strategy_names import DEFAULT
+from prefjudge.core.asking.strategies import Knockout, LeadStop
+from prefjudge.core.asking.strategy_names import DEFAULT
+from prefjudge.core.judges.noise import scale_of_error
+from prefjudge.core.planning.maintenance import merge_pools, simulate_upkeep
+from prefjudge.core.pooling.pools import build_pools
 from tests.core.tables import pools_of
 
 

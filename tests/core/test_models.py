@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefjudge.core.models import (
+from prefjudge.core.judges.models import (
     ModelComparison,
     ModelVote,
     compare_with_people,

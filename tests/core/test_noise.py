@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from prefjudge.core.noise import (
+from prefjudge.core.judges.noise import (
     BradleyTerryNoise,
     ConstantNoise,
     error_of_scale,

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pairs import all_pairs
-from prefjudge.core.pools import (
+from prefjudge.core.pooling.pairs import all_pairs
+from prefjudge.core.pooling.pools import (
     QrelsPerQuery,
     build_pools,
     drop_candidates,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.bradley_terry import fit_strengths
-from prefjudge.core.confidence import assess_confidence, estimate_scale
-from prefjudge.core.posterior import chance_best, fit_scale, log_evidence
+from prefjudge.core.resolving.bradley_terry import fit_strengths
+from prefjudge.core.resolving.confidence import assess_confidence, estimate_scale
+from prefjudge.core.resolving.posterior import chance_best, fit_scale, log_evidence
 from tests.core.tables import judgments_of, pools_of
 
 

@@ -4,7 +4,7 @@ from math import comb
 
 import pytest
 
-from prefjudge.core.power import power, powers, wins_needed
+from prefjudge.core.planning.power import power, powers, wins_needed
 
 
 def chance_of(pairs: int, wins: int, ratio: float) -> float:

@@ -10,14 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.counting import TieWorth
-from prefjudge.core.dawid_skene import fit_dawid_skene
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.noisy_bradley_terry import Priors, _votes, fit_noisy_bradley_terry, negative_log_posterior
-from prefjudge.core.preferences import resolve
-from prefjudge.core.reliability import krippendorff_alpha, majority_agreement, side_bias
-from prefjudge.core.tournament import tournaments
-from prefjudge.core.verdicts import gather_verdicts
+from prefjudge.core.judges.dawid_skene import fit_dawid_skene
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.reliability import krippendorff_alpha, majority_agreement, side_bias
+from prefjudge.core.judges.verdicts import gather_verdicts
+from prefjudge.core.resolving.counting import TieWorth
+from prefjudge.core.resolving.noisy_bradley_terry import (
+    Priors,
+    _votes,
+    fit_noisy_bradley_terry,
+    negative_log_posterior,
+)
+from prefjudge.core.resolving.preferences import resolve
+from prefjudge.core.resolving.tournament import tournaments
 from tests.core.tables import judgments_of
 
 

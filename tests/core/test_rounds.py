@@ -6,14 +6,19 @@ from functools import partial
 import numpy as np
 import pytest
 
-from prefjudge.core import rounds
-from prefjudge.core.challenge import conclude_challenge, gather_challenge, merge_answers, next_challenge_round
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.pools import Pools
-from prefjudge.core.preferences import resolve, to_qrels
-from prefjudge.core.rounds import Round, next_round, votes_are_even
-from prefjudge.core.strategies import Halving, LeadStop, RoundRobin
-from prefjudge.core.tournament import tournaments
+from prefjudge.core.asking.strategies import Halving, LeadStop, RoundRobin
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.planning import rounds
+from prefjudge.core.planning.challenge import (
+    conclude_challenge,
+    gather_challenge,
+    merge_answers,
+    next_challenge_round,
+)
+from prefjudge.core.planning.rounds import Round, next_round, votes_are_even
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.resolving.preferences import resolve, to_qrels
+from prefjudge.core.resolving.tournament import tournaments
 from tests.core.tables import judgments_of, pools_of, qrels_of
 
 

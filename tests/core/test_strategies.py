@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from prefjudge.core.noise import ConstantNoise
-from prefjudge.core.strategies import Halving, Knockout, LeadStop, RoundRobin, Strategy
-from prefjudge.core.strategy_names import DEFAULT
+from prefjudge.core.asking.strategies import Halving, Knockout, LeadStop, RoundRobin, Strategy
+from prefjudge.core.asking.strategy_names import DEFAULT
+from prefjudge.core.judges.noise import ConstantNoise
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.strategies import Halving, Knockout, RoundRobin
-from prefjudge.core.strategy_names import DEFAULT, BySize, combine, parse_strategy
+from prefjudge.core.asking.strategies import Halving, Knockout, RoundRobin
+from prefjudge.core.asking.strategy_names import DEFAULT, BySize, combine, parse_strategy
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.confidence import Confidence
-from prefjudge.core.noise import error_of_scale
-from prefjudge.core.preferences import resolve
-from prefjudge.core.sureness import ResolvedQuery, Sureness, assess_sureness, resolved_queries
+from prefjudge.core.judges.noise import error_of_scale
+from prefjudge.core.resolving.confidence import Confidence
+from prefjudge.core.resolving.confidence_summary import (
+    ResolvedQuery,
+    Sureness,
+    assess_sureness,
+    resolved_queries,
+)
+from prefjudge.core.resolving.preferences import resolve
 from tests.core.tables import judgments_of
 
 FOUND = resolve(

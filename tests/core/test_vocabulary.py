@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.runs import encode
-from prefjudge.core.vocabulary import Vocabulary, merged, vocabulary_of
+from prefjudge.core.pooling.runs import encode
+from prefjudge.core.pooling.vocabulary import Vocabulary, merged, vocabulary_of
 
 NAMES = ("a", "café", "", "\udce9", "d10")
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.hits import Layout
+from prefjudge.core.asking.hits import Layout
 from prefjudge.crowd.simulated import read_page, seen
 from prefjudge.render.hit_page import HitPage, Slot, render_hit_page
 

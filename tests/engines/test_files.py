@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files import judged, top
 from prefjudge.errors import InputError
 from prefjudge.formats.problems import decode

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from prefjudge.engines.files import judged
 from prefjudge.engines.health import health, identical_runs
-from prefjudge.evaluation.measures import Measure, score_matrix
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.formats.qrels import read_qrels
-from prefjudge.steps.surprises import run_surprises
+from prefjudge.gather.surprises import run_surprises
 
 from .test_files import quick
 

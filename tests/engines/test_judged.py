@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.qrels import Qrels
-from prefjudge.core.tokens import tokens_of
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.tokens import tokens_of
 from prefjudge.engines.judged import Judged
 from prefjudge.formats.problems import encode
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.tokens import Tokens, line_tokens
+from prefjudge.core.pooling.tokens import Tokens, line_tokens
 from prefjudge.errors import InputError
 from prefjudge.formats import numbering
 from prefjudge.formats.numbering import Numbering

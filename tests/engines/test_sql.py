@@ -20,14 +20,14 @@ from prefjudge.engines.sql_pool import save_pool
 from prefjudge.engines.sql_scores import tally_scores
 from prefjudge.engines.sql_tables import RUNS, save_table
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.parquet import COLUMNS
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.runs import read_chunks
 from prefjudge.render.tables import Column, Table
 from prefjudge.steps.compare import compare
-from prefjudge.steps.pool import pool
-from prefjudge.steps.score import score
+from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.score.score import score
 
 from .test_files import quick, run_files
 from .test_trust import text

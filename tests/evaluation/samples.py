@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from prefjudge.core.qrels import JudgedRanks, Qrels
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Order
 
 RunDict = dict[str, dict[str, float]]
 QrelDict = dict[str, dict[str, float]]

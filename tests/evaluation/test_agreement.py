@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Codes, Order
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Codes, Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation import halves
-from prefjudge.evaluation.agreement import TABLE_4, draw_halves, split_half
-from prefjudge.evaluation.grids import Grid, to_grid
-from prefjudge.evaluation.pairsums import PairSums, pair_sums, sort_sums
-from prefjudge.evaluation.significance import all_pairs
-from prefjudge.evaluation.significance_tests import SignificanceTest
+from prefjudge.evaluation.testing import halves
+from prefjudge.evaluation.testing.agreement import TABLE_4, draw_halves, split_half
+from prefjudge.evaluation.testing.difference_sums import PairSums, pair_sums, sort_sums
+from prefjudge.evaluation.testing.integer_scores import Grid, to_grid
+from prefjudge.evaluation.testing.significance import all_pairs
+from prefjudge.evaluation.testing.significance_tests import SignificanceTest
 
 SUMS = tuple(field.name for field in fields(PairSums) if field.name != "n")
 

@@ -4,9 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.compared import NOWHERE, compared_pairs, positions, relabel, union_documents
-from prefjudge.evaluation.measures import Measure
-from prefjudge.evaluation.pair_agreement import pair_agreement
+from prefjudge.evaluation.scoring.judged_pairs import (
+    NOWHERE,
+    compared_pairs,
+    positions,
+    relabel,
+    union_documents,
+)
+from prefjudge.evaluation.scoring.measures import Measure
+from prefjudge.evaluation.scoring.pair_agreement import pair_agreement
 
 from .judging import Vote, make_judgments
 from .samples import make_qrels, make_ranks

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.evaluation.audit import Audit, audit
-from prefjudge.evaluation.findings import Finding, Rule, Rules
-from prefjudge.evaluation.likeness import description_likeness, run_likeness
+from prefjudge.evaluation.submissions.audit import Audit, audit
+from prefjudge.evaluation.submissions.findings import Finding, Rule, Rules
+from prefjudge.evaluation.submissions.likeness import description_likeness, run_likeness
 
 from .test_submissions import OURS, entry, found, heads
 

@@ -3,15 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.evaluation.bounded_mean import gaffke_interval
-from prefjudge.evaluation.intervals import (
+from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.testing.bounded_mean import gaffke_interval
+from prefjudge.evaluation.testing.intervals import (
     T_NEEDS,
     mean_interval,
     median_interval,
     named_statistic,
     score_intervals,
 )
-from prefjudge.evaluation.leaderboard import leaderboard
 
 from .test_leaderboard import scores_of
 

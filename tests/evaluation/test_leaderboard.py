@@ -3,11 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
-from prefjudge.evaluation.leaderboard import leaderboard
-from prefjudge.evaluation.measures import Measure, score_matrix
-from prefjudge.evaluation.perfect import against_perfect, perfect_ranking, perfect_ranks, perfect_scores
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.leaderboards.perfect import (
+    against_perfect,
+    perfect_ranking,
+    perfect_ranks,
+    perfect_scores,
+)
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 
 from .samples import make_qrels, make_ranks
 

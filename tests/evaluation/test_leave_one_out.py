@@ -1,9 +1,9 @@
 import numpy as np
 
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.pools import Pools, build_pools
-from prefjudge.core.qrels import Qrels
-from prefjudge.evaluation.leave_one_out import (
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.pools import Pools, build_pools
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.evaluation.scoring.leave_one_out import (
     exclusive_rows,
     judged_pools,
     leave_one_out,
@@ -11,7 +11,7 @@ from prefjudge.evaluation.leave_one_out import (
     unpooled_documents,
     without_source,
 )
-from prefjudge.evaluation.measures import Measure
+from prefjudge.evaluation.scoring.measures import Measure
 
 from .judging import Vote, make_heads, make_judgments
 from .samples import make_qrels, make_ranks

@@ -1,6 +1,6 @@
 from math import isnan
 
-from prefjudge.evaluation.not_judged import count_judged
+from prefjudge.evaluation.leaderboards.not_judged import count_judged
 
 from .judging import make_heads
 

@@ -6,13 +6,13 @@ from math import isnan
 import numpy as np
 import pytest
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
-from prefjudge.evaluation.compared import compared_pairs
-from prefjudge.evaluation.leaderboard import Leaderboard, leaderboard
-from prefjudge.evaluation.official import official_board, official_order
-from prefjudge.evaluation.pairings import Pairings, pairings
-from prefjudge.evaluation.submissions import Submission
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, leaderboard
+from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
+from prefjudge.evaluation.scoring.pairings import Pairings, pairings
+from prefjudge.evaluation.submissions.official import official_board, official_order
+from prefjudge.evaluation.submissions.submissions import Submission
 from prefjudge.render.official_tables import official_table
 
 from .judging import make_judgments

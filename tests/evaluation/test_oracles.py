@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.core.qrels import JudgedRanks, Qrels
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files import judged
-from prefjudge.evaluation.leaderboard import leaderboard
-from prefjudge.evaluation.measures import Measure, score_matrix
+from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.formats.qrels import read_qrels
 
 from .samples import RunDict

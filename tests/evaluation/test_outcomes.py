@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.outcomes import Harm, outcomes_against, to_positions
-from prefjudge.evaluation.sentences import describe_outcomes
-from prefjudge.evaluation.significance import compare_runs
+from prefjudge.evaluation.testing.outcomes import Harm, outcomes_against, to_positions
+from prefjudge.evaluation.testing.sentences import describe_outcomes
+from prefjudge.evaluation.testing.significance import compare_runs
 from prefjudge.render.comparison_tables import outcomes_table
 
 

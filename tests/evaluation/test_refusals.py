@@ -7,27 +7,27 @@ from datetime import date
 import numpy as np
 import pytest
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.agreement import split_half
-from prefjudge.evaluation.audit import audit
-from prefjudge.evaluation.compared import relabel
-from prefjudge.evaluation.corrections import Correction, check_resamples
-from prefjudge.evaluation.correlation import correlate
-from prefjudge.evaluation.findings import Rules
-from prefjudge.evaluation.grids import to_grid
-from prefjudge.evaluation.intervals import named_statistic
-from prefjudge.evaluation.leaderboard import leaderboard
-from prefjudge.evaluation.measures import Measure, score_matrix
-from prefjudge.evaluation.outcomes import outcomes_against, to_positions
-from prefjudge.evaluation.preference_measures import PreferenceMeasure
-from prefjudge.evaluation.query_samples import sample_agreement
-from prefjudge.evaluation.result_lists import score_lists
-from prefjudge.evaluation.significance import compare_runs
-from prefjudge.evaluation.stability import bootstrap_ranks, bootstrap_votes
-from prefjudge.evaluation.tallies import tally_leaderboard
-from prefjudge.evaluation.winratio import named_count, named_runs, win_ratios
+from prefjudge.evaluation.comparing.winratio import named_count, named_runs, win_ratios
+from prefjudge.evaluation.leaderboards.correlation import correlate
+from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.leaderboards.query_samples import sample_agreement
+from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks, bootstrap_votes
+from prefjudge.evaluation.leaderboards.tallies import tally_leaderboard
+from prefjudge.evaluation.scoring.judged_pairs import relabel
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
+from prefjudge.evaluation.scoring.preference_measures import PreferenceMeasure
+from prefjudge.evaluation.scoring.result_lists import score_lists
+from prefjudge.evaluation.submissions.audit import audit
+from prefjudge.evaluation.submissions.findings import Rules
+from prefjudge.evaluation.testing.agreement import split_half
+from prefjudge.evaluation.testing.corrections import Correction, check_resamples
+from prefjudge.evaluation.testing.integer_scores import to_grid
+from prefjudge.evaluation.testing.intervals import named_statistic
+from prefjudge.evaluation.testing.outcomes import outcomes_against, to_positions
+from prefjudge.evaluation.testing.significance import compare_runs
 
 from .judging import make_heads, make_judgments
 from .samples import make_qrels, make_ranks

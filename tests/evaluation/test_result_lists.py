@@ -1,7 +1,7 @@
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.result_lists import score_lists
+from prefjudge.evaluation.scoring.result_lists import score_lists
 from prefjudge.render.result_list_tables import result_lists_table
 
 

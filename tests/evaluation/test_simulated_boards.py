@@ -5,19 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.core.paper_rates import Rates, mean_shift
-from prefjudge.core.pools import build_pools
-from prefjudge.core.preferences import resolve, to_qrels
-from prefjudge.core.qrels import restrict
-from prefjudge.core.runs import Order
-from prefjudge.core.top_pairs import top_pairs
+from prefjudge.core.planning.paper_rates import Rates, mean_shift
+from prefjudge.core.pooling.pools import build_pools
+from prefjudge.core.pooling.qrels import restrict
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.top_pairs import top_pairs
+from prefjudge.core.resolving.preferences import resolve, to_qrels
 from prefjudge.engines import files
-from prefjudge.evaluation.correlation import kendall_tau
-from prefjudge.evaluation.leave_one_out import pooled_documents
-from prefjudge.evaluation.measures import Measure, score_matrix
-from prefjudge.evaluation.simulated_paper import simulate_paper
-from prefjudge.evaluation.top_against_qrel import top_against_qrel
-from prefjudge.evaluation.winratio import PERFECT, win_ratios
+from prefjudge.evaluation.comparing.simulated_paper import simulate_paper
+from prefjudge.evaluation.comparing.top_against_qrel import top_against_qrel
+from prefjudge.evaluation.comparing.winratio import PERFECT, win_ratios
+from prefjudge.evaluation.leaderboards.correlation import kendall_tau
+from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.formats.qrels import read_qrels
 
 RR = Measure.parse("RR@10")

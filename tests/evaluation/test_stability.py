@@ -6,11 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.resampling import bootstrap_counts
-from prefjudge.evaluation.stability import bootstrap_ranks, bootstrap_votes, noise_ceiling, split_queries
+from prefjudge.evaluation.leaderboards.stability import (
+    bootstrap_ranks,
+    bootstrap_votes,
+    noise_ceiling,
+    split_queries,
+)
+from prefjudge.evaluation.testing.resampling import bootstrap_counts
 
 
 def scores_of(values: np.ndarray, measure: str = "RR@10") -> Scores:

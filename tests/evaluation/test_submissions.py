@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.runs import Heads, heads_of
+from prefjudge.core.pooling.runs import Heads, heads_of
 from prefjudge.errors import InputError
-from prefjudge.evaluation.audit import Audit, audit
-from prefjudge.evaluation.findings import Finding, Rule, Rules, add_months
-from prefjudge.evaluation.likeness import description_likeness, run_likeness
-from prefjudge.evaluation.submissions import Submission
-from prefjudge.evaluation.teams import short_name
+from prefjudge.evaluation.submissions.audit import Audit, audit
+from prefjudge.evaluation.submissions.findings import Finding, Rule, Rules, add_months
+from prefjudge.evaluation.submissions.likeness import description_likeness, run_likeness
+from prefjudge.evaluation.submissions.submissions import Submission
+from prefjudge.evaluation.submissions.teams import short_name
 
 
 def entry(number: str, team: str = "Team A", **fields: object) -> Submission:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.qrels import Qrels, Scores
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import Qrels, Scores
+from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboard import leaderboard
-from prefjudge.evaluation.measures import Measure
-from prefjudge.evaluation.tallies import Tally, tally_leaderboard
+from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.leaderboards.tallies import Tally, tally_leaderboard
+from prefjudge.evaluation.scoring.measures import Measure
 
 QUERIES = tuple(f"q{number}" for number in range(40))
 NONE = np.zeros(0, np.int32)

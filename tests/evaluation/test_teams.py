@@ -2,8 +2,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from prefjudge.evaluation.affiliations import Aliases, is_near, read_affiliation
-from prefjudge.evaluation.teams import Group, Groups, group_submissions
+from prefjudge.evaluation.submissions.affiliations import Aliases, is_near, read_affiliation
+from prefjudge.evaluation.submissions.teams import Group, Groups, group_submissions
 
 SEVERAL = {"ETU": "Example Technical University", "Acme": "Acme Works"}
 

@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.evaluation.significance import compare_runs
-from prefjudge.evaluation.tiers import standings, standings_of
+from prefjudge.evaluation.leaderboards.tiers import standings, standings_of
+from prefjudge.evaluation.testing.significance import compare_runs
 
 from .test_leaderboard import scores_of
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pairs import all_pairs
-from prefjudge.core.qrels import restrict_documents
-from prefjudge.core.top_pairs import TopSplit, pool_top_pairs, pooled_qrels, top_pairs
+from prefjudge.core.pooling.pairs import all_pairs
+from prefjudge.core.pooling.qrels import restrict_documents
+from prefjudge.core.pooling.top_pairs import TopSplit, pool_top_pairs, pooled_qrels, top_pairs
 from prefjudge.errors import InputError
-from prefjudge.evaluation.examples import draw_examples
-from prefjudge.evaluation.top_against_qrel import top_against_qrel
-from prefjudge.evaluation.winratio import win_ratios
+from prefjudge.evaluation.comparing.examples import draw_examples
+from prefjudge.evaluation.comparing.top_against_qrel import top_against_qrel
+from prefjudge.evaluation.comparing.winratio import win_ratios
 from prefjudge.render.cells import write_cell
 from prefjudge.render.top_tables import categories_table, preferred_table
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.confidence import assess_confidence
-from prefjudge.evaluation.votes import VoteModel, fit_votes
+from prefjudge.core.resolving.confidence import assess_confidence
+from prefjudge.evaluation.comparing.redrawn_votes import VoteModel, fit_votes
 
 from .judging import Vote, make_judgments
 

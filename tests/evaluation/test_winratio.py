@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.qrels import Qrels
-from prefjudge.core.runs import Heads
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Heads
 from prefjudge.errors import InputError
-from prefjudge.evaluation.winratio import (
+from prefjudge.evaluation.comparing.winratio import (
     WinRatio,
     WinRatios,
     best_runs,

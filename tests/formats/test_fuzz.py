@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files import top
 from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.audit import audit
-from prefjudge.evaluation.findings import Rule, Rules
+from prefjudge.evaluation.submissions.audit import audit
+from prefjudge.evaluation.submissions.findings import Rule, Rules
 from prefjudge.formats.leaderboard_csv import (
     read_aliases,
     read_institutions,

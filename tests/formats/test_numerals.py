@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.tokens import tokens_of
+from prefjudge.core.pooling.tokens import tokens_of
 from prefjudge.formats.numerals import floats, integers
 
 decimals = st.one_of(

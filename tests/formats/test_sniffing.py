@@ -11,8 +11,8 @@ from prefjudge.errors import InputError
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.queries import read_queries
 from prefjudge.formats.sniffing import sniff
+from prefjudge.gather.inputs import expand
 from prefjudge.steps.check import check
-from prefjudge.steps.inputs import expand
 
 RUN = "q1 Q0 d1 1 9.5 t\nq1 Q0 d2 2 8.5 t\n"
 TOPICS = "<top>\n<num> Number: 301\n<title> International Organized Crime\n</top>\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import prefjudge
-from prefjudge.core.rehearsal import Rehearsal
+from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.qrels import read_qrels

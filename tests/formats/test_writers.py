@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.pools import Pools
-from prefjudge.core.qrels import Qrels
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write, write_text
 from prefjudge.formats.judgments import read_judgments, write_judgments

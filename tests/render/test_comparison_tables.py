@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
-from prefjudge.evaluation.significance import compare_runs
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.testing.significance import compare_runs
 from prefjudge.render.comparison_tables import pairs_table
 
 

@@ -9,7 +9,7 @@ from defusedxml.ElementTree import fromstring
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.hits import Layout
+from prefjudge.core.asking.hits import Layout
 from prefjudge.errors import InputError
 from prefjudge.render.hit_page import HitPage, Slot, languages, render_hit_page, render_html_question
 

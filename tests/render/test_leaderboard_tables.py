@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
-from prefjudge.evaluation.correlation import correlate
-from prefjudge.evaluation.leaderboard import leaderboard
-from prefjudge.evaluation.tie_sensitivity import TieSensitivity
-from prefjudge.evaluation.tiers import Standing
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.leaderboards.correlation import correlate
+from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
+from prefjudge.evaluation.leaderboards.tiers import Standing
 from prefjudge.render.leaderboard_tables import (
     correlation_table,
     leaderboard_records,
@@ -154,7 +154,7 @@ def test_frames() -> None:
 
 def test_the_frame_of_win_ratios_is_square() -> None:
     pytest.importorskip("pandas")
-    from prefjudge.evaluation.winratio import WinRatio, WinRatios
+    from prefjudge.evaluation.comparing.winratio import WinRatio, WinRatios
     from prefjudge.render.frames import winratio_frame
 
     pair = WinRatio(a="a", b="b", wins_a=3, wins_b=1, ties=0, same=0, unjudged=0, p=0.6, p_bonferroni=0.6)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
-from prefjudge.evaluation.leaderboard import leaderboard
-from prefjudge.evaluation.significance import compare_runs
-from prefjudge.evaluation.stability import RankStability, bootstrap_ranks
-from prefjudge.evaluation.submissions import Submission
-from prefjudge.evaluation.tiers import standings
-from prefjudge.evaluation.winratio import WinRatio, WinRatios
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.comparing.winratio import WinRatio, WinRatios
+from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.leaderboards.stability import RankStability, bootstrap_ranks
+from prefjudge.evaluation.leaderboards.tiers import standings
+from prefjudge.evaluation.submissions.submissions import Submission
+from prefjudge.evaluation.testing.significance import compare_runs
 from prefjudge.render import plots
 from prefjudge.render.progress_plot import plot_progress
 from prefjudge.render.stability_plots import plot_conditions, plot_ranks

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboard import leaderboard
-from prefjudge.evaluation.significance import compare_runs
-from prefjudge.evaluation.stability import bootstrap_ranks
-from prefjudge.evaluation.submissions import Submission
-from prefjudge.evaluation.tiers import standings
-from prefjudge.evaluation.winratio import WinRatio, WinRatios
+from prefjudge.evaluation.comparing.winratio import WinRatio, WinRatios
+from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
+from prefjudge.evaluation.leaderboards.tiers import standings
+from prefjudge.evaluation.submissions.submissions import Submission
+from prefjudge.evaluation.testing.significance import compare_runs
 from prefjudge.formats.figures import write_figure
 from prefjudge.render import plots
 from prefjudge.render.figures import render_figure

@@ -1,6 +1,6 @@
 from math import nan
 
-from prefjudge.core.sensitivity import Kind, Variation
+from prefjudge.core.resolving.sensitivity import Kind, Variation
 from prefjudge.render.resolution_tables import sensitivity_table
 from prefjudge.render.tables import to_records
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.qrels import Scores
-from prefjudge.core.runs import Order
-from prefjudge.evaluation.agreement import split_half
-from prefjudge.evaluation.stability import bootstrap_ranks
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
+from prefjudge.evaluation.testing.agreement import split_half
 from prefjudge.render.agreement_tables import agreement_matrix
 from prefjudge.render.stability_tables import top_table
 

@@ -1,6 +1,6 @@
 """The whole road of a worker in a real browser, on a real marketplace that boto3 fills."""
 
-from prefjudge.core.hits import layout_index
+from prefjudge.core.asking.hits import layout_index
 from prefjudge.render.hit_page import render_hit_page, render_html_question
 from tests.site.conftest import inspect, soon
 from tests.site.live import answers_of, signed_in, thanked

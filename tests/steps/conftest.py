@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool import PoolResult, pool
-from prefjudge.steps.serve import keep_open
+from prefjudge.steps.pool.pool import PoolResult, pool
 from prefjudge.study.study import Study
 
 COLLECTION = Path(str(files("prefjudge"))) / "demo"

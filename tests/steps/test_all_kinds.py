@@ -14,15 +14,15 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import CrowdError
+from prefjudge.fieldwork.crowds import Door, keep_open, open_door
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
+from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.serve import Door, keep_open, open_door
 from prefjudge.steps.status import status
 from prefjudge.steps.work import WorkResult, work
-from prefjudge.steps.workers import workers
+from prefjudge.steps.workers.workers import workers
 from prefjudge.study.study import Study
 
 T = TypeVar("T")

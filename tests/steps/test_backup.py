@@ -16,17 +16,17 @@ from typer.testing import CliRunner
 from prefjudge.cli.app import app
 from prefjudge.database import Database
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
+from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.marketplace.server import start
 from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
-from prefjudge.steps.doctor import DoctorResult, doctor
+from prefjudge.steps.doctor.checks import State
+from prefjudge.steps.doctor.doctor import DoctorResult, doctor
 from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover import recover
-from prefjudge.steps.serve import keep_open
+from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.status import status
-from prefjudge.steps.store_checks import State
 from prefjudge.steps.work import work
 
 

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import StudyError
+from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.formats.qrels import read_qrels
-from prefjudge.steps.changed_answers import answers_section
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release import release
-from prefjudge.steps.report import report
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.score import score
-from prefjudge.steps.serve import keep_open
-from prefjudge.steps.stability import stability
+from prefjudge.steps.report.changed_answers import answers_section
+from prefjudge.steps.report.report import report
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.run.run import run
+from prefjudge.steps.score.score import score
+from prefjudge.steps.stability.stability import stability
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge

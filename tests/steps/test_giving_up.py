@@ -9,15 +9,15 @@ import pytest
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import BudgetError, StudyError
+from prefjudge.fieldwork.crowds import open_door
 from prefjudge.steps.collect import collect
-from prefjudge.steps.doctor import doctor
+from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
-from prefjudge.steps.pool import pool
+from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover import RecoverResult, recover
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.serve import open_door
+from prefjudge.steps.recover.recover import RecoverResult, recover
+from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.hits import load_hits

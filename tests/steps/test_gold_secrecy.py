@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 import urllib3
 
-from prefjudge.core.gold import suggest_gold
+from prefjudge.core.asking.gold import suggest_gold
+from prefjudge.fieldwork.crowds import Door, keep_open, open_door
+from prefjudge.fieldwork.packing import plan_batch
 from prefjudge.formats.gold import read_gold, write_gold
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.packing import plan_batch
-from prefjudge.steps.pool import pool
+from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.serve import Door, keep_open, open_door
 from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import StudyHit, load_hits
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries

@@ -10,9 +10,9 @@ from prefjudge.steps.agreement import agreement
 from prefjudge.steps.gold import gold
 from prefjudge.steps.history import history
 from prefjudge.steps.init import init
-from prefjudge.steps.report import report
-from prefjudge.steps.run import run
-from prefjudge.steps.score import score
+from prefjudge.steps.report.report import report
+from prefjudge.steps.run.run import run
+from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge

@@ -10,7 +10,7 @@ import pytest
 
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import BudgetError, CrowdError, StudyError
-from prefjudge.steps import intents, spending
+from prefjudge.fieldwork import intents, spending
 from prefjudge.steps.init import init
 from prefjudge.study.hits import HitKey, StudyHit
 from prefjudge.study.ledger import Intent, committed_cents, settle

@@ -16,9 +16,9 @@ from botocore.awsrequest import AWSResponse
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import CrowdError
+from prefjudge.fieldwork.crowds import open_door
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
-from prefjudge.steps.serve import open_door
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.hits import load_hits

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
-from prefjudge.steps.judge import judge
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.run import run
+from prefjudge.steps.judge.judge import judge
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.run.run import run
 from prefjudge.study.models import load_votes
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge

@@ -12,12 +12,12 @@ from prefjudge.cli.app import app
 from prefjudge.crowd import mturk
 from prefjudge.crowd.simulated import SimulatedWorker, Temper
 from prefjudge.errors import CrowdError, StudyError
+from prefjudge.fieldwork.crowds import open_door
 from prefjudge.marketplace.people.requirements import SIMULATED
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release import release
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.serve import open_door
+from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import simulated_truth, work
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study

@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
+from prefjudge import VERBS
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
+from prefjudge.gather.outputs import check_outputs
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
 from prefjudge.steps.gold import gold
-from prefjudge.steps.outputs import check_outputs
-from prefjudge.steps.pool import pool
-from prefjudge.steps.report import report
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.score import score
-from prefjudge.steps.stability import stability
+from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.report.report import report
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score.score import score
+from prefjudge.steps.stability.stability import stability
 from prefjudge.steps.winratio import winratio
 from tests.steps.conftest import COLLECTION
 
@@ -89,7 +90,7 @@ def test_no_verb_writes_over_what_it_reads(
     """A verb with ``--out`` or ``--plot`` that is not called here fails, so that none is forgotten."""
     files["study"] = pooled / "study.toml"
     call, inputs = verbs(files)[verb]
-    assert option in inspect.signature(getattr(import_module(f"prefjudge.steps.{verb}"), verb)).parameters
+    assert option in inspect.signature(getattr(import_module(VERBS[verb]), verb)).parameters
     before = {name: path.read_bytes() for name, path in files.items()}
     for name in inputs:
         link = files[name].with_name(f"link-to-{name}{'.html' if verb == 'report' else '.svg'}")

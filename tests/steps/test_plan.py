@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from prefjudge.cli.output import to_plain
-from prefjudge.core.noise import log_weight_of_error, scale_of_error
-from prefjudge.core.strategy_names import parse_strategy
+from prefjudge.core.asking.strategy_names import parse_strategy
+from prefjudge.core.judges.noise import log_weight_of_error, scale_of_error
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.init import init
-from prefjudge.steps.plan import parse_sizes, plan
-from prefjudge.steps.plan_noise import NoiseModel
+from prefjudge.steps.plan.noise import NoiseModel
+from prefjudge.steps.plan.plan import parse_sizes, plan
 from prefjudge.steps.publish import publish
 from prefjudge.study.study import Study
 from tests.core.tables import simulated_judgments

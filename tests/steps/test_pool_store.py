@@ -5,12 +5,12 @@ from shutil import copytree
 
 import pytest
 
-from prefjudge.core.models import ModelVote
+from prefjudge.core.judges.models import ModelVote
 from prefjudge.errors import StudyError
 from prefjudge.marketplace.server import Server
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool import PoolResult, pool
+from prefjudge.steps.pool.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
 from prefjudge.study.models import save_votes
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages

@@ -7,15 +7,15 @@ import pytest
 from prefjudge.errors import StudyError
 from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
-from prefjudge.steps.doctor import doctor
+from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover import recover
+from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.release import release
-from prefjudge.steps.report import report
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.score import score
+from prefjudge.steps.report.report import report
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.study.study import STORE_FILE, Study
 from tests.marketplace.conftest import cluster as cluster

@@ -17,14 +17,14 @@ from typer.testing import CliRunner
 
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
+from prefjudge.gather.readers import _Helped, working
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.check import check
 from prefjudge.steps.compare import compare
-from prefjudge.steps.pool import pool
-from prefjudge.steps.readers import _Helped, working
-from prefjudge.steps.score import score
-from prefjudge.steps.stability import stability
+from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.score.score import score
+from prefjudge.steps.stability.stability import stability
 from prefjudge.steps.winratio import winratio
 
 DEMO = Path(__file__).parents[2] / "prefjudge" / "demo"
@@ -276,7 +276,7 @@ def test_a_process_that_is_killed_is_an_error_and_not_a_wait() -> None:
 
 
 def test_provenance_says_what_runs_were_taken_for_once(tmp_path):
-    from prefjudge.steps.score import score
+    from prefjudge.steps.score.score import score
 
     (tmp_path / "qrels").write_text("q1 0 d1 1\n")
     names = [f"run{number}" for number in range(5)]

@@ -11,16 +11,16 @@ import pytest
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.database import Database
 from prefjudge.errors import StudyError
+from prefjudge.fieldwork.crowds import keep_open, open_door
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.history import history
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover import RecoverResult, recover
+from prefjudge.steps.recover.recover import RecoverResult, recover
 from prefjudge.steps.reject import reject
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.serve import keep_open, open_door
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.run.run import run
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.models import ModelVote
+from prefjudge.core.judges.models import ModelVote
 from prefjudge.errors import StudyError
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release import release
-from prefjudge.steps.report import report
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.run import run
+from prefjudge.steps.report.report import report
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.run.run import run
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.models import save_votes

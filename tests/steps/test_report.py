@@ -10,9 +10,9 @@ from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
-from prefjudge.steps.report import report
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.score import score
+from prefjudge.steps.report.report import report
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge

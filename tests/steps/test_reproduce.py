@@ -14,11 +14,11 @@ import prefjudge
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
 from prefjudge.steps.demo import demo
-from prefjudge.steps.papers.exhibits import Exhibit
-from prefjudge.steps.papers.guide import papers_page
-from prefjudge.steps.papers.guidelines import GUIDELINES
-from prefjudge.steps.papers.library import PAPERS
-from prefjudge.steps.papers.prices import hits_of, paper_price
+from prefjudge.steps.reproduce.exhibits import Exhibit
+from prefjudge.steps.reproduce.guide import papers_page
+from prefjudge.steps.reproduce.guidelines import GUIDELINES
+from prefjudge.steps.reproduce.library import PAPERS
+from prefjudge.steps.reproduce.prices import hits_of, paper_price
 from tests.steps.conftest import COLLECTION
 
 RUNS, QRELS = COLLECTION / "runs", COLLECTION / "qrels.txt"

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.counting import TieWorth
-from prefjudge.core.rules import RULES
+from prefjudge.core.resolving.counting import TieWorth
+from prefjudge.core.resolving.rules import RULES
 from prefjudge.errors import InputError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.render.resolution_tables import per_query_table
 from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve import Form, resolve
-from prefjudge.steps.run import run
+from prefjudge.steps.resolve.resolve import Form, resolve
+from prefjudge.steps.run.run import run
 from prefjudge.study.study import Study
 from tests.steps.test_road import TRUTH, judge_all
 
@@ -120,7 +120,7 @@ def test_mistakes_are_named(votes: Path, options: dict[str, object], message: st
 
 def test_nothing_depends_on_the_order_of_hashes(votes: Path, tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from prefjudge.steps.resolve import Form, resolve; "
+        "import sys; from pathlib import Path; from prefjudge.steps.resolve.resolve import Form, resolve; "
         "resolve(judgments=Path(sys.argv[1]), rule=sys.argv[3:], form=Form.JSONL, out=Path(sys.argv[2]))"
     )
     written = []

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from prefjudge.core.costs import prorated
+from prefjudge.core.asking.costs import prorated
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import BudgetError, InputError, StudyError
+from prefjudge.fieldwork.crowds import open_door
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
@@ -17,9 +18,8 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.score import score
-from prefjudge.steps.serve import open_door
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.gold import load_withdrawn
@@ -272,7 +272,7 @@ def test_a_gold_pair_that_hits_hide_already_is_withdrawn_and_bars_nobody_from_th
 
 
 def test_a_published_pool_cannot_be_replaced(served: Path) -> None:
-    from prefjudge.steps.pool import pool
+    from prefjudge.steps.pool.pool import pool
 
     publish(served, yes=True)
     with pytest.raises(StudyError, match="HITs for another pool"):

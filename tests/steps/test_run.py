@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.challenge import Duel
+from prefjudge.core.planning.challenge import Duel
 from prefjudge.crowd.simulated import SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
+from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.exclusion import choose_excluded
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import collect
-from prefjudge.steps.exclusion import choose_excluded
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool import PoolResult, pool
+from prefjudge.steps.pool.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.score import score
-from prefjudge.steps.serve import keep_open
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.run.run import run
+from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.gold import load_gold

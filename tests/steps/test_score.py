@@ -10,9 +10,9 @@ import pytest
 
 from prefjudge.errors import InputError
 from prefjudge.formats.pools import read_pool
-from prefjudge.steps.pool import pool
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.score import score
+from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
 from tests.steps.conftest import COLLECTION
 

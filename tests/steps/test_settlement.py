@@ -9,9 +9,9 @@ import pytest
 
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
+from prefjudge.fieldwork.prices import fees, price
+from prefjudge.fieldwork.settlement import Act, find_dues, pay_dues, withdraw
 from prefjudge.steps.init import init
-from prefjudge.steps.prices import fees, price
-from prefjudge.steps.settlement import Act, find_dues, pay_dues, withdraw
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.study import Study
 

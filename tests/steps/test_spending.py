@@ -11,14 +11,14 @@ import pytest
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import FetchedHit, RefusedError
 from prefjudge.errors import BudgetError, CrowdError, StudyError
-from prefjudge.steps import spending
+from prefjudge.fieldwork import spending
+from prefjudge.fieldwork.crowds import open_crowd, open_door
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
-from prefjudge.steps.serve import open_crowd, open_door
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.study import MARKETPLACE_FILE, Study
@@ -194,7 +194,7 @@ def test_who_stopped_early_and_was_approved_by_the_delay_gets_no_bonus_besides(
 COLLECT = [
     sys.executable,
     "-c",
-    "import sys, prefjudge; from prefjudge.steps import spending; spending.PATIENCE = 900; "
+    "import sys, prefjudge; from prefjudge.fieldwork import spending; spending.PATIENCE = 900; "
     "prefjudge.collect(sys.argv[1])",
 ]
 

@@ -16,16 +16,16 @@ from prefjudge.cli import stability as stability_verb
 from prefjudge.cli.app import app
 from prefjudge.engines.files import judged
 from prefjudge.errors import InputError
-from prefjudge.evaluation.measures import Measure, score_matrix
-from prefjudge.evaluation.significance import compare_runs
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
+from prefjudge.evaluation.testing.significance import compare_runs
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
 from prefjudge.steps.demo import demo
-from prefjudge.steps.pool import pool
-from prefjudge.steps.score import score
-from prefjudge.steps.stability import stability
+from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.score.score import score
+from prefjudge.steps.stability.stability import stability
 
 QUERIES, DOCS = 40, 12
 

@@ -15,16 +15,16 @@ import urllib3
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import HitRequest
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
+from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.server import Server, start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import PublishResult, publish
-from prefjudge.steps.report import report
-from prefjudge.steps.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.score import score
-from prefjudge.steps.serve import keep_open
+from prefjudge.steps.report.report import report
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.run.run import run
+from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge

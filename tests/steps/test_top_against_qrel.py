@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.power import power, wins_needed
-from prefjudge.core.top_pairs import TopSplit
+from prefjudge.core.planning.power import power, wins_needed
+from prefjudge.core.pooling.top_pairs import TopSplit
 from prefjudge.errors import InputError
+from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.formats.pools import read_pool, write_pool
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
+from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.report import report
-from prefjudge.steps.score import score
-from prefjudge.steps.serve import keep_open
+from prefjudge.steps.report.report import report
+from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
 from prefjudge.steps.work import work
 from tests.steps.conftest import COLLECTION
@@ -163,7 +163,7 @@ def test_what_pairs_can_show(pairs: int, wins: int | None) -> None:
 
 
 def test_the_power_of_a_round_number_of_pairs() -> None:
-    from prefjudge.core.power import powers
+    from prefjudge.core.planning.power import powers
 
     rows = powers(300, 400)
     assert [row.pairs for row in rows] == [50, 100, 200, 300]

@@ -10,7 +10,7 @@ from prefjudge.errors import InputError
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.work import work
-from prefjudge.steps.workers import WorkerModel, workers
+from prefjudge.steps.workers.workers import WorkerModel, workers
 from prefjudge.study.study import Study
 
 

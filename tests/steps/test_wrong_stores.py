@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import PrefjudgeError, StudyError
+from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.marketplace.server import start
 from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
-from prefjudge.steps.doctor import doctor
+from prefjudge.steps.doctor.checks import State
+from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover import recover
-from prefjudge.steps.serve import keep_open
+from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.status import status
-from prefjudge.steps.store_checks import State
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_recover import lose, there
 

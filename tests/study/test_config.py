@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.screening import BarringPolicy
+from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.errors import ConfigError
 from prefjudge.study.config import StudyConfig, load_config, template
 from prefjudge.study.study import fill

@@ -6,7 +6,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from prefjudge import __version__
 from prefjudge.marketplace import site
 from prefjudge.marketplace.web import admin, frames, panels, qualifications, signin, work
 from prefjudge.marketplace.web.access import (
@@ -21,6 +20,7 @@ from prefjudge.marketplace.web.middleware import Guard
 from prefjudge.marketplace.web.pages import Page, respond
 from prefjudge.marketplace.web.requester_api import requester_api
 from prefjudge.marketplace.web.state import Front
+from prefjudge.version import __version__
 
 WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
     ("POST", "/signout", signin.sign_out),

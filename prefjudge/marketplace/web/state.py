@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
-from prefjudge import __version__
 from prefjudge.marketplace.api.faults import FaultSwitch
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.settings import Settings
@@ -13,6 +12,7 @@ from prefjudge.marketplace.store.executor import Desk
 from prefjudge.marketplace.store.marketplace import Market
 from prefjudge.marketplace.web.metrics import Meters
 from prefjudge.marketplace.web.rate_limit import Patience
+from prefjudge.version import __version__
 
 MAX_BODY = 1_000_000
 BODY_SECONDS = 60.0

@@ -1,0 +1,1 @@
+"""Asking: what is asked of people, in which HITs, at what price, by which strategy."""

@@ -1,0 +1,1 @@
+"""Judges: what they said, and how far they can be relied on."""

@@ -1,0 +1,104 @@
+"""Noise: how often votes are wrong, and votes drawn with that error."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy
+
+from prefjudge.core.asking.strategies import Counts, Floats
+
+
+class Noise(Protocol):
+    """How the votes on the candidates of a pool err."""
+
+    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
+        """Draw ``n`` pools of ``k`` candidates.
+
+        Returns
+        -------
+        chances : ndarray of float64, shape (n, k, k)
+            The probability that a vote prefers ``x`` to ``y``.
+        best : ndarray of int64, shape (n,)
+            Who is truly the best.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantNoise:
+    """Every vote is wrong with the same probability, whatever the pair."""
+
+    error: float
+
+    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
+        """Draw an order of merit for each pool."""
+        place = rng.permuted(np.tile(np.arange(k), (n, 1)), axis=1)
+        better = place[:, :, None] < place[:, None, :]
+        return np.where(better, 1.0 - self.error, self.error), place.argmin(axis=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BradleyTerryNoise:
+    """Close pairs are harder: strengths are normal, and a vote follows the logistic of their difference."""
+
+    scale: float
+
+    @property
+    def error(self) -> float:
+        """The share of wrong votes on a random pair."""
+        return error_of_scale(self.scale)
+
+    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
+        """Draw the strengths of each pool."""
+        strength = rng.normal(0.0, self.scale, (n, k))
+        difference = strength[:, :, None] - strength[:, None, :]
+        return 0.5 * (1.0 + np.tanh(0.5 * difference)), strength.argmax(axis=1)
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
+
+
+def error_of_scale(scale: float) -> float:
+    """Return the share of wrong votes on a random pair whose strengths have this standard deviation."""
+    half_widths = 10.0
+    gap = half_widths * 0.5 * (_NODES + 1.0)
+    density = np.sqrt(2.0 / np.pi) * np.exp(-0.5 * gap**2) * half_widths * 0.5
+    wrong = 0.5 * (1.0 - np.tanh(np.sqrt(0.5) * scale * gap))
+    return float((_WEIGHTS * density * wrong).sum())
+
+
+def log_weight_of_error(
+    error: float, *, right: int, missed: int, assumed: float, assumed_votes: float = 10.0
+) -> float:
+    """Return the log of what gold pairs, and what is known of crowds, say for a share of wrong votes.
+
+    Parameters
+    ----------
+    error : float
+        The share of wrong votes on a random pair.
+    right, missed : int
+        Answers to gold pairs. They are easier than a random pair: how often they are missed may be anything
+        up to ``error``. Missed ones hold the error up, whatever the votes say.
+    assumed, assumed_votes : float
+        The share that is usual, and how many votes it is worth: a few votes alone could mean anything.
+    """
+    golds = float(scipy.special.betainc(missed + 1, right + 1, error))
+    usual = assumed_votes * (assumed * np.log(error) + (1.0 - assumed) * np.log(1.0 - error))
+    return float(np.log(max(golds, 1e-300)) - np.log(error) + usual)
+
+
+def scale_of_error(error: float) -> float:
+    """Return the standard deviation of strengths at which a random pair has this share of wrong votes.
+
+    Raises
+    ------
+    ValueError
+        The share is not between 0 and a half.
+    """
+    if not 0.0 < error < 0.5:
+        raise ValueError(f"a share of wrong votes lies between 0 and 0.5, not at {error}")
+    low, high = 1e-6, 1e4
+    for _ in range(100):
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if error_of_scale(float(middle)) > error else (low, middle)
+    return float(np.sqrt(low * high))

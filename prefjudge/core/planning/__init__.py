@@ -1,0 +1,1 @@
+"""Planning: the votes to ask for next, what they will cost, and what they will find."""

@@ -1,0 +1,81 @@
+"""Power: what a number of judged pairs can show, before they are paid for."""
+
+from dataclasses import dataclass
+from math import ceil
+
+import scipy
+
+_SIZES = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
+    """What a two-sided binomial test of wins against losses can show with so many decided pairs.
+
+    Attributes
+    ----------
+    pairs : int
+        Decided pairs of category B.
+    sample : int
+        Queries to judge so that about so many of them are of category B.
+    wins : int or None
+        The fewest wins that are significant; None where not even winning every pair is.
+    ratio : float or None
+        ``wins`` as a share of the pairs.
+    detectable : float or None
+        The true win ratio that such a study finds significant with the chance asked for.
+    """
+
+    pairs: int
+    sample: int
+    wins: int | None
+    ratio: float | None
+    detectable: float | None
+
+
+def powers(available: int, judged: int, *, alpha: float = 0.05, chance: float = 0.8) -> tuple[Power, ...]:
+    """Return what round numbers of pairs up to all that are available can show.
+
+    Parameters
+    ----------
+    available : int
+        Pairs of category B.
+    judged : int
+        Pairs of both categories, from which a study samples.
+    alpha : float
+        The level of the test.
+    chance : float
+        The power wanted.
+    """
+    sizes = [size for size in _SIZES if size < available] + ([available] if available else [])
+    return tuple(_power(size, ceil(size * judged / available), alpha, chance) for size in sizes)
+
+
+def power(pairs: int, wins: int, ratio: float) -> float:
+    """Return how often ``wins`` or more of the pairs are won, or lost, where each is won with ``ratio``.
+
+    The number of wins is binomial, and the test has two sides.
+    """
+    return float(
+        scipy.stats.binom.sf(wins - 1, pairs, ratio) + scipy.stats.binom.cdf(pairs - wins, pairs, ratio)
+    )
+
+
+def wins_needed(pairs: int, alpha: float = 0.05) -> int | None:
+    """Return the fewest wins of so many pairs that a two-sided binomial test calls significant."""
+    wins = int(scipy.stats.binom.isf(alpha / 2, pairs, 0.5)) + 1
+    if wins > pairs:
+        return None
+    assert 2 * scipy.stats.binom.sf(wins - 1, pairs, 0.5) <= alpha
+    return wins
+
+
+def _power(pairs: int, sample: int, alpha: float, chance: float) -> Power:
+    wins = wins_needed(pairs, alpha)
+    if wins is None:
+        return Power(pairs=pairs, sample=sample, wins=None, ratio=None, detectable=None)
+    low, high = 0.5, 1.0
+    for _ in range(40):  # the power grows with the ratio
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(pairs, wins, middle) >= chance else (middle, high)
+    return Power(pairs=pairs, sample=sample, wins=wins, ratio=wins / pairs, detectable=high)

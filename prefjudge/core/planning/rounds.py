@@ -1,0 +1,155 @@
+"""Rounds: the votes to ask for next, given the judgments so far, and the best answers when none are left."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prefjudge.core.asking.strategies import Counts, Flags, Strategy
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.pairs import Pairs
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Codes, encode
+from prefjudge.core.resolving.tournament import Index, Tournaments, tournaments
+from prefjudge.core.resolving.vote_matrices import VoteMatrices, vote_matrices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """What a strategy wants next.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        The pairs to judge, in the vocabulary of the pools.
+    votes : ndarray of int64, shape (len(pairs),)
+        How many more votes each pair needs, each by another worker.
+    open : ndarray of bool, shape (n_queries,)
+        Which queries these pairs belong to. A query without is through.
+    leaders : ndarray of bool, shape (n_rows,)
+        For each row of the pools, whether it is the best by the votes so far; several where they are even.
+    """
+
+    pairs: Pairs
+    votes: Counts
+    open: Flags
+    leaders: Flags
+
+
+def next_round(
+    judgments: Judgments,
+    pools: Pools,
+    strategy: Strategy,
+    *,
+    best_known: Qrels | None = None,
+    settled: Flags | None = None,
+) -> Round:
+    """Ask a strategy for the next votes of every query.
+
+    The strategy sees nothing but the judgments, so this may be asked again at any time. Votes that are asked
+    for but not collected yet are asked for again: collect first.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes so far. A tie is half a vote to each side.
+    pools : Pools
+        The candidates.
+    strategy : Strategy
+        How to spend votes.
+    best_known : Qrels, optional
+        The best answers so far: they come first in the order of candidates, so that challengers meet them.
+    settled : ndarray of bool, shape (n_queries,), optional
+        Queries that are sure enough, and get no more votes.
+    """
+    rank = _ranks(pools, best_known)
+    leaders = np.zeros(pools.query.size, dtype=bool)
+    query, first, second, votes = [], [], [], []
+    begins = np.searchsorted(pools.query, np.arange(len(pools.queries)))
+    for block in tournaments(judgments, pools=pools):
+        offset = int(begins[block.first]) if block.n_queries else 0
+        row_of = _pool_rows(block, pools, offset)
+        for stack in vote_matrices(block, ties=0.5):
+            rows, played = _ordered(stack, row_of, rank)
+            leaders[rows] = strategy.leaders(played)
+            asked = strategy.ask(played)
+            codes = (stack.queries[asked.pool] + block.first).astype(np.int32)
+            kept = np.ones(codes.size, dtype=bool) if settled is None else ~settled[codes]
+            query.append(codes[kept])
+            first.append(rows[asked.pool, asked.x][kept])
+            second.append(rows[asked.pool, asked.y][kept])
+            votes.append(asked.votes[kept])
+    return _round(pools, query, first, second, votes, leaders)
+
+
+def votes_are_even(judgments: Judgments, pools: Pools) -> bool:
+    """Return whether the pairs of a pool have as many votes each, in every pool.
+
+    Where they have not, the number of votes won says how often a candidate was shown.
+    """
+    for block in tournaments(judgments, pools=pools):
+        for stack in vote_matrices(block, ties=0.5):
+            votes = stack.votes + stack.votes.transpose(0, 2, 1)
+            pairs = votes[:, *np.triu_indices(votes.shape[1], 1)]
+            if (pairs != pairs[:, :1]).any():
+                return False
+    return True
+
+
+def _pool_rows(block: Tournaments, pools: Pools, offset: int) -> Index:
+    """Return the pools' row of each candidate of a block: the same documents, in another order."""
+    span = slice(offset, offset + block.doc.size)
+    rows: Index = np.lexsort((pools.doc[span], pools.query[span])) + offset
+    return rows
+
+
+def _ordered(stack: VoteMatrices, row_of: Index, rank: Counts) -> tuple[Index, "np.ndarray"]:
+    """Put the candidates of each query in the order in which they are to be tried."""
+    rows = row_of[stack.rows]
+    order = np.lexsort((rows, rank[rows]), axis=1)
+    played = np.take_along_axis(stack.votes, order[:, :, None], axis=1)
+    played = np.take_along_axis(played, order[:, None, :], axis=2)
+    return np.take_along_axis(rows, order, axis=1), played
+
+
+def _ranks(pools: Pools, best_known: Qrels | None) -> Counts:
+    """Return 0 for the best known answers, 1 for the others, shape (n_rows,)."""
+    rank = np.ones(pools.query.size, dtype=np.int64)
+    if best_known is not None:
+        query = encode(best_known.queries, pools.queries)[best_known.query]
+        doc = encode(best_known.docs, pools.docs)[best_known.doc]
+        known = (query >= 0) & (doc >= 0) & (best_known.grade > 0)
+        keys = query[known].astype(np.int64) * len(pools.docs) + doc[known]
+        rank[np.isin(pools.query.astype(np.int64) * len(pools.docs) + pools.doc, keys)] = 0
+    return rank
+
+
+def _round(
+    pools: Pools,
+    query: list[Codes],
+    first: list[Index],
+    second: list[Index],
+    votes: list[Counts],
+    leaders: Flags,
+) -> Round:
+    queries = np.concatenate(query) if query else np.empty(0, np.int32)
+    x = np.concatenate(first) if first else np.empty(0, np.int64)
+    y = np.concatenate(second) if second else np.empty(0, np.int64)
+    counts = np.concatenate(votes) if votes else np.empty(0, np.int64)
+    # Rows of a pool are sorted by doc_id, so the smaller row is the document that comes first.
+    a, b = np.minimum(x, y), np.maximum(x, y)
+    order = np.lexsort((b, a))
+    is_open = np.zeros(len(pools.queries), dtype=bool)
+    is_open[queries] = True
+    return Round(
+        pairs=Pairs(
+            queries=pools.queries,
+            docs=pools.docs,
+            query=queries[order],
+            doc_a=pools.doc[a[order]],
+            doc_b=pools.doc[b[order]],
+        ),
+        votes=counts[order],
+        open=is_open,
+        leaders=leaders,
+    )

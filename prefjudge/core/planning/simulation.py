@@ -1,0 +1,132 @@
+"""Simulation: what a strategy costs, and how often it finds the best, on pools of one size."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from prefjudge.core.asking.strategies import Counts, Floats, Strategy
+from prefjudge.core.judges.noise import Noise
+
+_CELLS = 1 << 22
+_LEAST_TRIALS = 150
+_TRIAL_CELLS = 150_000
+"""Cells of vote matrices worth simulating: in a study there are few large pools."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What to expect of a strategy on a pool of one size.
+
+    Attributes
+    ----------
+    strategy : str
+        The strategy's name.
+    size : int
+        The number of candidates.
+    chance : float
+        The probability that the winner is the best; a random pick where several win.
+    error : float
+        The standard error of ``chance`` by the number of trials.
+    single : float
+        The share of pools that end with a single winner. It says nothing about its being the best.
+    pairs, judgments : float
+        Different pairs and votes per pool, on average.
+    rounds : tuple of dict of int to float
+        For each round, how many pairs per pool get how many votes, on average.
+    work : mapping of (int, int) to ndarray of int64, shape (trials,)
+        How many pairs each simulated pool has judged in a round by so many votes: HITs are packed by these.
+    """
+
+    strategy: str
+    size: int
+    chance: float
+    error: float
+    single: float
+    pairs: float
+    judgments: float
+    rounds: tuple[dict[int, float], ...]
+    work: Mapping[tuple[int, int], Counts] = field(default_factory=dict, repr=False, compare=False)
+
+
+def simulate(
+    strategy: Strategy, size: int, noise: Noise, *, trials: int = 2000, rng: np.random.Generator
+) -> Outlook:
+    """Play a strategy on simulated pools.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        What to play.
+    size : int
+        The number of candidates.
+    noise : Noise
+        How votes err.
+    trials : int
+        The number of pools, or fewer (150 at least) where they are large; the standard error of the chance
+        is at most ``0.5 / sqrt(trials)``.
+    rng : numpy.random.Generator
+        The source of randomness. Generators in the same state give every strategy the same pools, and the
+        same votes to strategies that ask for the same.
+    """
+    trials = max(1, min(trials, max(_LEAST_TRIALS, _TRIAL_CELLS // size**2)))
+    if size == 1:
+        return Outlook(
+            strategy=strategy.name,
+            size=1,
+            chance=1.0,
+            error=0.0,
+            single=1.0,
+            pairs=0.0,
+            judgments=0.0,
+            rounds=(),
+        )
+    found = single = 0.0
+    pairs = 0
+    work: dict[tuple[int, int], Counts] = {}
+    step = max(1, _CELLS // size**2)
+    pools_rng, votes_rng = rng.spawn(2)
+    for low in range(0, trials, step):
+        n = min(step, trials - low)
+        chances, best = noise.draw_chances(n, size, pools_rng)
+        votes, played = _play(strategy, chances, votes_rng)
+        for group, counts in played.items():
+            work.setdefault(group, np.zeros(trials, dtype=np.int64))[low : low + n] = counts
+        leaders = strategy.leaders(votes)
+        number = leaders.sum(axis=1)
+        found += float((leaders[np.arange(n), best] / number).sum())
+        single += float((number == 1).sum())
+        pairs += int(np.triu(votes + votes.transpose(0, 2, 1) > 0).sum())
+    chance = found / trials
+    per_round: tuple[dict[int, float], ...] = tuple({} for _ in {number for number, _ in work})
+    for (number, many), counts in work.items():
+        per_round[number][many] = float(counts.sum()) / trials
+    return Outlook(
+        strategy=strategy.name,
+        size=size,
+        chance=chance,
+        error=float(np.sqrt(max(chance * (1.0 - chance), 1e-9) / trials)),
+        single=single / trials,
+        pairs=pairs / trials,
+        judgments=sum(votes * count for counts in per_round for votes, count in counts.items()),
+        rounds=per_round,
+        work=work,
+    )
+
+
+def _play(
+    strategy: Strategy, chances: Floats, rng: np.random.Generator
+) -> tuple[Floats, dict[tuple[int, int], Counts]]:
+    """Ask and vote until nothing is asked; return the votes, and the work of each round."""
+    votes = np.zeros_like(chances)
+    work: dict[tuple[int, int], Counts] = {}
+    number = 0
+    while len(asked := strategy.ask(votes)):
+        pool, x, y, wanted = asked.pool, asked.x, asked.y, asked.votes
+        for_x = rng.binomial(wanted, chances[pool, x, y])
+        votes[pool, x, y] += for_x
+        votes[pool, y, x] += wanted - for_x
+        for many in np.unique(wanted).tolist():
+            work[number, many] = np.bincount(pool[wanted == many], minlength=len(votes))
+        number += 1
+    return votes, work

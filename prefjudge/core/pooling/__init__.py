@@ -1,0 +1,1 @@
+"""Pooling: documents, runs, qrels, and the pools and pairs made of them."""

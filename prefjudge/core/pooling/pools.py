@@ -1,0 +1,243 @@
+"""Pools: the candidates for the best answer of each query, and which runs or qrels put them there."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Codes, Heads, encode
+from prefjudge.core.pooling.vocabulary import merged
+
+
+class QrelsPerQuery(StrEnum):
+    """How many of a query's relevant documents enter its pool."""
+
+    FIRST = "first"
+    """One: the first in the file among those with the highest grade (the paper's choice, section 3.1)."""
+    ALL = "all"
+    NONE = "none"
+
+
+class PoolDesign(StrEnum):
+    """What is compared with what."""
+
+    SHALLOW = "shallow"
+    """The top of every run and the qrel, all with all (section 4)."""
+    TOP_AGAINST_QREL = "top-against-qrel"
+    """One run's top passage with the qrel; where they are the same, with the run's second (section 3)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pools:
+    """The pooled documents: one row per (query, document), grouped by query.
+
+    Attributes
+    ----------
+    queries : tuple of str
+        The vocabulary of query ids.
+    docs : sequence of str
+        The vocabulary of doc ids, sorted. Rows are sorted by query code, then by doc_id.
+    query, doc : ndarray of int32, shape (n,)
+        Codes into ``queries`` and ``docs``.
+    sources : tuple of str
+        The run tags, and the name of the qrels where they contributed.
+    source_row, source : ndarray of int32, shape (m,)
+        Who contributed what: ``sources[source[i]]`` put row ``source_row[i]`` into its pool.
+    """
+
+    queries: tuple[str, ...]
+    docs: Sequence[str]
+    query: Codes
+    doc: Codes
+    sources: tuple[str, ...]
+    source_row: Codes
+    source: Codes
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The pool size of each query, shape (len(queries),)."""
+        return np.bincount(self.query, minlength=len(self.queries))
+
+    @property
+    def histogram(self) -> dict[int, int]:
+        """How many queries have a pool of each size."""
+        sizes, counts = np.unique(self.sizes, return_counts=True)
+        return {int(size): int(count) for size, count in zip(sizes, counts, strict=True) if size}
+
+
+def build_pools(
+    heads: Heads,
+    qrels: Qrels | None = None,
+    *,
+    depth: int = 1,
+    per_query: QrelsPerQuery = QrelsPerQuery.FIRST,
+) -> Pools:
+    """Pool the top ``depth`` documents of each run with the qrels.
+
+    Parameters
+    ----------
+    heads : Heads
+        The runs' top documents, at least ``depth`` of them per query.
+    qrels : Qrels, optional
+        The known relevant documents. Those of queries that no run answers are left out.
+    depth : int
+        How many documents of each run enter the pool.
+    per_query : QrelsPerQuery
+        One qrel per query, all, or none; from grade 1 on.
+
+    Returns
+    -------
+    Pools
+        One pool per query that some run answers.
+
+    References
+    ----------
+    Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
+    """
+    shown = Contributions(heads.docs, heads.query, heads.doc, heads.run)
+    if np.diff(heads.start).max(initial=0) > depth:
+        top = heads.position <= depth
+        shown = Contributions(heads.docs, shown.query[top], shown.doc[top], shown.source[top])
+    if qrels is None or per_query is QrelsPerQuery.NONE:
+        return group_contributions(heads.queries, heads.runs, [shown])
+    rows = chosen_qrels(qrels, per_query)
+    query = encode(qrels.queries, heads.queries)[qrels.query[rows]]
+    rows, query = rows[query >= 0], query[query >= 0]
+    known = Contributions(
+        qrels.docs, query, qrels.doc[rows], np.full(rows.size, len(heads.runs), dtype=np.int32)
+    )
+    return group_contributions(heads.queries, (*heads.runs, qrels.name), [shown, known])
+
+
+def chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery = QrelsPerQuery.FIRST) -> NDArray[np.int64]:
+    """Return the rows of the relevant documents (from grade 1 on) that are pooled: the first or all.
+
+    Returns
+    -------
+    ndarray of int64
+        One row per labelled query for ``first``: of the highest grade, and the first in the file among those.
+    """
+    relevant = np.flatnonzero(qrels.grade >= 1.0)
+    if per_query is QrelsPerQuery.ALL:
+        return relevant
+    order = np.lexsort((relevant, -qrels.grade[relevant], qrels.query[relevant]))
+    _, first = np.unique(qrels.query[relevant][order], return_index=True)
+    chosen: NDArray[np.int64] = relevant[order[first]]
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """What sources put into the pools: a row for each query, document (a code into ``docs``) and source."""
+
+    docs: Sequence[str]
+    query: Codes
+    doc: Codes
+    source: Codes
+
+
+def group_contributions(
+    queries: tuple[str, ...], sources: tuple[str, ...], added: Sequence[Contributions]
+) -> Pools:
+    """Sort the contributions by (query, doc_id) and merge those of one document."""
+    docs, codes = merged(*(part.docs for part in added))
+    width = max(len(docs), 1)
+    key = np.concatenate(
+        [
+            part.query.astype(np.int64) * width + code[part.doc]
+            for part, code in zip(added, codes, strict=True)
+        ]
+    )
+    keys, row = np.unique(key, return_inverse=True)
+    query, doc = np.divmod(keys, width)
+    used = np.zeros(len(docs), bool)
+    used[doc] = True
+    return Pools(
+        queries=queries,
+        docs=docs if used.all() else docs.take(np.flatnonzero(used)),
+        query=query.astype(np.int32),
+        doc=(np.cumsum(used, dtype=np.int32) - 1)[doc],
+        sources=sources,
+        source_row=row.astype(np.int32),
+        source=np.concatenate([part.source for part in added]).astype(np.int32),
+    )
+
+
+def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
+    """Return the pools that sorted rows of query_id, doc_id and source make; ``""`` is no source."""
+    queries = tuple(dict.fromkeys(query for query, _, _ in rows))
+    docs = tuple(sorted({doc for _, doc, _ in rows}))
+    sources = tuple(sorted({source for _, _, source in rows if source}))
+    members = list(dict.fromkeys((query, doc) for query, doc, _ in rows))
+    row_of = {member: row for row, member in enumerate(members)}
+    return Pools(
+        queries=queries,
+        docs=docs,
+        query=encode([query for query, _ in members], queries),
+        doc=encode([doc for _, doc in members], docs),
+        sources=sources,
+        source_row=np.array([row_of[query, doc] for query, doc, source in rows if source], dtype=np.int32),
+        source=encode([source for _, _, source in rows if source], sources),
+    )
+
+
+def select_queries(pools: Pools, keep: Sequence[str]) -> Pools:
+    """Return the pools of the queries in ``keep`` only, in the order of ``pools``."""
+    wanted = set(keep)
+    mask = np.fromiter((q in wanted for q in pools.queries), dtype=bool, count=len(pools.queries))
+    new_query = np.cumsum(mask) - 1
+    rows = mask[pools.query]
+    new_row = np.cumsum(rows) - 1
+    contributed = rows[pools.source_row]
+    return replace(
+        pools,
+        queries=tuple(q for q in pools.queries if q in wanted),
+        query=new_query[pools.query[rows]].astype(np.int32),
+        doc=pools.doc[rows],
+        source_row=new_row[pools.source_row[contributed]].astype(np.int32),
+        source=pools.source[contributed],
+    )
+
+
+def drop_candidates(pools: Pools, dropped: Collection[tuple[str, str]]) -> Pools:
+    """Return the pools without the given (query_id, doc_id); a pool never loses its last candidate."""
+    gone = np.array(
+        [
+            (pools.queries[query], pools.docs[doc]) in dropped
+            for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+        ],
+        dtype=bool,
+    )
+    left = np.bincount(pools.query[~gone], minlength=len(pools.queries))
+    rows = ~gone | (left[pools.query] == 0)
+    new_row = np.cumsum(rows) - 1
+    contributed = rows[pools.source_row]
+    return replace(
+        pools,
+        query=pools.query[rows],
+        doc=pools.doc[rows],
+        source_row=new_row[pools.source_row[contributed]].astype(np.int32),
+        source=pools.source[contributed],
+    )
+
+
+def sample_queries(pools: Pools, count: int, *, min_size: int = 2, rng: np.random.Generator) -> Pools:
+    """Return the pools of ``count`` queries drawn at random from those with at least ``min_size`` candidates.
+
+    Raises
+    ------
+    ValueError
+        Fewer queries than ``count`` have such a pool.
+
+    References
+    ----------
+    Shallow pooling for sparse labels, section 4.1: 500 queries with a pool of at least two.
+    """
+    eligible = np.flatnonzero(pools.sizes >= min_size)
+    if eligible.size < count:
+        raise ValueError(f"only {eligible.size} queries have a pool of at least {min_size}, not {count}")
+    drawn = np.sort(rng.choice(eligible, size=count, replace=False))
+    return select_queries(pools, [pools.queries[i] for i in drawn])

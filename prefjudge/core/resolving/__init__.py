@@ -1,0 +1,1 @@
+"""Resolving: from judgments to the best answers, and how sure they are."""

@@ -1,0 +1,1 @@
+"""Comparing: runs by which of their top passages people prefer."""

@@ -1,0 +1,81 @@
+"""Pair votes: what the votes on a pair of passages say, looked up for many pairs at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.runs import encode
+from prefjudge.evaluation.scoring.placings import Integers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairVotes:
+    """The votes on each judged pair, by query.
+
+    Documents and queries are codes of the vocabularies that the votes were counted for.
+
+    Attributes
+    ----------
+    key : ndarray of int64, shape (pairs,)
+        One number for (query, smaller doc code, greater doc code), ascending.
+    smaller, greater, ties : ndarray of int64, shape (pairs,)
+        How many votes went to the document with the smaller code, to the other, and to neither.
+    width : int
+        How many documents the vocabulary holds.
+    """
+
+    key: Integers
+    smaller: Integers
+    greater: Integers
+    ties: Integers
+    width: int
+
+    def on(self, query: Integers, a: Integers, b: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the votes for ``a``, for ``b`` and for neither; 0 for a pair that was never judged.
+
+        Parameters
+        ----------
+        query, a, b : ndarray of int64, shape (n,)
+            Codes; a negative document is one that does not exist.
+
+        Returns
+        -------
+        for_a, for_b, for_neither : ndarray of int64, shape (n,)
+        """
+        out = np.zeros((3, query.size), dtype=np.int64)
+        rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b))
+        if not self.key.size or not rows.size:
+            return out[0], out[1], out[2]
+        wanted = pair_key(query[rows], a[rows], b[rows], self.width)
+        slot = np.minimum(np.searchsorted(self.key, wanted), self.key.size - 1)
+        judged = self.key[slot] == wanted
+        rows, slot = rows[judged], slot[judged]
+        first = a[rows] < b[rows]
+        out[0, rows] = np.where(first, self.smaller[slot], self.greater[slot])
+        out[1, rows] = np.where(first, self.greater[slot], self.smaller[slot])
+        out[2, rows] = self.ties[slot]
+        return out[0], out[1], out[2]
+
+
+def pair_key(query: Integers, a: Integers, b: Integers, width: int) -> Integers:
+    """Return one number for a query and an unordered pair of documents."""
+    key: Integers = (query * width + np.minimum(a, b)) * width + np.maximum(a, b)
+    return key
+
+
+def count_votes(judgments: Judgments, queries: Sequence[str], docs: Sequence[str]) -> PairVotes:
+    """Count the votes on each pair, in the codes of the given vocabularies.
+
+    Judgments on queries or documents that the vocabularies do not hold are left out.
+    """
+    query = encode(judgments.queries, queries).astype(np.int64)[judgments.query]
+    code = encode(judgments.docs, docs).astype(np.int64)
+    left, right = code[judgments.left], code[judgments.right]
+    known = (query >= 0) & (left >= 0) & (right >= 0)
+    query, left, right, choice = query[known], left[known], right[known], judgments.choice[known]
+    key, pair = np.unique(pair_key(query, left, right, len(docs)), return_inverse=True)
+    for_smaller = np.where(left < right, choice, -choice)
+    counts = [np.bincount(pair[for_smaller == sign], minlength=key.size) for sign in (1, -1, 0)]
+    return PairVotes(key=key, smaller=counts[0], greater=counts[1], ties=counts[2], width=len(docs))

@@ -1,0 +1,1 @@
+"""Leaderboards: runs in order, how firm the order is, and how alike two orders are."""

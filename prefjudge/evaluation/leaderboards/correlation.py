@@ -1,0 +1,220 @@
+"""Rank correlation: how far two leaderboards put the same runs in the same order."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
+from prefjudge.evaluation.scoring.measures import direction
+from prefjudge.evaluation.scoring.placings import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankShift:
+    """Where one run stands on each of two leaderboards, among the runs that both hold.
+
+    ``shift`` is positive where the run stands higher on the other leaderboard than on the reference.
+    """
+
+    run: str
+    reference: int
+    other: int
+
+    @property
+    def shift(self) -> int:
+        """How many places the run rises."""
+        return self.reference - self.other
+
+
+Over = Literal["boards as printed", "common queries"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tau:
+    """How well two orders of the runs agree.
+
+    Attributes
+    ----------
+    queries : tuple of (int, int)
+        How many queries each is over, the reference first.
+    tau : float
+        Kendall's tau-b, which allows for ties. NaN where one board ties all runs, or there is only one.
+    tau_ap : float
+        The AP correlation, which weighs the top most. The reference is taken for the truth.
+    """
+
+    queries: tuple[int, int]
+    tau: float
+    tau_ap: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankCorrelation:
+    """How well two leaderboards agree.
+
+    Attributes
+    ----------
+    reference, other : str
+        The leaderboards: measure and qrels in a phrase.
+    measures, qrels : tuple of (str, str)
+        The same apart, the reference first.
+    runs : int
+        How many runs both hold; perfect rankings do not count.
+    queries : int
+        How many queries both boards are over.
+    over : {'boards as printed', 'common queries'}
+        What ``tau``, ``tau_ap`` and ``shifts`` compare. Boards over the same queries, or one over some of the
+        other's, as they stand: what the queries left out do to the order is then part of the answer. Boards
+        of which each has queries that the other lacks, over the common ones.
+    shifts : tuple of RankShift
+        Every run, in the order of the reference.
+    printed, common : Tau
+        Between the boards as printed, and between those over the queries that both have. Where the queries
+        differ, the former says what labels and queries do together, and the latter what the labels do.
+    """
+
+    reference: str
+    other: str
+    measures: tuple[str, str]
+    qrels: tuple[str, str]
+    runs: int
+    queries: int
+    over: Over
+    shifts: tuple[RankShift, ...]
+    printed: Tau
+    common: Tau
+
+    @property
+    def same_queries(self) -> bool:
+        """Whether both boards are over the same queries."""
+        return self.printed.queries == self.common.queries
+
+    @property
+    def compared(self) -> Tau:
+        """What ``over`` names."""
+        return self.common if self.over == "common queries" else self.printed
+
+    @property
+    def tau(self) -> float:
+        """Kendall's tau-b of what is compared."""
+        return self.compared.tau
+
+    @property
+    def tau_ap(self) -> float:
+        """The AP correlation of what is compared."""
+        return self.compared.tau_ap
+
+
+def kendall_tau(x: Floats, y: Floats) -> float:
+    """Return Kendall's tau-b of two score vectors; NaN where one of them is constant.
+
+    Parameters
+    ----------
+    x, y : ndarray of float64, shape (n,)
+        Scores of the same things, in the same order.
+    """
+    dx = np.sign(x[:, None] - x[None, :])
+    dy = np.sign(y[:, None] - y[None, :])
+    scale = float(np.sqrt(np.abs(dx).sum() * np.abs(dy).sum()))
+    return float((dx * dy).sum() / scale) if scale else float("nan")
+
+
+def tau_ap(truth: Floats, estimate: Floats) -> float:
+    """Return the AP correlation of an estimated order with the true one.
+
+    Each thing but the first contributes the share of those above it in the estimate that are truly above it,
+    so that errors at the top weigh more. True ties count one half; estimated ties count their mean over all
+    orders that break them.
+
+    Parameters
+    ----------
+    truth, estimate : ndarray of float64, shape (n,)
+        Scores, the greater the better.
+
+    Returns
+    -------
+    float
+        1 for the same order, -1 for the opposite, NaN for fewer than two things.
+
+    Notes
+    -----
+    Yilmaz, Aslam & Robertson, "A new rank correlation coefficient for information retrieval" (SIGIR 2008).
+    """
+    count = truth.size
+    if count < 2:
+        return float("nan")
+    right = 0.5 * (1 + np.sign(truth[None, :] - truth[:, None]))  # [i, j]: j is truly above i
+    above = estimate[None, :] > estimate[:, None]
+    beside = (estimate[None, :] == estimate[:, None]) & ~np.eye(count, dtype=bool)
+    total = 0.0
+    for item in range(count):
+        known, mates = int(above[item].sum()), int(beside[item].sum())
+        correct = right[item, above[item]].sum()
+        per_mate = right[item, beside[item]].mean() if mates else 0.0
+        drawn = np.arange(mates + 1)  # how many of its equals stand above it: each number is as likely
+        seen = known + drawn
+        shares = np.divide(correct + drawn * per_mate, seen, out=np.zeros(mates + 1), where=seen > 0)
+        total += shares.mean()
+    return float(2 * total / (count - 1) - 1)
+
+
+def correlate(
+    reference: Leaderboard, other: Leaderboard, *, common: tuple[Leaderboard, Leaderboard] | None = None
+) -> RankCorrelation:
+    """Compare the order of the runs that two leaderboards share.
+
+    Parameters
+    ----------
+    reference, other : Leaderboard
+        As they are printed.
+    common : tuple of (Leaderboard, Leaderboard), optional
+        The same over the queries that both have, where their queries differ.
+
+    Raises
+    ------
+    InputError
+        Where they share no run.
+    """
+    shared = common or (reference, other)
+    queries = min(board.queries for board in shared)
+    nested = queries == min(reference.queries, other.queries)
+    runs, x, y = _shared_runs(*((reference, other) if nested else shared))
+    places = [(np.searchsorted(np.sort(-scores), -scores) + 1).tolist() for scores in (x, y)]
+    return RankCorrelation(
+        reference=_name(reference),
+        other=_name(other),
+        measures=(reference.measure, other.measure),
+        qrels=(reference.qrels, other.qrels),
+        runs=len(runs),
+        queries=queries,
+        over="boards as printed" if nested else "common queries",
+        shifts=tuple(
+            RankShift(run=run, reference=before, other=after)
+            for run, before, after in zip(runs, *places, strict=True)
+        ),
+        printed=_taus(reference, other),
+        common=_taus(*shared),
+    )
+
+
+def _taus(reference: Leaderboard, other: Leaderboard) -> Tau:
+    _, x, y = _shared_runs(reference, other)
+    queries = (reference.queries, other.queries)
+    return Tau(queries=queries, tau=kendall_tau(x, y), tau_ap=tau_ap(x, y))
+
+
+def _shared_runs(reference: Leaderboard, other: Leaderboard) -> tuple[list[str], Floats, Floats]:
+    """Return the runs that two boards share, and their scores on both, the greater the better."""
+    first, second = ({row.run: row.score for row in board.ranked} for board in (reference, other))
+    runs = [run for run in first if run in second]
+    if not runs:
+        raise InputError(f"the leaderboards {_name(reference)} and {_name(other)} share no run")
+    x = direction(reference.measure) * np.array([first[run] for run in runs])
+    y = direction(other.measure) * np.array([second[run] for run in runs])
+    return runs, x, y
+
+
+def _name(board: Leaderboard) -> str:
+    return f"{board.measure} {board.qrels}"

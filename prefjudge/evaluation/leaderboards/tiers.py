@@ -1,0 +1,109 @@
+"""Tiers: which runs of a leaderboard are not told apart, and between which ranks each may stand."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.evaluation.scoring.measures import direction
+from prefjudge.evaluation.scoring.placings import Floats
+from prefjudge.evaluation.testing.classical_tests import t_test
+from prefjudge.evaluation.testing.corrections import Correction, adjust
+from prefjudge.evaluation.testing.significance import Significance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How firmly one run holds its place.
+
+    Attributes
+    ----------
+    run : str
+        The run tag.
+    tier : int
+        From 1. A tier is led by its best run and holds the runs that are not significantly worse than it.
+    highest, lowest : int
+        The rank interval: one more than the runs that are significantly better, and the number of runs less
+        those that are significantly worse.
+    """
+
+    run: str
+    tier: int
+    highest: int
+    lowest: int
+
+
+def standings(significance: Significance) -> tuple[Standing, ...]:
+    """Return tiers and rank intervals from the tests of all pairs, the best run first.
+
+    Parameters
+    ----------
+    significance : Significance
+        The tests of all pairs of runs (``compare_runs`` without a baseline). With a correction that bounds
+        the chance of any false claim (Holm, Bonferroni), all rank intervals hold together at ``1 - alpha``.
+
+    Returns
+    -------
+    tuple of Standing
+        One for each run, in order of its mean; equal means stand in order of the run tag.
+    """
+    count = len(significance.runs)
+    lead = np.zeros((count, count))
+    lead[significance.b, significance.a] = direction(significance.measure) * significance.difference
+    lead -= lead.T
+    told_apart = np.zeros((count, count), dtype=bool)
+    told_apart[significance.a, significance.b] = significance.significant
+    return _standings(significance.runs, lead, told_apart | told_apart.T)
+
+
+def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]:
+    """Return tiers and rank intervals from paired t tests of all pairs with Holm's correction.
+
+    The same as :func:`standings` of ``compare_runs(scores, test="t")``, from one matrix product instead of
+    the sums that the other tests need too.
+
+    Parameters
+    ----------
+    scores : Scores
+        One measure of at least two runs on at least two queries, without perfect rankings.
+    alpha : float
+        The chance that any rank interval is wrong.
+    """
+    queries, count = scores.values.shape
+    centred = scores.values - scores.values.mean(axis=0)
+    means = scores.values.mean(axis=0)
+    covered = centred.T @ centred
+    squares = np.diag(covered)
+    around = np.maximum(squares[:, None] + squares[None, :] - 2 * covered, 0.0)
+    # the product leaves rounding where two runs are the same: their difference is 0 there, and so is t
+    a, b = np.triu_indices(count, 1)
+    total = queries * (means[b] - means[a])
+    _, p = t_test(total, around[a, b] + total**2 / queries, queries)
+    told_apart = np.zeros((count, count), dtype=bool)
+    told_apart[a, b] = (adjust(p, Correction.HOLM) <= alpha) & (total != 0)
+    sign = direction(scores.measure)
+    return _standings(scores.runs, sign * (means[:, None] - means[None, :]), told_apart | told_apart.T)
+
+
+def _standings(runs: tuple[str, ...], lead: Floats, told_apart: NDArray[np.bool_]) -> tuple[Standing, ...]:
+    """Put runs into tiers; ``lead[i, j]`` is by how much run i is better than run j."""
+    count = len(runs)
+    better = told_apart & (lead > 0)  # [i, j]: i is significantly better than j
+    goodness = lead.mean(axis=1)  # the mean lead orders runs exactly as their means do
+    order = sorted(range(count), key=lambda run: (-round(float(goodness[run]), 12), runs[run]))
+    tier = np.zeros(count, dtype=np.int64)
+    number = 0
+    for leader in order:
+        if not tier[leader]:
+            number += 1
+            tier[(tier == 0) & ~better[leader]] = number
+    return tuple(
+        Standing(
+            run=runs[run],
+            tier=int(tier[run]),
+            highest=1 + int(better[:, run].sum()),
+            lowest=count - int(better[run].sum()),
+        )
+        for run in order
+    )

@@ -1,0 +1,1 @@
+"""Scoring: measures, from where a run placed the judged documents."""

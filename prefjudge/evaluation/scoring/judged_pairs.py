@@ -1,0 +1,174 @@
+"""Compared pairs: what the judges preferred, tied to where a run placed the two documents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import encode
+from prefjudge.counts import many
+from prefjudge.errors import InputError
+from prefjudge.evaluation.scoring.placings import Integers
+
+NOWHERE = np.iinfo(np.int32).max
+"""The position of a document that a run did not retrieve: below every other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedPairs:
+    """All judged pairs, one row a pair, with the votes for either document.
+
+    Attributes
+    ----------
+    documents : Qrels
+        Every document that was compared, one row per (query, document), grade 1. Runs are ranked against it.
+    query : ndarray of int64, shape (pairs,)
+        Code into ``documents.queries``.
+    preferred, other : ndarray of int64, shape (pairs,)
+        Rows of ``documents``: the document with more votes, and the one with fewer. In a tied pair the order
+        means nothing.
+    votes_for, votes_against : ndarray of int64, shape (pairs,)
+        The votes for the preferred document, and for the other; tied votes count for neither.
+    """
+
+    documents: Qrels
+    query: Integers
+    preferred: Integers
+    other: Integers
+    votes_for: Integers
+    votes_against: Integers
+
+    @property
+    def decided(self) -> NDArray[np.bool_]:
+        """Whether one document of the pair has more votes."""
+        return self.votes_for > self.votes_against
+
+
+def compared_pairs(judgments: Judgments) -> ComparedPairs:
+    """Count the votes on every judged pair.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes. A document compared with itself is left out.
+
+    Returns
+    -------
+    ComparedPairs
+        Sorted by query, then by document. Only queries with a judgment are in ``documents.queries``.
+    """
+    width = max(len(judgments.docs), 1)
+    judged, query = np.unique(judgments.query, return_inverse=True)
+    sides = np.stack([query * width + judgments.left, query * width + judgments.right])
+    keys, rows = np.unique(sides, return_inverse=True)
+    left, right = rows.reshape(sides.shape)
+    real = left != right
+    low, high = np.minimum(left, right)[real], np.maximum(left, right)[real]
+    pair, number = np.unique(low * max(keys.size, 1) + high, return_inverse=True)
+    for_low = np.where(left[real] < right[real], judgments.choice[real], -judgments.choice[real])
+    votes_low = np.bincount(number[for_low > 0], minlength=pair.size)
+    votes_high = np.bincount(number[for_low < 0], minlength=pair.size)
+    first, second = np.divmod(pair, max(keys.size, 1))
+    swapped = votes_high > votes_low
+    documents = Qrels(
+        name="compared",
+        queries=tuple(judgments.queries[code] for code in judged),
+        docs=judgments.docs,
+        query=(keys // width).astype(np.int32),
+        doc=(keys % width).astype(np.int32),
+        grade=np.ones(keys.size),
+    )
+    return ComparedPairs(
+        documents=documents,
+        query=documents.query.astype(np.int64)[first],
+        preferred=np.where(swapped, second, first),
+        other=np.where(swapped, first, second),
+        votes_for=np.maximum(votes_low, votes_high),
+        votes_against=np.minimum(votes_low, votes_high),
+    )
+
+
+def positions(ranks: JudgedRanks, documents: Qrels) -> Integers:
+    """Return the position of every row of ``documents``, :data:`NOWHERE` for one that was not retrieved."""
+    places = np.full(documents.query.size, NOWHERE, dtype=np.int64)
+    places[ranks.judged] = ranks.position
+    return places
+
+
+def union_documents(sets: Sequence[Qrels]) -> Qrels:
+    """Return every document that some of the label sets labels, with grade 1: one look-up serves them all."""
+    queries = tuple(dict.fromkeys(query for labels in sets for query in labels.queries))
+    docs = tuple(dict.fromkeys(doc for labels in sets for doc in labels.docs))
+    width = max(len(docs), 1)
+    keys = [
+        encode(labels.queries, queries).astype(np.int64)[labels.query] * width
+        + encode(labels.docs, docs)[labels.doc]
+        for labels in sets
+    ]
+    rows = np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.int64)
+    return Qrels(
+        name=" and ".join(labels.name for labels in sets),
+        queries=queries,
+        docs=docs,
+        query=(rows // width).astype(np.int32),
+        doc=(rows % width).astype(np.int32),
+        grade=np.ones(rows.size),
+    )
+
+
+def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> list[JudgedRanks]:
+    """Turn ranks of many documents into ranks under other labels on them, without reading the runs again.
+
+    Parameters
+    ----------
+    ranks : sequence of JudgedRanks
+        Where each run placed the rows of ``documents``.
+    documents : Qrels
+        What the runs were ranked against.
+    qrels : Qrels
+        The new labels; every labelled document is one of ``documents``.
+
+    Raises
+    ------
+    InputError
+        Where a labelled document was never looked up in the runs.
+    """
+    known = {
+        (documents.queries[query], documents.docs[doc]): row
+        for row, (query, doc) in enumerate(zip(documents.query, documents.doc, strict=True))
+    }
+    pairs = [(qrels.queries[q], qrels.docs[d]) for q, d in zip(qrels.query, qrels.doc, strict=True)]
+    unknown = [pair for pair in pairs if pair not in known]
+    if unknown:
+        query, doc = unknown[0]
+        raise InputError(
+            f"the qrels {qrels.name!r} label {many(len(unknown), 'document')} that the runs were not ranked "
+            f"against, such as {doc} of query {query}",
+            "Rank the runs against all documents that can be labelled.",
+        )
+    target = np.full(documents.query.size, -1, dtype=np.int32)
+    target[[known[pair] for pair in pairs]] = np.arange(len(pairs), dtype=np.int32)
+    places = {query: code for code, query in enumerate(documents.queries)}
+    source = np.array([places.get(query, -1) for query in qrels.queries], dtype=np.int64)
+    relabelled = []
+    for placed in ranks:
+        row = target[placed.judged]
+        keep = row >= 0
+        retrieved = np.where(source >= 0, placed.retrieved[np.maximum(source, 0)], 0).astype(np.int32)
+        relabelled.append(
+            JudgedRanks(
+                run=placed.run,
+                query=qrels.query[row[keep]],
+                judged=row[keep],
+                position=placed.position[keep],
+                best=placed.best[keep],
+                worst=placed.worst[keep],
+                grade=qrels.grade[row[keep]],
+                retrieved=retrieved,
+                order=placed.order,
+            )
+        )
+    return relabelled

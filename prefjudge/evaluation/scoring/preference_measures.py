@@ -1,0 +1,212 @@
+"""Measures of a run straight from preferences: ppref and its kin, and the preference graph."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prefjudge.core.pooling.qrels import JudgedRanks, Scores
+from prefjudge.errors import InputError
+from prefjudge.evaluation.scoring.judged_pairs import NOWHERE, ComparedPairs, positions
+from prefjudge.evaluation.scoring.placings import Floats, ratio
+from prefjudge.evaluation.scoring.preference_graph import graph_compatibility
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedPairs:
+    """The decided pairs of all queries as one run places them.
+
+    Attributes
+    ----------
+    queries : int
+        How many queries there are.
+    query : ndarray of int64, shape (pairs,)
+        The query of each pair.
+    preferred, other : ndarray of int64, shape (pairs,)
+        The positions of the two documents, ``NOWHERE`` for one that was not retrieved.
+    """
+
+    queries: int
+    query: np.ndarray[tuple[int], np.dtype[np.int64]]
+    preferred: np.ndarray[tuple[int], np.dtype[np.int64]]
+    other: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+    @property
+    def higher(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """The position of the document that the run places higher."""
+        return np.minimum(self.preferred, self.other)
+
+    def total(self, weights: Floats) -> Floats:
+        """Sum one number per pair within each query."""
+        return np.bincount(self.query, weights=weights, minlength=self.queries).astype(np.float64, copy=False)
+
+    def ordered(self, cutoff: int) -> Floats:
+        """1 for each pair with a document within the cut-off, otherwise 0."""
+        return (self.higher <= cutoff).astype(np.float64)
+
+    def correct(self, cutoff: int) -> Floats:
+        """1 for each pair ordered at the cut-off with the preferred document on top, otherwise 0."""
+        return ((self.preferred <= cutoff) & (self.preferred < self.other)).astype(np.float64)
+
+    def discounts(self) -> Floats:
+        """1 / log2(higher position + 1) for each pair, 0 where neither document was retrieved."""
+        return np.where(self.higher < NOWHERE, 1.0 / np.log2(self.higher + 1.0), 0.0)
+
+
+def ppref(pairs: PlacedPairs, cutoff: int) -> Floats:
+    """The share of the pairs ordered at the cut-off that is ordered as people prefer."""
+    return ratio(pairs.total(pairs.correct(cutoff)), pairs.total(pairs.ordered(cutoff)))
+
+
+def rpref(pairs: PlacedPairs, cutoff: int) -> Floats:
+    """The share of all preferences that is ordered correctly at the cut-off."""
+    return ratio(pairs.total(pairs.correct(cutoff)), pairs.total(np.ones(pairs.query.size)))
+
+
+def wpref(pairs: PlacedPairs, cutoff: int) -> Floats:
+    """The sum of the discounts of the pairs ordered correctly at the cut-off; not bounded by 1."""
+    return pairs.total(pairs.correct(cutoff) * pairs.discounts())
+
+
+def nwpref(pairs: PlacedPairs, cutoff: int) -> Floats:
+    """Divide wpref by its value if every pair ordered at the cut-off were ordered correctly."""
+    return ratio(wpref(pairs, cutoff), pairs.total(pairs.ordered(cutoff) * pairs.discounts()))
+
+
+def appref(pairs: PlacedPairs, cutoff: int) -> Floats:
+    """The mean of ppref over the ranks, to the cut-off, at which rpref rises."""
+    rises = (pairs.preferred < pairs.other) & (pairs.preferred <= cutoff)
+    steps = np.unique(np.stack([pairs.query[rises], pairs.preferred[rises]], axis=1), axis=0)
+    if not steps.size:
+        return np.zeros(pairs.queries)
+    width = NOWHERE + 1
+    step = steps[:, 0] * width + steps[:, 1]
+
+    def up_to(position: np.ndarray[tuple[int], np.dtype[np.int64]], keep: np.ndarray) -> Floats:
+        """Count the kept pairs of the step's query whose position is not below the step's rank."""
+        keys = np.sort(pairs.query[keep] * width + position[keep])
+        start = np.searchsorted(keys, steps[:, 0] * width)
+        return (np.searchsorted(keys, step, side="right") - start).astype(np.float64)
+
+    correct = up_to(pairs.preferred, pairs.preferred < pairs.other)
+    ordered = up_to(pairs.higher, pairs.higher < NOWHERE)
+    sums: Floats = np.bincount(steps[:, 0], weights=correct / ordered, minlength=pairs.queries).astype(
+        np.float64
+    )
+    return ratio(sums, np.bincount(steps[:, 0], minlength=pairs.queries).astype(np.float64))
+
+
+_BY_PAIRS: Mapping[str, Callable[[PlacedPairs, int], Floats]] = {
+    "ppref": ppref,
+    "rpref": rpref,
+    "wpref": wpref,
+    "nwpref": nwpref,
+    "APpref": appref,
+}
+_NAMES = {name.lower(): name for name in (*_BY_PAIRS, "PGC")}
+_SHAPE = re.compile(r"(?P<name>[a-z]+)(?:\(p=(?P<p>0?\.\d+)\))?(?:@(?P<cutoff>\d+))?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceMeasure:
+    """A measure that needs the judged pairs themselves: ``ppref@10``, ``APpref``, ``PGC(p=0.8)``.
+
+    Attributes
+    ----------
+    family : str
+        ``ppref``, ``rpref``, ``wpref``, ``nwpref``, ``APpref`` or ``PGC``.
+    cutoff : int or None
+        How deep to look; None for everything that was retrieved.
+    persistence : float or None
+        RBO's p, of ``PGC`` only.
+
+    Notes
+    -----
+    Carterette & Bennett, "Evaluation measures for preference judgments" (SIGIR 2008); Clarke, Luo & Smucker,
+    "Evaluation measures based on preference graphs" (SIGIR 2021).
+    """
+
+    family: str
+    cutoff: int | None = None
+    persistence: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "PreferenceMeasure":
+        """Read a measure's name.
+
+        Raises
+        ------
+        InputError
+            Where the text names no preference measure.
+        """
+        match = _SHAPE.fullmatch(re.sub(r"\s", "", text))
+        family = _NAMES.get(match["name"].lower()) if match else None
+        if match is None or family is None:
+            raise InputError(
+                f"unknown preference measure {text!r}",
+                f"Measures: {', '.join(_NAMES.values())}; like ppref@10.",
+            )
+        if family == "PGC":
+            if match["cutoff"]:
+                raise InputError(f"measure {text!r} takes no cut-off", "Write PGC(p=0.8).")
+            return cls(family, None, float(match["p"] or 0.8))
+        if match["p"]:
+            raise InputError(f"measure {text!r} has no parameter 'p'", f"Write {family}@10.")
+        if match["cutoff"] and int(match["cutoff"]) == 0:
+            raise InputError(
+                f"measure {text!r} cuts the ranking off before its first document", "Start at 1."
+            )
+        return cls(family, int(match["cutoff"]) if match["cutoff"] else None)
+
+    def __str__(self) -> str:
+        if self.persistence is not None:
+            return f"{self.family}(p={self.persistence:g})"
+        return self.family + (f"@{self.cutoff}" if self.cutoff is not None else "")
+
+    def score(self, ranks: JudgedRanks, pairs: ComparedPairs) -> Floats:
+        """Score one run.
+
+        Parameters
+        ----------
+        ranks : JudgedRanks
+            Where the run placed the rows of ``pairs.documents``.
+        pairs : ComparedPairs
+            The preferences. Pairs with as many votes either way do not count, except in ``PGC``, where every
+            vote is an edge.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(pairs.documents.queries),)
+            A query without preferences, or that the run missed, scores 0.
+        """
+        place = positions(ranks, pairs.documents)
+        if self.persistence is not None:
+            return graph_compatibility(place, pairs, persistence=self.persistence)
+        decided = pairs.decided
+        placed = PlacedPairs(
+            queries=len(pairs.documents.queries),
+            query=pairs.query[decided],
+            preferred=place[pairs.preferred[decided]],
+            other=place[pairs.other[decided]],
+        )
+        return _BY_PAIRS[self.family](placed, self.cutoff if self.cutoff is not None else NOWHERE - 1)
+
+
+def is_preference_measure(text: str) -> bool:
+    """Return whether a measure's name, in any spelling, is that of a preference measure."""
+    return re.split(r"[@(]", text.strip().lower())[0].strip() in _NAMES
+
+
+def preference_matrix(
+    ranks: Sequence[JudgedRanks], pairs: ComparedPairs, measure: PreferenceMeasure
+) -> Scores:
+    """Score many runs with one preference measure: the query x run matrix of :class:`Scores`."""
+    return Scores(
+        measure=str(measure),
+        qrels="judgments",
+        queries=pairs.documents.queries,
+        runs=tuple(placed.run for placed in ranks),
+        values=np.column_stack([measure.score(placed, pairs) for placed in ranks]),
+        order=ranks[0].order,
+    )

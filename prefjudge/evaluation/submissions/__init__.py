@@ -1,0 +1,1 @@
+"""Submissions: the entries of a leaderboard, their teams, and the audit of them."""

@@ -1,0 +1,292 @@
+"""Findings: what an audit of a leaderboard has to say, rule by rule."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import StrEnum
+
+import numpy as np
+
+from prefjudge.counts import many
+from prefjudge.errors import InputError
+from prefjudge.evaluation.submissions.likeness import RunLikeness, description_likeness
+from prefjudge.evaluation.submissions.submissions import TYPES, Standing, Submission
+from prefjudge.evaluation.submissions.teams import Group, short_name
+
+
+class Rule(StrEnum):
+    """What a finding is about.
+
+    The first three are rules of the MS MARCO leaderboards (Craswell et al., SIGIR 2021, section 3.3): a group
+    makes "no more than two runs per month, and no more than one run with very small changes". The paper does
+    not say when a change is very small: the likeness of descriptions and of runs is our measure of it. The
+    others are rules of our own (`OURS`).
+    """
+
+    FREQUENCY = "frequency"
+    """More submissions of a team than the rule allows in any period."""
+    SIBLINGS = "siblings"
+    """Two submissions of a team that hardly differ, within one period."""
+    TWINS = "twins"
+    """Two runs with nearly the same results, whoever submitted them."""
+    EMBARGO = "embargo"
+    """An anonymous entry that is older than the embargo allows."""
+    ALIAS = "alias"
+    """A team that appears under several names."""
+    GAP = "dev against eval"
+    """A score that falls from the dev to the eval queries unlike the others."""
+    RECORD = "record"
+    """The mark of the best of its day is missing or wrong."""
+    METADATA = "metadata"
+    """A field that is missing, doubled or misspelt."""
+
+
+OURS = (Rule.EMBARGO, Rule.ALIAS, Rule.GAP, Rule.RECORD, Rule.METADATA)
+"""Rules that the paper does not have: they are off unless asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something to look at. A finding is a reason to ask, not a verdict.
+
+    Attributes
+    ----------
+    rule : Rule
+    team : str
+        Empty where no single team is meant.
+    submissions : tuple of str
+        Which entries it is about.
+    value : float or None
+        The number behind it: submissions in the period, likeness, days, or the gap.
+    words : str
+        What was found, in one sentence.
+    """
+
+    rule: Rule
+    team: str
+    submissions: tuple[str, ...]
+    value: float | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a leaderboard asks of its participants.
+
+    Attributes
+    ----------
+    limit, days : int
+        At most so many submissions of a team in any period of so many days.
+    since : datetime.date or None
+        When the rule came into force.
+    ours : bool
+        Whether to apply our own rules too.
+    embargo_months : int
+        How long an entry may stay anonymous, by one of our own.
+    alike : float
+        From which likeness on, 0 to 1, two descriptions or runs count as nearly the same.
+
+    Raises
+    ------
+    InputError
+        A number makes no sense.
+    """
+
+    limit: int = 2
+    days: int = 30
+    since: date | None = None
+    ours: bool = False
+    embargo_months: int = 9
+    alike: float = 0.9
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("limit", self.limit, 1),
+            ("days", self.days, 1),
+            ("embargo_months", self.embargo_months, 0),
+        ):
+            if value < least:
+                raise InputError(f"{name} is {value}", f"It is {least} or more.")
+        if not 0 <= self.alike <= 1:
+            raise InputError(f"alike is {self.alike:g}", "It is a likeness from 0 to 1, such as 0.9.")
+
+
+def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Iterable[Finding]:
+    """Yield each run of overlapping periods with too many submissions as one finding."""
+    period = timedelta(days=rules.days)
+    for team, entries in by_team.items():
+        flagged: list[tuple[int, int]] = []
+        for start, entry in enumerate(entries):
+            stop = start
+            while stop < len(entries) and entries[stop].date < entry.date + period:
+                stop += 1
+            if stop - start > rules.limit:
+                if flagged and start < flagged[-1][1]:
+                    flagged[-1] = (flagged[-1][0], max(stop, flagged[-1][1]))
+                else:
+                    flagged.append((start, stop))
+        for start, stop in flagged:
+            part = entries[start:stop]
+            periods = [
+                [one for one in part if first.date <= one.date < first.date + period] for first in part
+            ]
+            worst = max(periods, key=len)
+            others = f"; {len(part)} in periods that overlap, to {part[-1].date}"
+            yield Finding(
+                rule=Rule.FREQUENCY,
+                team=team,
+                submissions=tuple(entry.name for entry in part),
+                value=float(len(worst)),
+                words=f"{short_name(team)} made {many(len(worst), 'submission')} "
+                f"within {many(rules.days, 'day')} "
+                f"({worst[0].date} to {worst[-1].date}), "
+                f"{rules.limit} {'is' if rules.limit == 1 else 'are'} allowed"
+                f"{others if len(part) > len(worst) else ''}",
+            )
+
+
+def siblings(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Iterable[Finding]:
+    """Yield pairs of a team's submissions within one period whose descriptions are nearly alike."""
+    for team, entries in by_team.items():
+        for place, one in enumerate(entries):
+            for other in entries[place + 1 :]:
+                if other.date >= one.date + timedelta(days=rules.days):
+                    break
+                likeness = description_likeness(one.description, other.description)
+                if likeness >= rules.alike:
+                    yield Finding(
+                        rule=Rule.SIBLINGS,
+                        team=team,
+                        submissions=(one.name, other.name),
+                        value=likeness,
+                        words=f"{short_name(team)} described two submissions "
+                        f"within {many(rules.days, 'day')} "
+                        f"nearly alike: {one.description!r} and {other.description!r}",
+                    )
+
+
+def twins(pairs: Iterable[RunLikeness], team_of: Mapping[str, str]) -> Iterable[Finding]:
+    """Yield pairs of runs that return nearly the same documents."""
+    for pair in pairs:
+        teams = {team_of.get(pair.a, ""), team_of.get(pair.b, "")}
+        if pair.identical:
+            words = "return the same documents in the same places"
+        else:
+            words = (
+                f"share {100 * pair.overlap:.1f} % of their top documents, "
+                f"and the first one on {100 * pair.same_top:.1f} % of the queries"
+            )
+        yield Finding(
+            rule=Rule.TWINS,
+            team=teams.pop() if len(teams) == 1 else "",
+            submissions=(pair.a, pair.b),
+            value=pair.overlap,
+            words=f"{pair.a} and {pair.b} {words}",
+        )
+
+
+def embargoes(entries: Iterable[Submission], day: date, rules: Rules) -> Iterable[Finding]:
+    """Yield those of the anonymous entries whose embargo is over."""
+    for entry in entries:
+        last = add_months(entry.date, rules.embargo_months) - timedelta(days=1)
+        if day > last:
+            yield Finding(
+                rule=Rule.EMBARGO,
+                team="",
+                submissions=(entry.name,),
+                value=float((day - last).days),
+                words=f"{entry.name} is still anonymous "
+                f"{many((day - last).days, 'day')} after its embargo of "
+                f"{many(rules.embargo_months, 'month')} ended on {last}",
+            )
+
+
+def add_months(day: date, months: int) -> date:
+    """Return the same day some months later, or the last day of that month where it is shorter."""
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    following = date(year + (month == 11), (month + 1) % 12 + 1, 1)
+    return date(year, month + 1, min(day.day, (following - timedelta(days=1)).day))
+
+
+def gaps(standings: Sequence[Standing]) -> Iterable[Finding]:
+    """Yield falls beyond 3.5 robust standard deviations (median and median absolute deviation)."""
+    gaps = np.array([row.dev - row.eval for row in standings])
+    if gaps.size < 5:
+        return
+    usual = float(np.median(gaps))
+    spread = 1.4826 * float(np.median(np.abs(gaps - usual)))
+    for row, gap in zip(standings, gaps.tolist(), strict=True):
+        if gap - usual > 3.5 * max(spread, 1e-9):
+            yield Finding(
+                rule=Rule.GAP,
+                team=row.team,
+                submissions=(row.submission,),
+                value=gap,
+                words=f"{row.submission} scores {row.dev:.3f} on the dev and {row.eval:.3f} on the "
+                f"eval queries: a fall of {gap:.3f} where {usual:.3f} is usual",
+            )
+
+
+def names(teams: Iterable[Group]) -> Iterable[Finding]:
+    """Yield teams that appear under several names."""
+    for team in teams:
+        if len(team.names) > 1:
+            yield Finding(
+                rule=Rule.ALIAS,
+                team=team.name,
+                submissions=team.submissions,
+                value=float(len(team.names)),
+                words=f"{short_name(team.name)} appears under {len(team.names)} names, because of "
+                f"{', '.join(team.evidence)}: {'; '.join(team.names)}",
+            )
+
+
+def marks(entries: Sequence[Submission], records: Sequence[Submission]) -> Iterable[Finding]:
+    """Yield entries whose mark as the best of its day is missing or wrong, where there are marks at all."""
+    if not any(entry.record for entry in entries):
+        return
+    for entry in entries:
+        if entry.record != (entry in records):
+            verb = (
+                "is marked as the best of its day but an earlier one scores as well"
+                if entry.record
+                else ("beat all earlier ones and is not marked")
+            )
+            yield Finding(
+                rule=Rule.RECORD,
+                team=entry.team,
+                submissions=(entry.name,),
+                value=entry.eval,
+                words=f"{entry.name} {verb} ({entry.eval if entry.eval is not None else 'no score'})",
+            )
+
+
+def metadata(entries: Sequence[Submission]) -> Iterable[Finding]:
+    """Yield fields that are missing, doubled or misspelt."""
+
+    def finding(entry: Submission, words: str) -> Finding:
+        return Finding(
+            rule=Rule.METADATA, team=entry.team, submissions=(entry.name,), value=None, words=words
+        )
+
+    without = [entry for entry in entries if not entry.submission_id]
+    if without:
+        yield Finding(
+            rule=Rule.METADATA,
+            team="",
+            submissions=tuple(entry.name for entry in without),
+            value=float(len(without)),
+            words=f"{many(len(without), 'submission has', 'submissions have')} no id",
+        )
+    seen: dict[str, int] = {}
+    for entry in entries:
+        number = entry.submission_id
+        if number and number in seen:
+            yield finding(entry, f"{number} is the id of lines {seen[number]} and {entry.line}")
+        seen.setdefault(number, entry.line)
+        if number[:8].isdigit() and number[:8] != f"{entry.date:%Y%m%d}":
+            yield finding(entry, f"{number} is dated {entry.date}")
+        if entry.type and entry.type not in TYPES:
+            yield finding(entry, f"{entry.name} has the type {entry.type!r}; known are {' and '.join(TYPES)}")
+        if entry.eval is None:
+            yield finding(entry, f"{entry.name} has no eval score")

@@ -1,0 +1,1 @@
+"""Testing: intervals, significance tests and agreement of tests."""

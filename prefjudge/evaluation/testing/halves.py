@@ -1,0 +1,268 @@
+"""The sums of both halves of many random splits, for all pairs of runs.
+
+Few-valued measures are counted: a table for each pair in one half, and the other half is the whole minus it.
+Others are sorted once a pair, and every split passes over that order.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.pooling.runs import Codes
+from prefjudge.evaluation.testing.difference_sums import (
+    PATTERN,
+    PairSums,
+    few_levels,
+    table_sums,
+    tie_pattern,
+    tie_term,
+)
+from prefjudge.evaluation.testing.integer_scores import Column, Grid, Matrix
+
+Index = NDArray[np.intp]
+Counts = NDArray[np.int32]
+Masks = NDArray[np.bool_]
+
+_TABLES = 1 << 18
+"""How many cells of tables to work on at a time."""
+_PATTERNED = 4 * PATTERN
+"""Up to so many queries a half can be small enough for the pattern of its ties to be asked for."""
+BUDGET = 1 << 26
+"""How many bytes the counts of all runs may take; more splits than fit are done in turns."""
+
+
+def half_sums(
+    grid: Grid, masks: Masks, a: Codes, b: Codes
+) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
+    """Sum up both halves of each split for each pair of runs, some at a time.
+
+    Parameters
+    ----------
+    grid : Grid
+        Scores, shape (queries, runs).
+    masks : ndarray of bool, shape (splits, queries)
+        Which queries are in the first half; each half has the same size in every split.
+    a, b : ndarray of int32, shape (pairs,)
+
+    Yields
+    ------
+    split, pair : ndarray of int
+        Which split and which pair each element of the sums is about.
+    sums : (PairSums, PairSums)
+        Of the first and of the second half.
+    """
+    levels = few_levels(grid)
+    if levels is None:
+        yield from _by_sorting(grid, masks, a, b)
+    else:
+        yield from _by_counting(grid, masks, a, b, levels)
+
+
+def _by_counting(
+    grid: Grid, masks: Masks, a: Codes, b: Codes, levels: Column
+) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
+    width, splits = levels.size, len(masks)
+    code = (np.searchsorted(levels, grid.values.T, side="right") - 1).astype(np.uint16)
+    packed, lane = _pack(masks)
+    step = max(1, _TABLES // (splits * width * width))
+    for at in range(0, a.size, step):
+        pairs = np.arange(at, min(at + step, a.size))
+        first = np.zeros((pairs.size, width * width, splits))
+        whole = np.zeros((pairs.size, width * width, 1))
+        for row, pair in enumerate(pairs):
+            cell = code[a[pair]] * np.uint16(width) + code[b[pair]]
+            order = np.argsort(cell, kind="stable")
+            ordered = cell[order]
+            start = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] + 1))
+            counts = np.add.reduceat(packed[order], start, axis=0).view(lane)
+            first[row, ordered[start]] = counts[:, :splits]
+            whole[row, ordered[start], 0] = np.diff(start, append=cell.size)
+        sums = [
+            table_sums(np.moveaxis(part, 2, 1).reshape(-1, width, width), levels, 2 * grid.slack)
+            for part in (first, whole - first)
+        ]
+        yield np.tile(np.arange(splits), pairs.size), np.repeat(pairs, splits), (sums[0], sums[1])
+
+
+def _pack(masks: Masks) -> tuple[NDArray[np.uint64], type[np.uint16] | type[np.uint32]]:
+    """Return the masks as counters, several in one word, so that one addition counts several splits.
+
+    Returns
+    -------
+    packed : ndarray of uint64, shape (queries, words)
+    lane : numpy type
+        What to view sums of ``packed`` as, to get the counts of the splits, and empty lanes behind them.
+    """
+    splits, queries = masks.shape
+    lane: type[np.uint16] | type[np.uint32] = np.uint16 if queries < 1 << 16 else np.uint32
+    lanes = 8 // np.dtype(lane).itemsize
+    padded = np.zeros((queries, -(-splits // lanes) * lanes), dtype=lane)
+    padded[:, :splits] = masks.T
+    return padded.view(np.uint64), lane
+
+
+def _by_sorting(
+    grid: Grid, masks: Masks, a: Codes, b: Codes
+) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
+    columns = np.ascontiguousarray(grid.values.T)
+    ranks = _dense_ranks(grid)
+    step = max(8, BUDGET // (4 * grid.values.size))
+    for at in range(0, len(masks), step):
+        part = masks[at : at + step]
+        splits = np.arange(at, at + len(part))
+        members = _Members(part)
+        weights, others = part.astype(np.float64), (~part).astype(np.float64)
+        ladders = [_Ladder(run, members) for run in ranks]
+        for pair, (left, right) in enumerate(zip(a, b, strict=True)):
+            difference = columns[left] - columns[right]
+            difference[np.abs(difference) <= 2 * grid.slack] = 0.0
+            squared = difference * difference
+            first = weights @ difference, weights @ squared
+            last = others @ difference, others @ squared
+            signed = _signed_ranks(difference, 2 * grid.slack, members)
+            pooled = _pooled_ranks(ladders[left], ladders[right])
+            sums = [
+                PairSums(n=n, total=total, squares=squares, **signed[side], **pooled[side])
+                for side, (n, (total, squares)) in enumerate(zip(_sizes(part), (first, last), strict=True))
+            ]
+            yield splits, np.full(len(part), pair), (sums[0], sums[1])
+
+
+def _sizes(masks: Masks) -> tuple[int, int]:
+    inside = int(masks[0].sum())
+    return inside, masks.shape[1] - inside
+
+
+def _dense_ranks(grid: Grid) -> Codes:
+    """Return, for shape (runs, queries), the place of each score among all distinct scores."""
+    values, place = np.unique(grid.values, return_inverse=True)
+    merged = np.cumsum(np.diff(values, prepend=-np.inf) > grid.slack).astype(np.int32)
+    return np.ascontiguousarray(merged[place].reshape(grid.values.shape).T)
+
+
+class _Members:
+    """Which queries are in the first half of each split."""
+
+    def __init__(self, masks: Masks) -> None:
+        self.splits = len(masks)
+        self.packed, self.lane = _pack(masks)
+
+    def running(self, order: Index, places: Index) -> Counts:
+        """Count, at each place of an order of queries, how many before it are in the first half.
+
+        Returns
+        -------
+        ndarray of int32, shape (places, splits)
+        """
+        total = np.zeros((order.size + 1, self.packed.shape[1]), dtype=np.uint64)
+        np.cumsum(self.packed[order], axis=0, out=total[1:])
+        return total[places].view(self.lane)[:, : self.splits].astype(np.int32)
+
+
+def _signed_ranks(
+    difference: Column, slack: float, members: _Members
+) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the signed-rank sums of one pair for both halves of all splits.
+
+    Queries are ordered by the size of their difference, tied sizes with the negative ones first. A group of
+    ties then reaches from ``start`` over ``middle``, where its positive ones begin, to ``end``; its members
+    of a half have the average rank (how many lie before start + how many before end + 1) / 2 there.
+    """
+    query = np.flatnonzero(difference)
+    sizes, place = np.unique(np.abs(difference[query]), return_inverse=True)
+    group = np.cumsum(np.diff(sizes, prepend=-np.inf) > slack)[place]
+    key = 2 * group + (difference[query] > 0)
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    groups = np.arange(1, group.max(initial=0) + 1)
+    start, middle, end = (np.searchsorted(ordered, 2 * groups + step) for step in (0, 1, 2))
+    some = end > middle
+    tied = np.flatnonzero(end - start > 1)
+    groups_ = np.append(start if order.size <= _PATTERNED else start[:0], order.size)
+    ends = (start[some], end[some], middle[some], start[tied], end[tied], groups_)
+    low, high, below, first, last, bounds = np.split(
+        members.running(query[order], np.concatenate(ends).astype(np.intp)),
+        np.cumsum([len(part) for part in ends])[:-1],
+    )
+    every = bounds[-1]
+    above, around = high - below, low + high
+    whole, reach = (end - middle)[some], (start + end)[some]
+    ties = (last - first).astype(np.float64)
+    everyone = (end - start)[tied, None].astype(np.float64)
+    product = _dot(above, around)
+    plus, total = above.sum(axis=0), int(whole.sum())
+    rest = int(whole @ (reach + 1)) - _weigh(whole, around) - _weigh(reach + 1, above) + product
+    of_first, of_rest = _patterns(bounds, groups_)
+    return (
+        _signed(plus, every - plus, (product + plus) / 2, ties, of_first),
+        _signed(total - plus, query.size - total - every + plus, rest / 2, everyone - ties, of_rest),
+    )
+
+
+def _signed(
+    plus: Counts, minus: Counts, rank_sum: Column, ties: Matrix, pattern: Column
+) -> dict[str, Column]:
+    return {
+        "plus": plus.astype(np.float64),
+        "minus": minus.astype(np.float64),
+        "rank_sum": rank_sum,
+        "rank_ties": tie_term(ties).sum(axis=0),
+        "rank_pattern": pattern,
+    }
+
+
+def _patterns(first: Counts, whole: Index) -> tuple[Column, Column]:
+    """Return the tie patterns of both halves, from how many of the first and of all lie below a bound."""
+    one, other = (tie_pattern(np.diff(below.T, axis=1)) for below in (first, whole[:, None] - first))
+    return one, other
+
+
+class _Ladder:
+    """The distinct scores of one run, and how many queries of each first half lie below each of them."""
+
+    def __init__(self, ranks: Codes, members: _Members) -> None:
+        order = np.argsort(ranks, kind="stable")
+        self.levels, first = np.unique(ranks[order], return_index=True)
+        self.below = np.append(first, ranks.size)
+        self.running = members.running(order, self.below)
+
+
+def _pooled_ranks(a: _Ladder, b: _Ladder) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the rank-sum statistics of one pair for both halves of all splits."""
+    low, high = (np.searchsorted(b.levels, a.levels, side=side) for side in ("left", "right"))
+    of_a, whole = np.diff(a.running, axis=0), np.diff(a.below)
+    under, reach = b.running[low] + b.running[high], b.below[low] + b.below[high]
+    product = _dot(of_a, under)
+    rest = int(whole @ reach) - _weigh(whole, under) - _weigh(reach, of_a) + product
+    shared = np.flatnonzero((whole > 1) | (high > low))
+    lonely = np.setdiff1d(np.flatnonzero(np.diff(b.below) > 1), low[high > low])
+    ties = np.concatenate(
+        [
+            of_a[shared] + b.running[high[shared]] - b.running[low[shared]],
+            b.running[lonely + 1] - b.running[lonely],
+        ]
+    ).astype(np.float64)
+    both = whole[shared] + b.below[high[shared]] - b.below[low[shared]]
+    everyone = np.concatenate([both, b.below[lonely + 1] - b.below[lonely]])[:, None]
+    levels = np.union1d(a.levels, b.levels) if a.below[-1] <= _PATTERNED else a.levels[:0]
+    below_a, below_b = (np.append(np.searchsorted(run.levels, levels), run.levels.size) for run in (a, b))
+    of_first, of_rest = _patterns(
+        a.running[below_a] + b.running[below_b], a.below[below_a] + b.below[below_b]
+    )
+    return (
+        {"u": product / 2, "u_ties": tie_term(ties).sum(axis=0), "u_pattern": of_first},
+        {"u": rest / 2, "u_ties": tie_term(everyone - ties).sum(axis=0), "u_pattern": of_rest},
+    )
+
+
+def _dot(x: Counts, y: Counts) -> Column:
+    """Return the column-wise products of two tables of counts, exactly."""
+    wide = x.shape[0] > 1 << 14
+    exact: NDArray[np.integer] = np.einsum("gs,gs->s", x, y, dtype=np.int64 if wide else np.int32)
+    return exact.astype(np.float64)
+
+
+def _weigh(weight: NDArray[np.integer], counts: Counts) -> Column:
+    total: Column = weight.astype(np.float64) @ counts.astype(np.float64)
+    return total

@@ -1,0 +1,234 @@
+"""Outcome breakdown: does a run answer more queries, or rank the answers better?
+
+A mean reciprocal rank mixes the two. Lin et al. (SIGIR 2021, section 4) keep them apart: for two runs, each
+query is answered by neither, only by one, or by both within the cut-off; only where both answer it are the
+positions compared, as expected search length (ESL: the position of the answer) and as reciprocal rank.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.counts import many
+from prefjudge.errors import InputError
+from prefjudge.evaluation.testing import classical_tests as paired
+from prefjudge.evaluation.testing.difference_sums import PairSums, pair_sums
+from prefjudge.evaluation.testing.integer_scores import Matrix, to_grid
+from prefjudge.evaluation.testing.significance_tests import SignificanceTest, classical_p
+
+_PAIR = (np.array([0], dtype=np.int32), np.array([1], dtype=np.int32))
+
+
+class Harm(StrEnum):
+    """What can be claimed for run b over run a, "do no harm" (Lin et al., section 5)."""
+
+    BETTER = "better"
+    """b answers significantly more queries and ranks significantly better."""
+    BETTER_ANSWERS = "answers more"
+    """b answers significantly more, and does not rank significantly worse."""
+    BETTER_RANKING = "ranks better"
+    """b ranks significantly better, and does not answer significantly fewer."""
+    MIXED = "mixed"
+    """b gains significantly on one side and loses significantly on the other."""
+    WORSE = "worse"
+    """b loses significantly on one side, or both, and gains on neither."""
+    NOT_TOLD_APART = "not told apart"
+    """No significant difference on either side."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """The outcomes of two runs on the same queries. p-values are two-sided and raw; differences are b - a.
+
+    Attributes
+    ----------
+    a, b : str
+        The baseline and the contender.
+    queries : int
+    difference : float
+        Mean reciprocal rank over all queries, b - a.
+    p_rank_sum, p_signed_rank, p_t : float
+        The naive tests of the reciprocal ranks over all queries (Table 1).
+    neither, only_a, only_b, both : int
+        How many queries each outcome has: cases (1), (2) and (3) of section 4.
+    p_binomial : float
+        The binomial test that a query which one run alone answers is as likely either's.
+    esl_a, esl_b, rr_a, rr_b : float
+        Means over the queries that both answer; NaN where there are none.
+    p_esl_signed_rank, p_esl_t, p_rr_signed_rank, p_rr_t : float
+        Tests over those queries (Table 2).
+    alpha : float
+        The level of the verdict, already divided by the number of comparisons.
+    verdict, verdict_signed_rank : Harm
+        From the binomial test and a test of ESL, which is on a ratio scale, at ``alpha``: the t test, and the
+        Wilcoxon signed-rank test. The paper allows both, and they may part (its section 5).
+    """
+
+    a: str
+    b: str
+    queries: int
+    difference: float
+    p_rank_sum: float
+    p_signed_rank: float
+    p_t: float
+    neither: int
+    only_a: int
+    only_b: int
+    both: int
+    p_binomial: float
+    esl_a: float
+    esl_b: float
+    rr_a: float
+    rr_b: float
+    p_esl_signed_rank: float
+    p_esl_t: float
+    p_rr_signed_rank: float
+    p_rr_t: float
+    alpha: float
+    verdict: Harm
+    verdict_signed_rank: Harm
+
+
+def outcomes_against(
+    scores: Scores, baseline: str, contenders: Sequence[str] | None = None, *, alpha: float = 0.05
+) -> tuple[Outcomes, ...]:
+    """Break down the outcomes of a baseline against several runs: one row of Tables 1 and 2 each.
+
+    Parameters
+    ----------
+    scores : Scores
+        Reciprocal ranks (``RR@100``): 1 / the position of the first relevant document, 0 beyond the cut-off.
+    baseline : str
+        Run a.
+    contenders : sequence of str, optional
+        The runs b; without them, every other run in the order of ``scores``.
+    alpha : float
+        The level of the verdicts, divided among the comparisons (Bonferroni). Reported p-values are raw.
+
+    Raises
+    ------
+    InputError
+        Where a run is unknown, a score is no reciprocal rank, or there is one query.
+    """
+    names = [run for run in scores.runs if run != baseline] if contenders is None else list(contenders)
+    return outcomes_of_pairs(scores, [(baseline, name) for name in names], alpha=alpha)
+
+
+def outcomes_of_pairs(
+    scores: Scores, pairs: Sequence[tuple[str, str]], *, alpha: float = 0.05
+) -> tuple[Outcomes, ...]:
+    """Break down the outcomes of any pairs of runs, as :func:`outcomes_against` does.
+
+    Parameters
+    ----------
+    scores : Scores
+        Reciprocal ranks.
+    pairs : sequence of (str, str)
+        Run a and run b of each row.
+    alpha : float
+        The level of the verdicts, divided among the pairs (Bonferroni).
+
+    Raises
+    ------
+    InputError
+        Where a run is unknown, a score is no reciprocal rank, or there is one query.
+    """
+    for run in dict.fromkeys(run for pair in pairs for run in pair):
+        if run not in scores.runs:
+            raise InputError(f"no run is called {run!r}", f"The runs are: {', '.join(scores.runs)}.")
+    if len(scores.queries) < 2:
+        raise InputError(many(len(scores.queries), "judged query"), "A test needs at least two queries.")
+    positions = to_positions(scores)
+    column = {run: number for number, run in enumerate(scores.runs)}
+    return tuple(
+        _break_down(a, b, positions[:, [column[a], column[b]]], alpha / max(1, len(pairs))) for a, b in pairs
+    )
+
+
+def to_positions(scores: Scores) -> Matrix:
+    """Turn reciprocal ranks into positions; 0 where the query was not answered.
+
+    Raises
+    ------
+    InputError
+        Where a score is not 1 divided by a whole number.
+    """
+    answered = scores.values > 0
+    raw = 1.0 / np.where(answered, scores.values, 1.0)
+    whole = np.rint(raw)
+    if np.any(scores.values < 0) or np.any(np.abs(raw - whole) > 1e-6 * whole):
+        raise InputError(
+            f"{scores.measure} is not a reciprocal rank",
+            "The outcome breakdown needs the position of the first relevant document: use RR, as RR@100.",
+        )
+    return np.where(answered, whole, 0.0)
+
+
+def _break_down(a: str, b: str, positions: Matrix, alpha: float) -> Outcomes:
+    found_a, found_b = positions[:, 0] > 0, positions[:, 1] > 0
+    both = found_a & found_b
+    only_a, only_b = int(np.sum(found_a & ~found_b)), int(np.sum(found_b & ~found_a))
+    reciprocal = np.where(positions > 0, 1.0 / np.where(positions > 0, positions, 1.0), 0.0)
+    esl, rr = positions[both], reciprocal[both]
+    overall, by_esl, by_rr = _sums(reciprocal), _sums(esl), _sums(rr)
+    p_binomial = float(paired.sign_test(np.array([float(only_b)]), np.array([float(only_a)]))[0])
+    esl_a, esl_b = _means(esl)
+    rr_a, rr_b = _means(rr)
+    p_esl, p_esl_signed = _p(SignificanceTest.T, by_esl), _p(SignificanceTest.WILCOXON, by_esl)
+    return Outcomes(
+        a=a,
+        b=b,
+        queries=len(positions),
+        difference=float(np.mean(reciprocal[:, 1]) - np.mean(reciprocal[:, 0])),
+        p_rank_sum=_p(SignificanceTest.RANK_SUM, overall),
+        p_signed_rank=_p(SignificanceTest.WILCOXON, overall),
+        p_t=_p(SignificanceTest.T, overall),
+        neither=int(np.sum(~found_a & ~found_b)),
+        only_a=only_a,
+        only_b=only_b,
+        both=int(both.sum()),
+        p_binomial=p_binomial,
+        esl_a=esl_a,
+        esl_b=esl_b,
+        rr_a=rr_a,
+        rr_b=rr_b,
+        p_esl_signed_rank=p_esl_signed,
+        p_esl_t=p_esl,
+        p_rr_signed_rank=_p(SignificanceTest.WILCOXON, by_rr),
+        p_rr_t=_p(SignificanceTest.T, by_rr),
+        alpha=alpha,
+        verdict=_verdict(only_b - only_a, p_binomial, esl_a - esl_b, p_esl, alpha),
+        verdict_signed_rank=_verdict(only_b - only_a, p_binomial, esl_a - esl_b, p_esl_signed, alpha),
+    )
+
+
+def _sums(columns: Matrix) -> PairSums | None:
+    return pair_sums(to_grid(columns), *_PAIR) if len(columns) > 1 else None
+
+
+def _p(test: SignificanceTest, sums: PairSums | None) -> float:
+    return 1.0 if sums is None else float(classical_p(test, sums)[0])
+
+
+def _means(columns: Matrix) -> tuple[float, float]:
+    if not len(columns):
+        return float("nan"), float("nan")
+    a, b = columns.mean(axis=0)
+    return float(a), float(b)
+
+
+def _verdict(answers: int, p_answers: float, ranking: float, p_ranking: float, alpha: float) -> Harm:
+    more = (answers > 0) - (answers < 0) if p_answers <= alpha else 0
+    sooner = (ranking > 0) - (ranking < 0) if p_ranking <= alpha else 0
+    if more * sooner < 0:
+        return Harm.MIXED
+    if more + sooner < 0:
+        return Harm.WORSE
+    if more and sooner:
+        return Harm.BETTER
+    if more:
+        return Harm.BETTER_ANSWERS
+    return Harm.BETTER_RANKING if sooner else Harm.NOT_TOLD_APART

@@ -1,0 +1,1 @@
+"""Fieldwork: what the verbs share that spend and collect."""

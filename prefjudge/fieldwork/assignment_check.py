@@ -1,0 +1,112 @@
+"""Checks what a worker sent back against the HIT as it was served."""
+
+import time
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from prefjudge.core.asking.slot_answers import Answer, BadAnswerError, check_answer
+from prefjudge.crowd.answers import read_answers
+from prefjudge.crowd.protocol import FetchedAssignment
+from prefjudge.errors import CrowdError
+from prefjudge.fieldwork.settlement import GIVEN_UP, UNUSABLE
+from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
+from prefjudge.study.hits import StudyHit
+from prefjudge.study.rehearsal import Judge
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.study.config import DesignConfig
+
+MISSED_GOLD = "missed a gold pair"
+STOPPED = "stopped before every gold pair was answered"
+
+Pairs = Mapping[int, tuple[str, str, str]]
+"""query_id, doc_a and doc_b of each pair, by its number."""
+
+
+def assumed_judge(study: "Study", target: str) -> Judge:
+    """Return who judges at a target, by the config, but for those whom its marketplace calls simulated."""
+    configured = study.config.targets.get(target)  # type: ignore[call-overload]
+    return Judge(configured.judge) if configured else Judge.PERSON
+
+
+def check_assignment(
+    hit: StudyHit,
+    found: "FetchedAssignment",
+    pairs: Pairs,
+    design: "DesignConfig",
+    withdrawn: Collection[int] = (),
+    *,
+    judge: Judge = Judge.PERSON,
+) -> StudyAssignment:
+    """Return the assignment with its verdict, by the gold pairs that were not withdrawn.
+
+    It is kept, or the verdict says why its data is dropped. It is simulated where the marketplace says so,
+    else by ``judge``: behind an account made for a person may be a program, and only the requester knows.
+    """
+    if found.simulated:
+        judge = Judge.SIMULATED
+    answer, verdict = _read(hit, found, design)
+    is_gold = [slot.gold_id is not None and slot.gold_id not in withdrawn for slot in hit.slots]
+    golds = [c.chose_first for c in answer.choices if is_gold[c.slot]] if answer else []
+    if not all(golds):
+        verdict = MISSED_GOLD
+    elif answer and len(golds) < sum(is_gold):
+        verdict = STOPPED
+    return StudyAssignment(
+        assignment_id=found.assignment_id,
+        hit_key=hit.hit_key,
+        worker_id=found.worker_id,
+        accepted=found.accepted,
+        submitted=found.submitted,
+        collected=time.time(),
+        answer=found.answer,
+        judge=judge,
+        layout=answer.layout if answer else 0,
+        answered=len(answer.choices) if answer else 0,
+        gold_right=sum(golds),
+        gold_missed=len(golds) - sum(golds),
+        seconds=answer.seconds if answer else 0.0,
+        verdict=verdict,
+        judgments=_judgments(hit, answer, pairs) if answer else (),
+    )
+
+
+def _read(hit: StudyHit, found: "FetchedAssignment", design: "DesignConfig") -> tuple[Answer | None, str]:
+    if hit.given_up:
+        return None, GIVEN_UP
+    try:
+        answer = check_answer(
+            read_answers(found.answer),
+            [slot.name for slot in hit.slots],
+            [slot.tokens for slot in hit.slots],
+            hit.layouts,
+            found.assignment_id,
+            allow_ties=design.allow_ties,
+            strengths=len(design.strengths),
+        )
+    except (BadAnswerError, CrowdError) as error:
+        return None, f"{UNUSABLE}: {error}"
+    return answer, KEPT
+
+
+def _judgments(hit: StudyHit, answer: Answer, pairs: Pairs) -> tuple[StudyJudgment, ...]:
+    found = []
+    for choice in answer.choices:
+        pair_id = hit.slots[choice.slot].pair_id
+        if pair_id is None:
+            continue
+        query_id, doc_a, doc_b = pairs[pair_id]
+        left, right = (doc_a, doc_b) if choice.first_on_left else (doc_b, doc_a)
+        found.append(
+            StudyJudgment(
+                pair_id=pair_id,
+                query_id=query_id,
+                left_id=left,
+                right_id=right,
+                choice=choice.choice,
+                strength=choice.strength,
+                milliseconds=choice.milliseconds,
+            )
+        )
+    return tuple(found)

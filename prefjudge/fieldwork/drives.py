@@ -1,0 +1,186 @@
+"""What a run drives: the study's pools by a strategy, or an open challenge."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from prefjudge.core.asking.strategies import LeadStop, Strategy
+from prefjudge.core.asking.strategy_names import parse_strategy
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.models import ModelVote, favourites, hopeless
+from prefjudge.core.planning.challenge import Duel, conclude_challenge, next_challenge_round
+from prefjudge.core.planning.rounds import Round, next_round
+from prefjudge.core.pooling.pools import Pools, drop_candidates
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import encode
+from prefjudge.database import Connection
+from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.fieldwork.challenge import resume_challenge
+from prefjudge.study.answers import OpenChallenge, load_open_challenge
+from prefjudge.study.models import load_votes
+from prefjudge.study.pooling import clear_votes_wanted, is_published, load_pools
+from prefjudge.study.settings import keep_setting, load_setting
+from prefjudge.study.study import Study
+
+
+class Drive(Protocol):
+    """What is driven: the study's pools by a strategy, or a challenge."""
+
+    name: str
+    challenge: OpenChallenge | None
+
+    def next(self, log: "Judgments") -> Round:
+        """Return what to ask for next."""
+
+    def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
+        """Return the best answers by the judgments so far."""
+
+    def settle(self, db: Connection) -> None:
+        """Record that the study is driven so from now on; a repeat changes nothing."""
+
+
+class PoolDrive:
+    """A strategy over the study's pools."""
+
+    challenge: OpenChallenge | None = None
+
+    def __init__(self, pools: Pools, strategy: Strategy, driver: "_Driver", first: Qrels | None) -> None:
+        self.name = driver.strategy
+        self._driver = driver
+        self._pools = pools
+        self._strategy = strategy
+        self._first = first
+
+    def next(self, log: "Judgments") -> Round:
+        """Return what the strategy asks for next."""
+        return next_round(log, self._pools, self._strategy, best_known=self._first)
+
+    def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
+        """Return the leaders of the queries that are through; the others get no answer."""
+        last = self.next(log)
+        rows = np.flatnonzero(last.leaders & ~last.open[self._pools.query])
+        return Qrels(
+            name="preference",
+            queries=self._pools.queries,
+            docs=self._pools.docs,
+            query=self._pools.query[rows],
+            doc=self._pools.doc[rows],
+            grade=np.ones(rows.size),
+        ), ()
+
+    def settle(self, db: Connection) -> None:
+        """Record the strategy and the model; what `pool` asked for is not asked for any more."""
+        if load_setting(db, "strategy") is None:
+            clear_votes_wanted(db)
+        keep_setting(db, "strategy", self._driver.strategy)
+        keep_setting(db, "strategy model", self._driver.model)
+
+
+class ChallengeDrive:
+    """Newcomers against the best-known answers."""
+
+    def __init__(self, study: Study, challenge: OpenChallenge) -> None:
+        strategy = parse_strategy(challenge.strategy)
+        assert isinstance(strategy, LeadStop)
+        self.name = challenge.strategy
+        self.challenge: OpenChallenge | None = challenge
+        self._strategy = strategy
+        self._challenge = resume_challenge(study, challenge)
+
+    def next(self, log: "Judgments") -> Round:
+        """Return what the duels need next."""
+        return next_challenge_round(self._challenge, log, self._strategy)
+
+    def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
+        """Return the answers after the duels, and how each newcomer fared."""
+        return conclude_challenge(self._challenge, log, self._strategy)
+
+    def settle(self, db: Connection) -> None:
+        """Do nothing: the challenge was recorded with its strategy when it began."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Driver:
+    """What a study is driven by; no model where ``model`` is empty."""
+
+    strategy: str
+    model: str
+
+
+def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
+    """Return what there is to drive: the open challenge, or else the pools by the study's strategy.
+
+    Nothing is recorded: what drives a study is settled once it may spend.
+
+    Raises
+    ------
+    StudyError
+        There is no pool, the study is driven in another way, or the model has judged nothing.
+    InputError
+        There is no such strategy.
+    """
+    with study.transaction(write=False) as db:
+        challenge, pools = load_open_challenge(db), load_pools(db)
+    if challenge is not None:
+        return ChallengeDrive(study, challenge)
+    if not pools.queries:
+        raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …")
+    if model is not None:
+        _model_votes(study, model)
+    driver = _find_driver(study, strategy, model)
+    first, chosen = None, parse_strategy(driver.strategy)
+    if driver.model:
+        votes = _model_votes(study, driver.model)
+        pools = drop_candidates(pools, hopeless(votes))
+        first = _favoured(pools, favourites(votes))
+    return PoolDrive(pools, chosen, driver, first)
+
+
+def _model_votes(study: Study, model: str) -> list[ModelVote]:
+    with study.transaction(write=False) as db:
+        votes = [vote for _, vote in load_votes(db, model)]
+    if not votes:
+        raise StudyError(
+            f"{model} has judged nothing here",
+            f"Run: prefjudge judge {quoted(study.folder)} --model {model} --url …",
+        )
+    return votes
+
+
+def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driver:
+    """Return what the study is driven by: what is settled, or else what is asked for."""
+    try:
+        parse_strategy(strategy or "default")
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    with study.transaction(write=False) as db:
+        settled, settled_model = load_setting(db, "strategy"), load_setting(db, "strategy model")
+        if settled is None and is_published(db):
+            raise StudyError(
+                "the study was published by `publish`, pair by pair",
+                "Go on with collect, resolve and score.",
+            )
+    settled = strategy or "default" if settled is None else settled
+    settled_model = model or "" if settled_model is None else settled_model
+    same = strategy is None or parse_strategy(strategy).name == parse_strategy(settled).name
+    same_model = model is None or model == settled_model
+    if not (same and same_model):
+        driver, asked = (settled_model or "no model", model) if same else (settled, strategy)
+        raise StudyError(
+            f"the study is driven by {driver}, not {asked}", "Make a new study to drive it in another way."
+        )
+    return _Driver(strategy=settled, model=settled_model)
+
+
+def _favoured(pools: Pools, first: dict[str, str]) -> Qrels:
+    """Return the candidates to try first as qrels, which is how a round takes them."""
+    queries = tuple(query for query in pools.queries if query in first)
+    return Qrels(
+        name="favourites",
+        queries=queries,
+        docs=pools.docs,
+        query=np.arange(len(queries), dtype=np.int32),
+        doc=encode([first[query] for query in queries], pools.docs),
+        grade=np.ones(len(queries)),
+    )

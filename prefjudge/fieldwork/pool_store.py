@@ -1,0 +1,116 @@
+"""Stores a pool in a study, once: a pool whose HITs are out is not replaced."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from prefjudge.core.pooling.pairs import Pairs
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.counts import many
+from prefjudge.database import Connection
+from prefjudge.errors import StudyError
+from prefjudge.study.pooling import (
+    InputFile,
+    is_published,
+    load_contributions,
+    load_pool_pairs,
+    save_inputs,
+    save_pools,
+    save_texts,
+    save_votes_wanted,
+)
+from prefjudge.study.settings import load_setting
+from prefjudge.study.study import Study
+
+
+def store_pool(
+    study: "Study",
+    pools: Pools,
+    pairs: Pairs,
+    inputs: Sequence["InputFile"],
+    queries: Mapping[str, str],
+    passages: Mapping[str, str],
+) -> bool:
+    """Store the pool with its texts, and where its files are; return whether the pool is another.
+
+    Raises
+    ------
+    StudyError
+        The study has published another pool, or other texts of this one.
+    """
+    pooled = {pools.queries[code] for code in np.unique(pools.query)}
+    documents = {pools.docs[code] for code in np.unique(pools.doc)}
+    shown = {key: text for key, text in passages.items() if key in documents}
+    with study.transaction() as db:
+        same, published = _is_stored(db, pools, pairs), is_published(db)
+        if not same and published:
+            raise StudyError(
+                "the study has HITs for another pool, which cannot be replaced",
+                "Make a new study for the new pool.",
+            )
+        if not same:
+            save_pools(db, pools, pairs)
+        save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
+        save_inputs(db, _with_texts(inputs, shown))
+        if not published:
+            _ask_by_design(study, db, published=False)
+    return not same
+
+
+def follow_design(study: "Study", target: str) -> None:
+    """Ask for as many judgments of each pair as the design in study.toml says now.
+
+    Raises
+    ------
+    StudyError
+        HITs are out at the target that ask for another number.
+    """
+    with study.transaction() as db:
+        _ask_by_design(study, db, published=is_published(db, target))
+
+
+def _ask_by_design(study: "Study", db: "Connection", *, published: bool) -> None:
+    if load_setting(db, "strategy"):  # then `run` says what is asked for
+        return
+    stored = load_pool_pairs(db)
+    wanted = _votes(study, len(stored))
+    if wanted == [row[4] for row in stored]:
+        return
+    if published:
+        raise StudyError(
+            f"study.toml asks for {many(sum(wanted), 'judgment')} of {many(len(stored), 'pair')}, "
+            f"and the HITs that "
+            f"are out were made for {sum(row[4] for row in stored):,}",
+            "Put judgments_per_pair, overlap and overlap_judgments in [design] back, or make a new study.",
+        )
+    save_votes_wanted(db, {row[0]: votes for row, votes in zip(stored, wanted, strict=True)})
+
+
+def _is_stored(db: "Connection", pools: Pools, pairs: Pairs) -> bool:
+    contributions = {
+        (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
+        for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
+    }
+    columns = (pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist())
+    compared = [(pairs.queries[q], pairs.docs[a], pairs.docs[b]) for q, a, b in zip(*columns, strict=True)]
+    return contributions == load_contributions(db) and compared == [row[1:4] for row in load_pool_pairs(db)]
+
+
+def _with_texts(inputs: Iterable["InputFile"], shown: Mapping[str, str]) -> list["InputFile"]:
+    """Digest what was taken from the collection, which as a whole may be large."""
+    state = hashlib.sha256()
+    for key in sorted(shown):
+        state.update(f"{key}\t{shown[key]}\n".encode())
+    texts = f"texts-sha256:{state.hexdigest()}"
+    return [replace(found, digest=texts) if found.kind == "collection" else found for found in inputs]
+
+
+def _votes(study: "Study", count: int) -> list[int]:
+    """Return how often each pair is judged: a random share more often, to measure agreement."""
+    design = study.config.design
+    votes = np.full(count, design.judgments_per_pair)
+    more = study.rng("overlap").permutation(count)[: round(design.overlap * count)]
+    votes[more] = np.maximum(votes[more], design.overlap_judgments)
+    return [int(n) for n in votes]

@@ -1,0 +1,69 @@
+"""Publication: each HIT goes out exactly once, whatever happens in between."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from prefjudge.crowd.protocol import Crowd, HitRequest, RefusedError
+from prefjudge.fieldwork import intents
+from prefjudge.fieldwork.exclusion import exclude_earlier
+from prefjudge.fieldwork.hit_requests import Pages, requirements
+from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, save_hits, save_published
+from prefjudge.study.ledger import TOKEN_LIFE, Intent, intend, settle, void
+from prefjudge.study.study import Study
+from prefjudge.study.targets import forget_answers, refuse_other_target
+
+Progress = Callable[[int, int], None]
+
+
+def interrupted_hits(study: Study, target: str) -> tuple[StudyHit, ...]:
+    """Return the HITs whose publication was interrupted: the marketplace may have them, or not."""
+    with study.transaction(write=False) as db:
+        refuse_other_target(db, target)
+        return tuple(load_hits(db, target, HitStatus.PLANNED))
+
+
+def publish_hits(
+    study: Study, crowd: Crowd, hits: Sequence[StudyHit], progress: Progress | None = None
+) -> None:
+    """Publish HITs, each exactly once; what is not reached is not recorded, and is planned anew."""
+    if not hits:
+        return
+    pages, needs = Pages(study), requirements(study, crowd)
+    for number, hit in enumerate(hits, start=1):
+        request = pages.request(hit, needs)
+        intent = _intend(study, hit)
+        request = replace(request, requirements=(*needs, *exclude_earlier(study, crowd, hit)))
+        hit_id = _publish_one(study, crowd, request, intent)
+        with study.transaction() as db:
+            settle(db, request.token, hit_id, time.time())
+            save_published(db, hit.hit_key, hit_id, time.time())
+        if progress:
+            progress(number, len(hits))
+
+
+def _publish_one(study: Study, crowd: Crowd, request: HitRequest, intent: Intent) -> str:
+    """Publish a HIT, or find it where the marketplace may have forgotten the token of the first call."""
+    key = request.annotation
+    if time.time() - intent.intended > TOKEN_LIFE - 3600 and (found := crowd.find([key])):
+        return found[key]
+    try:
+        return crowd.publish(request)
+    except RefusedError:
+        if found := crowd.find([key]):  # an earlier call made it, and the config has changed since
+            return found[key]
+        with study.transaction() as db:
+            void(db, request.token)
+            delete_hit(db, key)
+        raise
+
+
+def _intend(study: Study, hit: StudyHit) -> Intent:
+    """Record a HIT together with the intent to publish it."""
+    intent = intents.creation(study, hit)
+    with study.transaction() as db:
+        known = intend(db, intent, budget=study.config.budget)
+        if known is intent:
+            forget_answers(db, hit.target)
+            save_hits(db, [hit])
+    return known

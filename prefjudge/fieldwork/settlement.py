@@ -1,0 +1,185 @@
+"""Who is owed what, and why; and the calls that pay it, each once."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from prefjudge.core.asking.costs import CENT, prorated
+from prefjudge.counts import many
+from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.errors import CrowdError
+from prefjudge.fieldwork import intents
+from prefjudge.fieldwork.prices import price
+from prefjudge.fieldwork.spending import intended
+from prefjudge.study.assignments import load_undecided, save_decision, save_rejection
+from prefjudge.study.hits import load_unused
+from prefjudge.study.ledger import Intent, settle
+from prefjudge.study.past import note_deleted
+from prefjudge.study.study import Study
+
+UNUSABLE = "unusable answer"
+"""How the verdict on an assignment starts whose fields the page cannot have sent."""
+GIVEN_UP = "its HIT was given up: the texts that it shows are lost"
+"""The verdict on an assignment that nobody can read any more."""
+
+STOPPED_EARLY = "You stopped early, as you may, and "
+"""How the reason of a bonus starts that takes the place of a reward."""
+
+
+class Act(StrEnum):
+    """What is due to an assignment."""
+
+    APPROVE = "approve"
+    """The reward: everybody who worked is paid, those who missed a gold pair too."""
+    PRORATE = "prorate"
+    """A bonus for the comparisons made, in place of the reward: the worker stopped early."""
+    DECIDE = "decide"
+    """Nothing yet: the answer is not the page's, so a person has to look at it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What one assignment is owed."""
+
+    assignment_id: str
+    worker_id: str
+    hit_key: str
+    act: Act
+    amount: Decimal
+    reward: Decimal
+    hit_assignments: int
+    why: str
+
+
+def find_dues(study: Study, target: str) -> tuple[Due, ...]:
+    """Return what the assignments that nobody has decided on are owed."""
+    from prefjudge.study.config import EarlyExit
+
+    prorates = study.config.pay.early_exit is EarlyExit.BONUS
+    with study.transaction(write=False) as db:
+        undecided = load_undecided(db, target)
+    dues = []
+    for one in undecided:
+        reward = one.reward_cents * CENT
+        unfinished = one.answered < one.slots
+        why = f"made {one.answered} of {one.slots}" if unfinished else "made all comparisons"
+        act, amount = Act.APPROVE, reward
+        if (
+            one.verdict == GIVEN_UP
+        ):  # paid whole: nobody knows how much was answered, and it is never rejected
+            why = GIVEN_UP
+        elif one.verdict.startswith(UNUSABLE):
+            act, amount, why = Act.DECIDE, Decimal("0.00"), one.verdict
+        elif unfinished and prorates and reward:
+            act, amount = Act.PRORATE, prorated(reward, one.answered, one.slots)
+        dues.append(
+            Due(
+                assignment_id=one.assignment_id,
+                worker_id=one.worker_id,
+                hit_key=one.hit_key,
+                act=act,
+                amount=amount,
+                reward=reward,
+                hit_assignments=one.hit_assignments,
+                why=why,
+            )
+        )
+    return tuple(dues)
+
+
+def pay_dues(study: Study, crowd: "Crowd", target: str, dues: Sequence[Due]) -> None:
+    """Pay what is due; a repeat pays nothing twice.
+
+    Raises
+    ------
+    CrowdError
+        The marketplace refused some payment; all others are made.
+    """
+    refused = []
+    for due in dues:
+        try:
+            _pay(study, crowd, target, due)
+        except RefusedError as error:
+            refused.append(error)
+    if refused:
+        raise CrowdError(
+            f"{many(len(refused), 'assignment')} cannot be paid: {refused[0].message}",
+            "All others are paid. Mend what is in the way, and pay again.",
+        )
+
+
+def _pay(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
+    if due.act is Act.APPROVE:
+        crowd.review(due.assignment_id, approve=True)
+        _decided(study, due.assignment_id, "approved")
+    elif due.act is Act.PRORATE:
+        _prorate(study, crowd, target, due)
+
+
+def withdraw(study: Study, crowd: "Crowd", target: str, due: Due, feedback: str) -> None:
+    """Reject an assignment, with the reason: its reward and fee come back, and its pairs wait again."""
+    release = _release(study, target, due)
+    with intended(study, release, budget=None):
+        crowd.review(due.assignment_id, approve=False, feedback=feedback)
+    with study.transaction() as db:
+        settle(db, release.token, "rejected", time.time())
+        save_rejection(db, due.assignment_id, feedback, time.time())
+
+
+def release_unused(study: Study, crowd: "Crowd", target: str) -> None:
+    """Take back what closed HITs hold for answers that never came, once those that came are decided on."""
+    with study.transaction(write=False) as db:
+        unused = load_unused(db, target)
+    for hit in unused:
+        used = hit.came * int(price(study, hit.reward_cents * CENT, hit.assignments) / CENT)
+        release = intents.deletion(study, target, hit.hit_key, used - hit.cents)
+        note_deleted(study.folder, hit.hit_id)
+        with intended(study, release, budget=None):
+            crowd.delete(hit.hit_id)
+        with study.transaction() as db:
+            settle(db, release.token, "deleted", time.time())
+
+
+def _prorate(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
+    """Pay a bonus for the comparisons made, and give back the reward.
+
+    The API can approve an assignment whole or reject it. A rejection after an early exit is not a verdict on
+    the work, and the embedded marketplace does not count it against the worker.
+    """
+    bonus = intents.bonus(study, target, due.assignment_id, due.amount)
+    text = f"{STOPPED_EARLY}{due.why} comparisons: paid ${due.amount} by a bonus."
+    decided = crowd.decision(due.assignment_id)
+    # Approved by the marketplace's own delay, and paid whole; or rejected by a person, of which a store that
+    # was restored knows nothing: our own rejection follows its bonus.
+    if decided == "approved" or (decided == "rejected" and not crowd.has_bonus(due.assignment_id, text)):
+        _decided(study, due.assignment_id, decided)
+        return
+    release = _release(study, target, due)
+    # The bonus takes the place of a larger reward, which the budget has allowed.
+    with intended(study, bonus, budget=None):
+        # The marketplace forgets the token of an interrupted call after a day, but not what it paid; and a
+        # store that was restored from a backup may not know of the call.
+        if not crowd.has_bonus(due.assignment_id, text):
+            crowd.bonus(due.worker_id, due.assignment_id, due.amount, text, token=bonus.token)
+    with intended(study, release, budget=None):
+        crowd.review(due.assignment_id, approve=False, feedback=text)
+    with study.transaction() as db:
+        settle(db, bonus.token, "paid", time.time())
+        settle(db, release.token, "released", time.time())
+        save_decision(db, due.assignment_id, prorated_decision(due.amount))
+
+
+def _release(study: Study, target: str, due: Due) -> Intent:
+    return intents.release(study, target, due.assignment_id, due.reward, due.hit_assignments)
+
+
+def prorated_decision(amount: Decimal) -> str:
+    """Return how an assignment is recorded that was paid by a bonus in place of its reward."""
+    return f"prorated: ${amount} by bonus"
+
+
+def _decided(study: Study, assignment_id: str, decision: str) -> None:
+    with study.transaction() as db:
+        save_decision(db, assignment_id, decision)

@@ -1,0 +1,106 @@
+"""The calls that spend: one verb at a time makes them, each after an intent and with its outcome recorded."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+
+from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.errors import StudyError, quoted
+from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.study.hits import has_hit, read_hit_key
+from prefjudge.study.ledger import Intent, intend, void
+from prefjudge.study.settings import RECOVERING
+from prefjudge.study.study import Study
+
+PATIENCE = 60.0
+"""How many seconds a verb waits for another one to end."""
+
+
+@contextmanager
+def take_turn(study: Study, target: str) -> Iterator["Crowd"]:
+    """Give the crowd to one verb of the study at a time, in whichever process.
+
+    Raises
+    ------
+    StudyError
+        Another verb does not end, or the study's store is not whole.
+    """
+    with wait_turn(study), open_crowd(study, target) as crowd:
+        refuse_unknown_hits(study, crowd)
+        yield crowd
+
+
+@contextmanager
+def wait_turn(study: Study) -> Iterator[None]:
+    """Wait until no other verb of the study spends, and keep others waiting.
+
+    Raises
+    ------
+    StudyError
+        Another verb does not end.
+    """
+    with study.database.alone(PATIENCE) as alone:
+        if not alone:
+            raise StudyError(
+                "another verb is publishing, collecting or paying in this study",
+                "Repeat the verb when that one has ended.",
+            )
+        yield
+
+
+def refuse_unknown_hits(study: Study, crowd: "Crowd") -> None:
+    """Refuse to spend with a store that is older than the study's work at the marketplace.
+
+    The newest HIT of the study there is the one to look at: what is published is recorded first.
+
+    Raises
+    ------
+    StudyError
+        The marketplace has HITs of the study that the store does not know.
+    """
+    refuse_unwhole(study)
+    for listed in crowd.listed():
+        key = read_hit_key(listed.annotation)
+        if key is None or key.mark != study.mark:
+            continue
+        with study.transaction(write=False) as db:
+            known = has_hit(db, listed.annotation)
+        if not known:
+            raise StudyError(
+                "the marketplace has HITs of this study that its store does not know, such as "
+                f"{listed.hit_id}",
+                "Restore the study's newest backup, or let the marketplace tell: "
+                f"prefjudge recover {quoted(study.folder)}",
+            )
+        return
+
+
+def refuse_unwhole(study: Study) -> None:
+    """Refuse to go on with a store that is being rebuilt, or was restored from a backup.
+
+    Raises
+    ------
+    StudyError
+        It may not know all that happened at the marketplace.
+    """
+    if why := study.setting(RECOVERING):
+        raise StudyError(
+            f"the study's store {why}, and may lack what happened since",
+            f"The marketplace tells it: prefjudge recover {quoted(study.folder)}",
+        )
+
+
+@contextmanager
+def intended(study: Study, intent: Intent, *, budget: Decimal | None) -> Iterator[Intent]:
+    """Record an intent for the call in the block, or find it where an earlier call was interrupted.
+
+    What the marketplace refused did nothing, so its intent is taken back.
+    """
+    with study.transaction() as db:
+        known = intend(db, intent, budget=budget)
+    try:
+        yield known
+    except RefusedError:
+        with study.transaction() as db:
+            void(db, intent.token)
+        raise

@@ -1,0 +1,83 @@
+"""A study's best answers: one source for its page, its release, its leaderboards and its challenges."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve
+from prefjudge.core.resolving.resolutions import Resolutions, with_answers
+from prefjudge.counts import many
+from prefjudge.errors import StudyError, quoted
+from prefjudge.formats.problems import Notice
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.gather.judgments import Votes, fitting_rule, gather_votes
+from prefjudge.study.answers import last_version, load_answers
+from prefjudge.study.study import QRELS_FILE, Study
+from prefjudge.study.targets import live_since
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestAnswers:
+    """The best-known answers, and the judgments and tournaments behind them, whose winners they are.
+
+    ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them.
+    """
+
+    votes: Votes
+    qrels: "Qrels"
+    version: int
+    resolutions: "Resolutions"
+    notices: tuple[str, ...]
+
+
+def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tuple["Qrels", int]:
+    """Return the last version of the answers that ``run`` keeps, or else what ``resolve`` wrote, version 0.
+
+    Raises
+    ------
+    StudyError
+        Neither has happened yet, or no query was judged far enough.
+    """
+    with study.transaction(write=False) as db:
+        version = last_version(db)
+        kept, rehearsed_until = load_answers(db, version, PREFERENCE_NAME), live_since(db)
+    if version:
+        return kept, version
+    path = study.folder / QRELS_FILE
+    verb = "run" if study.setting("strategy") else "resolve"
+    if not path.is_file() or path.stat().st_mtime < rehearsed_until:
+        raise StudyError(
+            "the study has no preference qrels yet", f"Run: prefjudge {verb} {quoted(study.folder)}"
+        )
+    if not path.stat().st_size:
+        raise StudyError(
+            "no query of the study has a best answer yet",
+            f"Once more is judged, run: prefjudge {verb} {quoted(study.folder)}",
+        )
+    return read_qrels(path, name=PREFERENCE_NAME, notices=notices), 0
+
+
+def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
+    """Return the best-known answers with the tournaments that they won.
+
+    A notice says so where the judgments, as they are now, speak for other answers than ``resolve`` wrote.
+
+    Raises
+    ------
+    StudyError
+        There are no judgments, or no answers.
+    """
+    votes = gather_votes(study.folder, None, verb=verb)
+    qrels, version = load_best_answers(study)
+    (rule,), notices = ((votes.rule,), ()) if version else fitting_rule(votes)
+    found = resolve(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
+    answered = with_answers(found, qrels, (version and votes.driven_by) or rule)
+    others = np.unique(found.query[found.winner != answered.winner]).size
+    if others and not version:
+        notices += (
+            f"{QRELS_FILE} has other answers to {many(others, 'query')} than {rule} finds in the "
+            "judgments as they are: other options made it, or judgments have come since. `prefjudge resolve` "
+            "makes it anew",
+        )
+    return BestAnswers(votes=votes, qrels=qrels, version=version, resolutions=answered, notices=notices)

@@ -1,0 +1,162 @@
+"""The files that a step is given: patterns expanded, and a record of each for the study."""
+
+import glob
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar, overload
+
+from prefjudge.core.pooling.runs import Order
+from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.formats.parquet import is_parquet
+from prefjudge.study.pooling import InputFile
+
+T = TypeVar("T", str, Path, str | Path)
+E = TypeVar("E", bound=StrEnum)
+
+_ASIDE = (".md", ".rst", ".html", ".pdf", ".json", ".toml", ".yaml", ".yml", ".md5", ".sha256")
+"""Suffixes of what lies beside the runs in a folder."""
+
+QRELS_NAME = "original"
+"""What the study calls the qrels that it starts from."""
+
+
+@overload
+def as_path(path: str | Path) -> Path: ...
+@overload
+def as_path(path: None) -> None: ...
+@overload
+def as_path(path: str | Path | None) -> Path | None: ...
+def as_path(path: str | Path | None) -> Path | None:
+    """Return a path that a program may have given as text."""
+    return None if path is None else Path(path)
+
+
+def several(given: T | Sequence[T]) -> tuple[T, ...]:
+    """Return what a program may have given as one text or path, or as several."""
+    if isinstance(given, str | Path):
+        return (given,)  # a text is a sequence of texts too
+    return tuple(given)
+
+
+@overload
+def as_choice(kind: type[E], value: E | str, what: str) -> E: ...
+@overload
+def as_choice(kind: type[E], value: E | str | None, what: str) -> E | None: ...
+def as_choice(kind: type[E], value: E | str | None, what: str) -> E | None:
+    """Return a member of an enumeration that a program may have named by its text.
+
+    Raises
+    ------
+    InputError
+        There is no such member.
+    """
+    if value is not None and value not in set(kind):
+        raise InputError(f"there is no {what} {value!r}", f"Choose one of: {', '.join(kind)}.")
+    return None if value is None else kind(value)
+
+
+def as_order(order: Order | str | None) -> Order | None:
+    """Return an order that a program may have named by its text."""
+    return as_choice(Order, order, "order")
+
+
+def as_target(path: str | Path | None) -> str | Path | None:
+    """Return where to write, as a path unless it is an address."""
+    return path if path is not None and is_address(path) else as_path(path)
+
+
+def is_address(path: str | Path) -> bool:
+    """Return whether a path is an address such as ``s3a://bucket/runs``, which a cluster knows."""
+    return "://" in str(path)
+
+
+def expand(patterns: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...]:
+    """Return the files that the patterns match and those of the folders named, sorted within each of them.
+
+    Addresses stay as they are, and so do folders of Parquet, which are tables. In a folder, hidden files are
+    passed over, and those whose suffix says that they are read by people or tools, such as a ``README.md``.
+
+    Raises
+    ------
+    InputError
+        A pattern matches nothing, or a folder is empty.
+    """
+    found: dict[str | Path, None] = {}
+    for pattern in map(str, several(patterns)):
+        files = [pattern] if is_address(pattern) else _matching(pattern)
+        if not files:
+            raise InputError(
+                f"no file matches {pattern}",
+                "Name run files, a folder of them, or a pattern in quotes such as 'runs/*.gz'.",
+            )
+        found |= dict.fromkeys(files)
+    return tuple(found)
+
+
+def _matching(pattern: str) -> list[Path]:
+    from prefjudge.formats.sniffing import refuse_study
+
+    if glob.has_magic(pattern) and not Path(pattern).exists():  # a file's own name may have brackets
+        found = [Path(name) for name in sorted(glob.glob(pattern))]  # noqa: PTH207
+    elif Path(pattern).is_dir() and not is_parquet(pattern):
+        refuse_study(Path(pattern))
+        found = [path for path in sorted(Path(pattern).iterdir()) if not _is_aside(path)]
+    else:
+        found = [Path(pattern)]
+    return [path for path in found if is_parquet(path) or not path.is_dir()]
+
+
+def _is_aside(path: Path) -> bool:
+    return path.name.startswith((".", "_")) or path.suffix.lower() in _ASIDE
+
+
+def input_files(
+    paths: Sequence[str | Path], tags: Sequence[str], others: Mapping[str, str | Path | None]
+) -> list["InputFile"]:
+    """Return the record of the files that a study is made from, with their digests.
+
+    Raises
+    ------
+    InputError
+        The runs are not files.
+    """
+    from prefjudge.formats.digests import digest
+
+    other = next((path for path in paths if is_parquet(path) or not Path(path).is_file()), None)
+    if other is not None:
+        raise InputError(
+            f"{other} is no run file, and a study is made from run files",
+            "Name run files, or leave the study out and write the pool with --out.",
+        )
+    files = [("run", Path(path), tag) for path, tag in zip(paths, tags, strict=True)]
+    named = {kind: Path(path) for kind, path in others.items() if path}
+    files += [(kind, path, QRELS_NAME if kind == "qrels" else "") for kind, path in named.items()]
+    return [
+        InputFile(
+            kind=kind,
+            path=str(path.resolve()),
+            digest="" if kind == "collection" else digest(path),  # of that, the texts used
+            name=name,
+        )
+        for kind, path, name in files
+    ]
+
+
+def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Path, ...]:
+    """Return where a study's files of a kind are.
+
+    Raises
+    ------
+    StudyError
+        One is not where it was when it was pooled.
+    """
+    paths = tuple(Path(found.path) for found in inputs if found.kind == kind)
+    gone = [path for path in paths if not path.exists() and ":/" not in str(path)]
+    if gone:
+        raise StudyError(
+            f"{gone[0]} is not there any more, and the study was made from it",
+            f"Run `prefjudge pool {quoted(study)}` again with the files where they are now: "
+            "it notes the places.",
+        )
+    return paths

@@ -1,0 +1,161 @@
+"""The judgments that a step works on, from a study or from a file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.planning.rounds import votes_are_even
+from prefjudge.core.pooling.pairs import Pairs
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.pooling.runs import encode
+from prefjudge.core.resolving.sensitivity import select_judgments
+from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.problems import Notice
+from prefjudge.formats.stamps import rehearsal_in
+from prefjudge.study.assignments import load_judgments
+from prefjudge.study.pooling import load_pairs, load_pools
+from prefjudge.study.progress import count_rows
+from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.settings import load_setting
+from prefjudge.study.study import Study
+
+_COUNTING_RULES = ("shallow-pooling", "shallow-pooling-pairs", "most-wins", "copeland")
+"""Rules that count what a candidate has won, so that all must have been shown as often."""
+_UNEVEN_RULE = "bradley-terry"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Votes:
+    """The judgments to resolve: of a study, with its pools and its rule, or of a file.
+
+    ``asked`` are the pairs that a strategy or a challenge asks for, where it is not all of them.
+    ``driven_by`` is the strategy that ``run`` drives the pools by, and ``rule`` the one of the config.
+    ``rehearsal`` says how many judgments are simulated, where the study or the file knows of any.
+    """
+
+    study: Path | None
+    log: "Judgments"
+    pools: "Pools | None"
+    asked: "Pairs | None"
+    rule: str
+    driven_by: str
+    notices: list["Notice"]
+    rehearsal: "Rehearsal | None" = None
+
+
+def gather_votes(
+    study: Path | None,
+    judgments: Path | None,
+    without: Sequence[str] = (),
+    *,
+    with_models: bool = False,
+    verb: str,
+) -> Votes:
+    """Read the judgments, less those of the workers in ``without``; models' votes where they are asked for.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a worker is unknown, or neither a study nor a file is given.
+    StudyError
+        The study has no judgments.
+    """
+    if (study is None) == (judgments is None):
+        raise InputError(
+            f"{verb} takes either a study or a file of judgments",
+            f"For instance: prefjudge {verb} STUDY, or: prefjudge {verb} --judgments FILE",
+        )
+    notices: list[Notice] = []
+    if judgments is not None:
+        log = read_judgments(judgments, notices=notices)
+        found = Votes(
+            study=None,
+            log=log,
+            pools=None,
+            asked=None,
+            rule="shallow-pooling",
+            driven_by="",
+            notices=notices,
+            rehearsal=rehearsal_in(notices),
+        )
+    else:
+        assert study is not None
+        found = _of_study(study, notices, with_models)
+    if study is None:
+        return replace(found, log=_leave_out(found.log, without))
+    return replace(
+        found, log=_pseudonymous(study, _leave_out(found.log, _worker_ids(study, found.log, without)))
+    )
+
+
+def fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the config's rule, or one that does without equally many votes where they are needed and absent.
+
+    The notice says why it is another.
+    """
+    if votes.asked is None or votes.pools is None or votes.rule not in _COUNTING_RULES:
+        return (votes.rule,), ()
+    if votes_are_even(votes.log, votes.pools):
+        return (votes.rule,), ()
+    what = f"the strategy {votes.driven_by}" if votes.driven_by else "a challenge"
+    return (_UNEVEN_RULE,), (
+        f"{what} gave some pairs more votes than others, and {votes.rule}, the rule "
+        f"in study.toml, would count them: {_UNEVEN_RULE} is used; --rule {votes.rule} insists",
+    )
+
+
+def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
+    opened = Study(study)
+    with opened.transaction(write=False) as db:
+        log, rehearsal = load_judgments(db, models=with_models), load_rehearsal(db)
+        pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
+        strategy = load_setting(db, "strategy")
+        uneven = strategy is not None or count_rows(db, "challenges") > 0
+    if not len(log):
+        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study)}")
+    return Votes(
+        study=study,
+        log=log,
+        pools=pools,
+        asked=_asked(pairs, pools) if uneven else None,
+        rule=opened.config.rule,
+        driven_by=strategy or "",
+        notices=notices,
+        rehearsal=rehearsal,
+    )
+
+
+def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pairs":
+    """Return the pairs that have been asked for; a document that is in no pool has the code -1."""
+    wanted = [(query, a, b) for _, query, a, b, votes in pairs if votes]
+    query = encode([row[0] for row in wanted], pools.queries)
+    a, b = (encode([row[side] for row in wanted], pools.docs) for side in (1, 2))
+    return Pairs(queries=pools.queries, docs=pools.docs, query=query, doc_a=a, doc_b=b)
+
+
+def _worker_ids(study: Path, log: "Judgments", names: Sequence[str]) -> list[str]:
+    """Return the ids of workers who are named by id or by pseudonym, as ``workers`` shows it."""
+    ids = dict(zip(_pseudonymous(study, log).workers, log.workers, strict=True))
+    return [ids.get(name, name) for name in names]
+
+
+def _pseudonymous(study: Path, log: "Judgments") -> "Judgments":
+    """Return the judgments with pseudonyms for people, which only the study's secret links to their ids."""
+    opened = Study(study)
+    names = (name if name.startswith("model:") else opened.opaque("worker", name) for name in log.workers)
+    return replace(log, workers=tuple(names))
+
+
+def _leave_out(log: "Judgments", without: Sequence[str]) -> "Judgments":
+    unknown = [worker for worker in without if worker not in log.workers]
+    if unknown:
+        raise InputError(
+            f"no judgment is by worker {unknown[0]!r}", "The fifth column of the judgments names them."
+        )
+    dropped = [code for code, worker in enumerate(log.workers) if worker in set(without)]
+    return select_judgments(log, ~np.isin(log.worker, dropped)) if dropped else log

@@ -1,0 +1,36 @@
+"""How much of what waits for a challenge to end people have judged already."""
+
+from collections.abc import Sequence
+
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.leaderboards.not_judged import NotJudged, count_judged
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.score_inputs import Sources
+
+
+def count_not_judged(
+    found: "Sources", how: "ReadOptions", order: "Order", notices: list["Notice"]
+) -> tuple["NotJudged", ...]:
+    """Return how much of each waiting run's top is judged: earlier candidates, and what has a vote."""
+    waiting, pools, votes = found.waiting, found.pools, found.judgments
+    if waiting is None or pools is None or votes is None:
+        return ()
+    known = {
+        (pools.queries[query], pools.docs[doc])
+        for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+    }
+    voted = {
+        (votes.queries[query], votes.docs[doc])
+        for side in (votes.left, votes.right)
+        for query, doc in zip(votes.query.tolist(), side.tolist(), strict=True)
+    }
+    with how.read(waiting.files, order, notices) as reader:
+        return count_judged(reader.top(1, set(pools.queries)), known - waiting.newcomers | voted)
+
+
+def in_words(runs: Sequence["NotJudged"]) -> dict[str, str]:
+    """Return what a provenance says of runs that are not ranked yet; nothing where there are none."""
+    if not runs:
+        return {}
+    return {"not judged yet": ", ".join(f"{one.run} ({one.judged} of {one.queries})" for one in runs)}

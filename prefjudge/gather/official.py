@@ -1,0 +1,99 @@
+"""The official leaderboard beside the boards of ``score``: its table, and its order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefjudge.core.pooling.qrels import Qrels, restrict
+from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboards.boards import Board, label_board
+from prefjudge.evaluation.scoring.measures import Measure
+from prefjudge.evaluation.submissions.official import OfficialBoard, official_board, official_order
+from prefjudge.formats.leaderboard_csv import read_leaderboard
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.gather.readers import Reader
+from prefjudge.gather.score_inputs import Sources
+from prefjudge.study.pooling import load_inputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOrder:
+    """The order in which plots show the runs, and whose it is."""
+
+    name: str
+    runs: tuple[str, ...]
+
+
+def check_order(order_by: str | Path | None, found: "Sources") -> None:
+    """Refuse a board that is none, before any work is done.
+
+    Raises
+    ------
+    InputError
+        It is no label set's name, and no file.
+    """
+    names = [labels.name for labels in found.qrels]
+    if order_by is None or str(order_by) in names or Path(order_by).is_file():
+        return
+    raise InputError(
+        f"--order-by {order_by}: no label set is called so, and no file",
+        f"Name a label set ({', '.join(names)}), or give a leaderboard's CSV.",
+    )
+
+
+def run_order(order_by: str | Path, boards: "Sequence[Board]") -> RunOrder:
+    """Return the runs in the order of a board: a label set's, or that of a leaderboard's CSV."""
+    for board in boards:
+        if board.leaderboard.qrels == str(order_by):
+            runs = tuple(row.run for row in board.leaderboard.ranked)
+            return RunOrder(name=f"the {order_by} qrels", runs=runs)
+    scored = tuple(row.run for row in boards[0].leaderboard.ranked)
+    return RunOrder(name="the leaderboard", runs=official_order(scored, read_leaderboard(order_by)))
+
+
+def official_scores(
+    leaderboard: str | Path,
+    found: "Sources",
+    measure: "Measure",
+    boards: "Sequence[Board]",
+    reader: "Reader",
+) -> "OfficialBoard":
+    """Score the runs under the original qrels on all and on the selected queries, beside a leaderboard.
+
+    The original qrels are the first label set; the selected queries are those of the second, the preference
+    qrels. A study has restricted the original ones, so that they are read again.
+
+    Raises
+    ------
+    InputError
+        There is no label set, or no run is on the leaderboard.
+    """
+    if not found.qrels:
+        raise InputError("a leaderboard's table needs qrels", "Add --qrels FILE.")
+    entries = read_leaderboard(leaderboard)
+    liked = found.qrels[1] if len(found.qrels) > 1 else None
+    every = _unrestricted(found)
+    selected = restrict(every, liked.queries) if liked else every
+    ranks = reader.judged_all([every, selected])
+    one, other = (
+        label_board(placed, labels, measure, top=labels).leaderboard
+        for placed, labels in zip(ranks, (every, selected), strict=True)
+    )
+    same = (board.leaderboard for board in boards if board.leaderboard.measure == str(measure))
+    preference = next((board for board in same if liked and board.qrels == liked.name), None)
+    made = official_board(entries, one, other, preference)
+    if not made.listed:
+        raise InputError(
+            f"{leaderboard} lists none of the runs, such as {one.ranked[0].run!r}",
+            "A run is listed where its tag is an entry's id, or the description of one entry alone.",
+        )
+    return made
+
+
+def _unrestricted(found: "Sources") -> "Qrels":
+    """Return the original qrels with all their queries."""
+    if found.study is None:
+        return found.qrels[0]
+    with found.study.transaction(write=False) as db:
+        inputs = [one for one in load_inputs(db) if one.kind == "qrels"]
+    return read_qrels(Path(inputs[0].path), name=inputs[0].name) if inputs else found.qrels[0]

@@ -1,0 +1,21 @@
+"""What is still to come in a study that is under way."""
+
+from prefjudge.counts import many
+from prefjudge.study.history import load_challenges
+from prefjudge.study.hits import HitStatus
+from prefjudge.study.progress import count_hits, waiting_pairs
+from prefjudge.study.study import Study
+
+
+def what_is_open(study: Study) -> str:
+    """Return what is still to come, in words; nothing where all is judged that was asked."""
+    with study.transaction(write=False) as db:
+        hits, waiting = count_hits(db), len(waiting_pairs(db))
+        challenge = next((one for one in load_challenges(db) if one.concluded is None), None)
+    still_open = sum(count for name, count in hits.items() if name != HitStatus.CLOSED)
+    parts = [
+        *([f"{many(still_open, 'HIT')} open"] if still_open else []),
+        *([f"{many(waiting, 'pair')} waiting for one"] if waiting else []),
+        *([f"challenge {challenge.challenge} under way"] if challenge else []),
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,125 @@
+"""Outputs: the files that a verb writes, which are never those that it reads."""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from prefjudge.errors import InputError
+from prefjudge.formats.parquet import is_parquet
+from prefjudge.gather.inputs import is_address
+from prefjudge.study.pooling import load_inputs
+from prefjudge.study.study import CONFIG_FILE, MARKETPLACE_FILE, STORE_FILE, Study
+
+_SCHEME = re.compile("[a-z][a-z0-9+.-]+:/")
+"""How an address begins that was taken for a path, which has lost a slash."""
+
+
+def check_outputs(
+    *outputs: str | Path | None,
+    inputs: Iterable[str | Path | None] = (),
+    study: str | Path | None = None,
+    plot: Path | None = None,
+    engine: str = "files",
+) -> None:
+    """Refuse to write over what the verb reads, whatever it is called here, before any work is done.
+
+    Parameters
+    ----------
+    *outputs : path, optional
+        Every file that the verb may write, but for plots.
+    inputs : iterable of paths
+        What it reads.
+    study : Path, optional
+        A study that it reads: its config, its store, and the files that it was made from.
+    plot : Path, optional
+        A plot; others are written beside it, named ``plot.2.svg``, ``plot.against.svg`` and so on.
+    engine : str
+        What writes.
+
+    Raises
+    ------
+    InputError
+        An output is an input, or an address that the engine cannot write to.
+    """
+    for output in (*outputs, plot):
+        _check_address(output, engine)
+    read = [path for path in (*inputs, *(_files_of(study) if study else ())) if path and str(path) != "-"]
+    for path in read:
+        for output in outputs:
+            if output and _holds(path, output):
+                raise _refused(output, path)
+        if plot and (_holds(path, plot) or _is_named_after(plot, path)):
+            raise _refused(plot, path)
+
+
+def own_file(study: Path, name: str) -> Path | None:
+    """Return the file of this name in a study's folder; None where the folder may only be read."""
+    return study / name if os.access(study, os.W_OK) else None
+
+
+def left_unwritten(study: Path, *names: str) -> tuple[str, ...]:
+    """Say what a verb does not write there because the study's folder may only be read."""
+    if own_file(study, "any") is not None:
+        return ()
+    return (f"{' and '.join(names)} not written: {study} may only be read. --out FILE writes elsewhere",)
+
+
+def beside(path: str | Path, ending: str) -> str | Path:
+    """Return the name of a file that goes with another: ``scores.csv`` and ``scores.per-query.csv``."""
+    _check_name(path)
+    if isinstance(path, Path):
+        return path.with_name(f"{path.stem}.{ending}")
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{PurePosixPath(name).stem}.{ending}"
+
+
+def _check_name(path: str | Path | None) -> None:
+    if isinstance(path, Path) and not path.name:
+        raise InputError(f"{path} is a folder, and a file is written", "Give the file a name.")
+
+
+def _check_address(path: str | Path | None, engine: str) -> None:
+    """Refuse a folder, and an address that the engine cannot write to."""
+    _check_name(path)
+    if isinstance(path, Path) and _SCHEME.match(str(path)):
+        raise InputError(
+            f"{path} looks like an address, and this is written into a file here",
+            "Name a file. What pool and score give can go to an address, with --engine spark.",
+        )
+    if path is None or not is_address(path):
+        return
+    if not is_parquet(path):
+        raise InputError(f"{path}: only Parquet is written to an address", "Let its name end in .parquet.")
+    if engine != "spark":
+        raise InputError(f"{path} is an address, which a cluster writes", "Add --engine spark.")
+
+
+def _files_of(study: str | Path) -> list[Path]:
+    opened = Study(study)
+    with opened.transaction(write=False) as db:
+        made_from = [Path(found.path) for found in load_inputs(db)]
+    own = (CONFIG_FILE, STORE_FILE, MARKETPLACE_FILE)
+    return [*made_from, *(opened.folder / name for name in own)]
+
+
+def _holds(read: str | Path, output: str | Path) -> bool:
+    """Tell whether an output is an input, or a part of one that is a folder."""
+    if is_address(read) or is_address(output):
+        return str(output).rstrip("/") == str(read).rstrip("/")
+    try:
+        if Path(output).samefile(read):
+            return True
+        return Path(read).is_dir() and Path(output).resolve().is_relative_to(Path(read).resolve())
+    except OSError:  # no such output, so that nothing is lost; or no such input, which its reader says
+        return False
+
+
+def _is_named_after(plot: Path, path: str | Path) -> bool:
+    found = Path(path)
+    named = found.name.startswith(f"{plot.stem}.") and found.suffix == plot.suffix
+    return named and _holds(found, plot.with_name(found.name))
+
+
+def _refused(output: str | Path, path: str | Path) -> InputError:
+    return InputError(f"{output} would take the place of {path}, which is read", "Give another name.")

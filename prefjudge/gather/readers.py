@@ -1,0 +1,257 @@
+"""Reading runs: one way of doing it for all that a step wants to know of them."""
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Heads, Order
+from prefjudge.counts import many
+from prefjudge.engines.choice import RunFiles, Runs, engine_named
+from prefjudge.engines.health import RunHealth, health
+from prefjudge.engines.sql import SqlRuns
+from prefjudge.errors import InputError
+from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
+from prefjudge.formats.parquet import is_parquet
+from prefjudge.formats.problems import Notice
+from prefjudge.formats.run_chunks import OnDuplicate
+from prefjudge.gather.inputs import is_address
+
+_PAYS = 128 << 20
+"""Bytes of files that are checked line by line in about a second, twice what starting processes takes."""
+_MOST = 8
+"""Processes that are started unasked: each takes up to 200 MB."""
+_SKIMMED = 16
+"""How much faster a trusted file is read."""
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Runs that an engine reads, and all that steps ask of them."""
+
+    runs: "Runs"
+
+    def __len__(self) -> int:
+        """Return how many runs there are."""
+        return len(self.runs)
+
+    def read_as(self) -> dict[str, str]:
+        """Return what each run file was taken for, as far as it was read: its columns, lines and queries."""
+        return {path: str(form) for path, form in self.runs.forms.items()}
+
+    def top(self, depth: int, queries: Collection[str] | None = None) -> "Heads":
+        """Return the first documents of each query of each run."""
+        return self.runs.top(depth, queries)
+
+    def judged(self, qrels: "Qrels") -> "list[JudgedRanks]":
+        """Return where each run placed the documents of the qrels."""
+        return self.runs.judged(qrels)
+
+    def judged_all(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
+        """Return the same for several label sets, from one reading of the runs."""
+        if len(sets) < 2:
+            return [self.judged(labels) for labels in sets]
+        documents = union_documents(sets)
+        ranks = self.judged(documents)
+        found = [relabel(ranks, documents, labels) for labels in sets]
+        # where a run has nothing of a set, the engine knows whether that is a mistake, and which
+        return [
+            placed if all(one.judged.size for one in placed) else self.judged(labels)
+            for placed, labels in zip(found, sets, strict=True)
+        ]
+
+    def health(self, qrels: "Qrels | None") -> "list[RunHealth]":
+        """Return what each run file holds; the queries of the qrels are expected."""
+        if not isinstance(self.runs, RunFiles):
+            raise InputError("the health of runs is that of their files", "Leave out --engine, or --health.")
+        work = partial(health, qrels=qrels, order=self.runs.order, on_duplicate=self.runs.on_duplicate)
+        return each(work, self.runs.paths, self.runs.executor)
+
+
+@contextmanager
+def reading(
+    runs: Sequence[str | Path],
+    order: Order,
+    *,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int | Executor | None = 1,
+    cache: Path | None = None,
+    engine: str = "files",
+    notices: "list[Notice]",
+) -> Iterator[Reader]:
+    """Yield a reader of the runs; workers, copies and engines change no result.
+
+    Raises
+    ------
+    InputError
+        An option is none of the choices, or does not fit the engine.
+    """
+    if on_duplicate not in set(OnDuplicate):
+        raise InputError(
+            f"there is no choice {on_duplicate!r} for a document listed twice",
+            f"Choose one of: {', '.join(OnDuplicate)}.",
+        )
+    _check_paths(runs, engine)
+    if runs and engine != "files":
+        options = {
+            "--trust": trust,
+            "--on-duplicate": on_duplicate != "error",
+            "--workers": workers not in (None, 1),
+            "--cache": cache is not None,
+        }
+        unfit = [name for name, given in options.items() if given]
+        if unfit:
+            raise InputError(
+                f"{', '.join(unfit)}: not for the engine {engine}, which checks every line and shares the "
+                "work out by itself",
+                f"Leave out {', '.join(unfit)}, or --engine {engine}.",
+            )
+
+        with closing(engine_named(engine)) as tables:
+            yield Reader(runs=SqlRuns(tables, runs, order=order, notices=notices))
+        return
+    with working(workers, runs, trust=trust) as executor:
+        yield Reader(
+            runs=RunFiles(
+                paths=tuple(runs),
+                order=order,
+                trust=trust,
+                on_duplicate=OnDuplicate(on_duplicate),
+                cache=cache,
+                executor=executor,
+                notices=notices,
+            )
+        )
+
+
+@contextmanager
+def working(
+    workers: int | Executor | None, files: Sequence[str | Path], *, trust: bool = False
+) -> Iterator[Executor | None]:
+    """Yield what works side by side on some files: a pool of processes, or what is given."""
+    if workers is None:
+        workers = _as_many_as_pay(files, trust=trust)
+    if not isinstance(workers, int):
+        yield workers if hasattr(workers, "map") else _Submitting(workers)
+        return
+    if workers < 1:
+        raise InputError(f"{many(workers, 'worker')} cannot read runs", "Give 1 or more.")
+    if min(workers, len(files)) < 2:
+        yield None
+        return
+    from multiprocessing import get_context
+
+    processes = min(workers, len(files)) - 1  # and this one
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield _Helped(pool, processes)
+
+
+def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
+    """Return the number of processors that this process may use, where the files outweigh starting them."""
+    size = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
+    if size < _PAYS * (_SKIMMED if trust else 1):
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _MOST)
+
+
+class _Helped(Executor):
+    """The ``map`` of processes whose work this one shares: they begin with the first, it with the last.
+
+    A process gets one thing at a time: what waits in line there, nobody else could do.
+    """
+
+    def __init__(self, executor: Executor, processes: int) -> None:
+        self.executor, self.processes = executor, processes
+
+    def map(self, work: Callable[..., T], things: Iterable[Any], **_: Any) -> Iterator[T]:  # type: ignore[override]
+
+        listed = list(things)
+        jobs: list[Future[T]] = [Future() for _ in listed]
+        open_ = deque(range(len(listed)))
+
+        def hand_out() -> None:
+            with suppress(IndexError):
+                place = open_.popleft()
+                try:
+                    task = self.executor.submit(work, listed[place])
+                except RuntimeError as error:  # a process was killed
+                    jobs[place].set_exception(error)
+                else:
+                    task.add_done_callback(lambda done: take_back(place, done))
+
+        def take_back(place: int, done: "Future[T]") -> None:
+            _settle(jobs[place], done.result)
+            hand_out()
+
+        with _no_main():
+            for _process in range(self.processes):
+                hand_out()
+        try:
+            for job in jobs:
+                with suppress(IndexError):
+                    while not job.done():
+                        last = open_.pop()
+                        _settle(jobs[last], partial(work, listed[last]))
+                yield job.result()
+        except BrokenExecutor as error:
+            raise InputError(
+                "a process that read for this one was killed", "Was there memory? Try it with --workers 1."
+            ) from error
+        finally:
+            open_.clear()  # where nobody wants the rest any more
+
+
+@contextmanager
+def _no_main() -> Iterator[None]:
+    """Start processes that do not run the caller's program anew, which may lack a guard, to no purpose."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _settle(job: "Future[T]", work: Callable[[], T]) -> None:
+    """Keep what comes of work for its turn."""
+    try:
+        job.set_result(work())
+    except Exception as error:  # raised where the result would have been taken
+        job.set_exception(error)
+
+
+class _Submitting(Executor):
+    """The ``map`` of an executor that has none of its own, such as submitit's."""
+
+    def __init__(self, executor: Any) -> None:
+        self._executor = executor
+
+    def map(self, work: Callable[..., T], things: Iterable[Any], **_: Any) -> Iterator[T]:  # type: ignore[override]
+        jobs = [self._executor.submit(work, thing) for thing in things]
+        return (job.result() for job in jobs)
+
+
+def each(work: Callable[[A], T], things: Sequence[A], executor: Executor | None) -> list[T]:
+    """Return the work done on each thing, in their order, by an executor where there is one."""
+    return list(map(work, things) if executor is None else executor.map(work, things))
+
+
+def _check_paths(runs: Sequence[str | Path], engine: str) -> None:
+    for path in runs:
+        if is_address(path) and engine != "spark":
+            raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")
+        if is_parquet(path) and engine == "files":
+            raise InputError(f"{path}: Parquet is read as SQL", "Add --engine duckdb, or --engine spark.")

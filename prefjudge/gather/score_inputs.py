@@ -1,0 +1,243 @@
+"""What a scoring step reads: runs, label sets and judgments, from a study or from files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefjudge.core.judges.judgments import Judgments, only_queries
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.pairs import Pairs
+from prefjudge.core.pooling.pools import Pools, select_queries
+from prefjudge.core.pooling.qrels import Qrels, restrict
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.top_pairs import pooled_qrels
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME
+from prefjudge.errors import InputError
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.pools import read_pool
+from prefjudge.formats.problems import Notice
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.queries import read_queries
+from prefjudge.formats.runs import stem
+from prefjudge.formats.stamps import rehearsal_in
+from prefjudge.gather.best_answers import load_best_answers
+from prefjudge.gather.inputs import QRELS_NAME, as_order, expand, paths_of, several
+from prefjudge.gather.judgments import fitting_rule, gather_votes
+from prefjudge.gather.provenance import made_with
+from prefjudge.gather.readers import Reader
+from prefjudge.gather.run_names import with_named
+from prefjudge.gather.waiting_runs import WaitingRuns, split_runs
+from prefjudge.study.pooling import load_inputs
+from prefjudge.study.study import QRELS_FILE, Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The inputs of a scoring step.
+
+    ``files`` names every file with its kind. ``judgments`` and ``pools`` are None where there are none.
+    ``rule`` makes preference qrels of the judgments, and ``asked`` are the pairs that were to be judged,
+    where it is not all of them. ``rehearsal`` says how many judgments are simulated: of the study, else of
+    files that say so.
+    ``waiting`` are the runs of a challenge that is under way: they are not among ``runs``.
+    """
+
+    study: "Study | None"
+    runs: tuple[str | Path, ...]
+    qrels: "tuple[Qrels, ...]"
+    judgments: "Judgments | None"
+    pools: "Pools | None"
+    files: tuple[tuple[str, str | Path], ...]
+    rule: str = "shallow-pooling"
+    asked: "Pairs | None" = None
+    rehearsal: "Rehearsal | None" = None
+    waiting: "WaitingRuns | None" = None
+
+    def measures(self, asked: str | Sequence[str]) -> tuple[str, ...]:
+        """Return the measures asked for, else the study's, else RR@10."""
+        return several(asked) or (self.study.config.measures if self.study else ("RR@10",))
+
+    def order(self, asked: Order | None) -> Order:
+        """Return the order asked for, else the study's, else by score."""
+        return as_order(asked) or (self.study.config.pool.order if self.study else Order.SCORE)
+
+    def provenance(self, reader: "Reader", order: Order, **options: str) -> dict[str, str]:
+        """Return what a result was made from, and how."""
+        queries = {f"queries under {labels.name}": str(len(labels.queries)) for labels in self.qrels}
+        return made_with(reader, order, **options) | queries | self.stamp
+
+    @property
+    def stamp(self) -> dict[str, str]:
+        """What a provenance says of simulated judgments; nothing where there are none."""
+        name, _, what = str(self.rehearsal or "").partition(": ")
+        return {name: what} if name else {}
+
+
+def need_files(verb: str, example: str, *, given: bool) -> None:
+    """Refuse to work on nothing."""
+    if not given:
+        raise InputError(f"{verb} takes a study, or --runs and --qrels", f"For instance: {example}")
+
+
+def gather(
+    study: str | Path | None,
+    *,
+    runs: str | Path | Sequence[str | Path] = (),
+    qrels: str | Path | Sequence[str | Path] = (),
+    judgments: str | Path | None = None,
+    queries: str | Path | None = None,
+    common: bool = False,
+    pool: str | Path | None = None,
+    run_names: Sequence[str | Path | None] = (),
+    preference: bool = True,
+    notices: list["Notice"],
+) -> Sources:
+    """Read the label sets and judgments, and find the runs; files given beside a study are added to its own.
+
+    With ``queries``, label sets, judgments and pools keep the queries of that file only; with ``common``,
+    those that every label set judges. ``pool`` is a file that says who pooled what, where there is no study.
+    ``run_names`` is what options call runs: files among it are runs, too. Without ``preference`` a study need
+    not be resolved.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, two label sets have one name, no query is common to all, or a study is given
+        another pool.
+    StudyError
+        The study is not resolved yet, or nothing in it is judged.
+    """
+    own = _of_study(study, notices, preference=preference) if study is not None else None
+    named = _all_named(several(qrels), taken=[labels.name for labels in own.qrels] if own else [])
+    paths = expand(runs) if runs else ()
+    sets = [_read_labels(path, name, notices) for name, path in named]
+    votes = read_judgments(judgments, notices=notices) if judgments else None
+    extra = [("judgments", judgments)] if judgments else []
+    if own and pool:
+        raise InputError(f"{own.study.folder if own.study else study} has its own pool", "Leave out --pool.")
+    pools, asked_for = (own.pools, own.asked) if own else (None, None)
+    if pool is not None:
+        pools = read_pool(pool, notices=notices)
+        extra.append(("pool", pool))
+    if votes is not None:
+        asked_for = None  # of the study's own judgments
+    if own:
+        paths, sets = (*own.runs, *paths), [*own.qrels, *sets]
+        votes = votes if votes is not None else own.judgments
+    paths = with_named(paths, run_names)
+    if own and own.waiting:
+        paths = own.waiting.others(paths)
+    names = [labels.name for labels in sets]
+    shared = next((name for name in names if names.count(name) > 1), None)
+    if shared is not None:
+        raise InputError(f"two qrels are called {shared!r}", "Name them: --qrels NAME=FILE.")
+    asked = tuple(read_queries(queries, notices=notices)) if queries is not None else None
+    if queries is not None:
+        extra.append(("queries", queries))
+    if common and sets:
+        asked = _common_queries(sets, asked)
+    if asked is not None:
+        sets = [restrict(labels, asked) for labels in sets]
+        votes = only_queries(votes, asked) if votes is not None else None
+        pools = select_queries(pools, asked) if pools is not None else None
+    labelled = [*(own.files if own else ()), *(("qrels", path) for _, path in named)]
+    return Sources(
+        study=own.study if own else None,
+        runs=paths,
+        qrels=tuple(sets),
+        judgments=votes,
+        pools=pools,
+        files=(*(("run", path) for path in paths), *labelled, *extra),
+        rule=own.rule if own else "shallow-pooling",
+        asked=asked_for,
+        rehearsal=(own.rehearsal if own else None) or rehearsal_in(notices),
+        waiting=own.waiting if own else None,
+    )
+
+
+def _common_queries(sets: Sequence["Qrels"], asked: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the queries that every label set judges, of those asked for."""
+    every = set[str].intersection(*(set(labels.queries) for labels in sets))
+    shared = tuple(query for query in asked or sets[0].queries if query in every)
+    if not shared:
+        names = ", ".join(labels.name for labels in sets)
+        raise InputError(f"no query is judged by all of {names}", "Score them apart, or leave --common out.")
+    return shared
+
+
+def _read_labels(path: Path, name: str | None, notices: list["Notice"]) -> "Qrels":
+    """Read qrels whose grades may be fractions, as preference values are."""
+    labels = read_qrels(path, name=name, fractions=True, notices=notices)
+    if (labels.grade % 1 != 0).any():
+        what = "some grades are fractions; RR, AP and their kin take 1 and more for relevant"
+        notices.append(Notice(where=str(path), what=what))
+    return labels
+
+
+def _named(given: str | Path) -> tuple[str | None, Path]:
+    """Split ``NAME=FILE``; a path, and a file whose own name has a ``=``, is given as it is."""
+    name, separator, path = str(given).partition("=")
+    if isinstance(given, Path) or not separator or Path(given).exists():
+        return None, Path(given)
+    return name, Path(path)
+
+
+def _all_named(given: Sequence[str | Path], *, taken: Sequence[str]) -> list[tuple[str | None, Path]]:
+    """Name the label sets as they are told, else by the file; with its suffix where two had one name."""
+    named = [_named(one) for one in given]
+    short = [stem(path) if name is None else name for name, path in named]
+    return [
+        (path.name if name is None and [*short, *taken].count(brief) > 1 else name, path)
+        for (name, path), brief in zip(named, short, strict=True)
+    ]
+
+
+def _of_study(folder: str | Path, notices: list["Notice"], *, preference: bool) -> Sources:
+    """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools.
+
+    ``files`` leaves out the runs, which others may join. Without ``preference`` the best answers are no label
+    set, and the study need not be resolved.
+    """
+    opened = Study(folder)
+    with opened.transaction(write=False) as db:
+        inputs = load_inputs(db)
+    judged, waiting = split_runs(opened)
+    if waiting:
+        notices.append(Notice(where=str(opened.folder), what=str(waiting)))
+    best = (load_best_answers(opened, notices)[0],) if preference else ()
+    votes = gather_votes(opened.folder, None, verb="score")
+    assert votes.pools is not None
+    (rule,), _ = fitting_rule(votes)
+    names = [found.name for found in inputs if found.kind == "qrels"]
+    named = list(zip(names, paths_of(inputs, "qrels", opened.folder), strict=True))
+    original = [
+        restrict(read_qrels(place, name=name, notices=notices), votes.pools.queries) for name, place in named
+    ]
+    return Sources(
+        study=opened,
+        runs=paths_of(judged, "run", opened.folder),
+        waiting=waiting,
+        qrels=(*original, *best),
+        judgments=votes.log,
+        pools=votes.pools,
+        rule=rule,
+        asked=votes.asked,
+        rehearsal=votes.rehearsal,
+        files=tuple(
+            ("qrels", place)
+            for place in (*(place for _, place in named), *([opened.folder / QRELS_FILE] if best else []))
+        ),
+    )
+
+
+def official_qrels(found: Sources) -> "Qrels | None":
+    """Return the labels that the perfect ranking follows: the first that are no preference qrels.
+
+    Where the pool is known they are those that it holds: a qrel without a text was never judged.
+    """
+    names = (labels for labels in found.qrels if labels.name != PREFERENCE_NAME or not found.study)
+    official = next(names, None)
+    if official is None or found.pools is None:
+        return official
+    named = official.name in found.pools.sources
+    return pooled_qrels(official, found.pools, official.name if named else QRELS_NAME)

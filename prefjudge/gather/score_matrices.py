@@ -1,0 +1,55 @@
+"""The query x run matrices that the statistics work on, from the inputs of a step."""
+
+from collections.abc import Sequence
+
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.errors import InputError
+from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
+from prefjudge.evaluation.scoring.preference_measures import (
+    PreferenceMeasure,
+    is_preference_measure,
+    preference_matrix,
+)
+from prefjudge.gather.readers import Reader
+from prefjudge.gather.score_inputs import Sources
+
+
+def named_measures(
+    found: "Sources", measures: str | Sequence[str]
+) -> tuple[list["Measure"], list["PreferenceMeasure"]]:
+    """Return the measures by kind: those that need labels, and those that need judged pairs.
+
+    Raises
+    ------
+    InputError
+        A measure is unknown, or needs judgments and there are none.
+    """
+    texts = found.measures(measures)
+    by_pairs = [PreferenceMeasure.parse(text) for text in texts if is_preference_measure(text)]
+    by_labels = [Measure.parse(text) for text in texts if not is_preference_measure(text)]
+    if by_pairs and found.judgments is None:
+        raise InputError(f"{by_pairs[0]} is computed from judgments", "Add --judgments FILE.")
+    return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
+
+
+def score_matrices(found: "Sources", measures: str | Sequence[str], reader: "Reader") -> "tuple[Scores, ...]":
+    """Score all runs under each label set with each measure, in that order; then by the judged pairs.
+
+    Raises
+    ------
+    InputError
+        A run cannot be read, a measure is unknown, or needs judgments and there are none.
+    """
+    by_labels, by_pairs = named_measures(found, measures)
+    labels = found.qrels if by_labels else ()
+    pairs = compared_pairs(found.judgments) if by_pairs and found.judgments else None
+    ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
+    matrices = [
+        score_matrix(placed, one, measure)
+        for placed, one in zip(ranks, labels, strict=False)
+        for measure in by_labels
+    ]
+    if pairs:
+        matrices += [preference_matrix(ranks[-1], pairs, measure) for measure in by_pairs]
+    return tuple(matrices)

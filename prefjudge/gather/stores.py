@@ -1,0 +1,128 @@
+"""Stores as such: a study's or a marketplace's, what is in them, and what they say of their soundness."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from prefjudge.database import Connection, Database, redacted
+from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.marketplace import health as market
+from prefjudge.study import health, settings
+from prefjudge.study.migrations import STEPS
+from prefjudge.study.past import refuse_lost
+from prefjudge.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """A store that is there.
+
+    Attributes
+    ----------
+    kind : str
+        ``study`` or ``marketplace``.
+    schema : int
+        The newest schema that this prefjudge knows.
+    find_impossible, ledger_sums, newest_time : callable
+        What the store says of itself, in a transaction.
+    load_setting, save_setting : callable
+        One of its settings, by name.
+    """
+
+    kind: str
+    database: Database
+    schema: int
+    find_impossible: Callable[[Connection], list[str]]
+    ledger_sums: Callable[[Connection], dict[str, int]]
+    newest_time: Callable[[Connection], float]
+    load_setting: Callable[[Connection, str], str | None]
+    save_setting: Callable[[Connection, str, str], None]
+
+    def ledger(self, db: Connection) -> dict[str, str]:
+        """Return what the store's ledger adds up to, in dollars."""
+        return {name: f"{Decimal(cents) / 100:.2f}" for name, cents in self.ledger_sums(db).items()}
+
+
+def find_url(study: str | Path | None, store: str | None, verb: str) -> str:
+    """Return the URL of a study's store, or the one that is given.
+
+    Raises
+    ------
+    InputError
+        Neither or both are given.
+    StudyError
+        The folder holds no study.
+    """
+    if (study is None) == (store is None):
+        raise InputError(
+            f"{verb} takes either a study or the URL of a store",
+            f"For instance: prefjudge {verb} STUDY, or: prefjudge {verb} --store sqlite:///marketplace.db",
+        )
+    return Study(study).store_url if study is not None else str(store)
+
+
+def open_own(study: Study) -> Store:
+    """Return a study's store as it is, which no open study has brought up to date.
+
+    Raises
+    ------
+    StudyError
+        There is none yet, it was lost, or it is another study's or a marketplace's.
+    """
+    database = Database(study.store_url)
+    refuse_lost(study.folder, database)
+    if not database.version():
+        raise StudyError(
+            f"{study.folder} has no store yet: no verb has used it since it was made",
+            f"Begin with its pool: prefjudge pool {quoted(study.folder)} --runs …",
+        )
+    found = open_store(study.store_url)
+    if found.kind != "study":
+        raise StudyError(
+            f"{redacted(study.store_url)} is the store of a {found.kind}, and not of the study",
+            "Restore the study's own store (docs/backup.md).",
+        )
+    with found.database.transaction(write=False) as db:
+        study.refuse_other(found.load_setting(db, "study"))
+    return found
+
+
+def open_store(url: str) -> Store:
+    """Return the store at a URL.
+
+    Raises
+    ------
+    StudyError
+        There is none, or it is not one of prefjudge's.
+    """
+    database = Database(url)
+    if not database.version():
+        raise StudyError(f"there is no store at {redacted(url)}", "Is the path or URL right?")
+    with database.transaction(write=False) as db:
+        tables = set(db.tables())
+    if "transfers" in tables:
+        return Store(
+            kind="marketplace",
+            database=database,
+            schema=market.SCHEMA,
+            find_impossible=market.find_impossible,
+            ledger_sums=market.ledger_sums,
+            newest_time=market.newest_time,
+            load_setting=market.load_setting,
+            save_setting=market.save_setting,
+        )
+    if "intents" in tables:
+        return Store(
+            kind="study",
+            database=database,
+            schema=len(STEPS),
+            find_impossible=health.find_impossible,
+            ledger_sums=health.ledger_sums,
+            newest_time=health.newest_time,
+            load_setting=settings.load_setting,
+            save_setting=settings.save_setting,
+        )
+    raise StudyError(
+        f"{redacted(url)} is neither a study's store nor a marketplace's", "Is the path or URL right?"
+    )

@@ -1,0 +1,78 @@
+"""Holds what a study knows of its HITs against what the marketplace knows."""
+
+from collections import Counter
+
+from prefjudge.counts import many
+from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.errors import PrefjudgeError, quoted
+from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.fieldwork.settlement import STOPPED_EARLY
+from prefjudge.steps.doctor.checks import Check, State, failed
+from prefjudge.study.assignments import load_collected
+from prefjudge.study.hits import StudyHit, load_hits, read_hit_key
+from prefjudge.study.study import Study
+
+
+def compare_hits(study: Study, target: str) -> Check:
+    """Return what a study and its marketplace do not know of each other, or paid twice."""
+    name = f"study against {target}"
+    try:
+        with open_crowd(study, target) as crowd:
+            wrong, hits, assignments = _compare(study, target, crowd)
+    except PrefjudgeError as error:
+        return failed(name, error)
+    if wrong:
+        hint = f"Let the store learn what it lacks: prefjudge recover {quoted(study.folder)}; "
+        hint += "what a marketplace lacks that was restored from a backup, it will not learn."
+        return Check(name=name, state=State.WRONG, found="; ".join(wrong), hint=hint)
+    agreed = f"{many(hits, 'HIT')} and {many(assignments, 'assignment')} are the same in both"
+    return Check(name=name, state=State.WELL, found=agreed)
+
+
+def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int, int]:
+    """Return what is wrong, and how many HITs and assignments were compared."""
+    with study.transaction(write=False) as db:
+        known = {hit.hit_key: hit for hit in load_hits(db, target) if hit.hit_id}
+        collected = load_collected(db, target)
+    listed = Counter(hit.annotation for hit in crowd.listed() if _is_own(study, hit.annotation))
+    unseen, lost, twice = [], 0, 0
+    for key, hit in known.items():
+        try:
+            there, double = _look(crowd, hit)
+        except RefusedError:
+            unseen.append(hit.hit_id or "")
+            continue
+        lost += len(collected.get(key, set()) - there)
+        twice += double
+    orphans = sorted(set(listed) - set(known))
+    again = sum(count > 1 for count in listed.values())
+    wrong = [
+        *(
+            [f"{many(len(orphans), 'HIT')} there that the study does not know ({orphans[0]})"]
+            if orphans
+            else []
+        ),
+        *([f"{many(len(unseen), 'HIT')} that the marketplace does not know ({unseen[0]})"] if unseen else []),
+        *([f"{many(again, 'HIT')} published twice"] if again else []),
+        *([f"{many(lost, 'assignment')} that the marketplace does not know"] if lost else []),
+        *([f"{many(twice, 'assignment')} paid twice"] if twice else []),
+    ]
+    return wrong, len(known), sum(map(len, collected.values()))
+
+
+def _is_own(study: Study, annotation: str) -> bool:
+    key = read_hit_key(annotation)
+    return key is not None and key.mark == study.mark
+
+
+def _look(crowd: "Crowd", hit: StudyHit) -> tuple[set[str], int]:
+    """Return the assignments that came to a HIT, and how many were paid more than once."""
+    fetched = crowd.fetch(hit.hit_id or "")
+    bonuses = Counter(
+        paid.assignment_id
+        for paid in crowd.bonuses(hit.hit_id or "")
+        if paid.reason.startswith(STOPPED_EARLY)
+    )
+    approved = {found.assignment_id for found in fetched.assignments if found.status == "Approved"}
+    double = sum(count > 1 or name in approved for name, count in bonuses.items())
+    return {found.assignment_id for found in fetched.assignments}, double

@@ -1,0 +1,283 @@
+"""Asks a language model about a study's pairs: an extra, distrusted assessor."""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from prefjudge.core.judges.models import (
+    ModelComparison,
+    ModelVote,
+    Pair,
+    compare_with_people,
+    hopeless,
+    kin_among,
+    model_families,
+    read_choice,
+)
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.errors import CrowdError, StudyError, quoted
+from prefjudge.resources import resource_dir
+from prefjudge.steps.judge.ledger import ModelLedger
+from prefjudge.study.assignments import load_choices
+from prefjudge.study.models import count_tokens, load_reply, load_votes, save_votes
+from prefjudge.study.pooling import load_inputs, load_pairs_by_number, load_passages, load_queries
+from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from prefjudge.crowd.model import ChatModel
+
+KEY_VARIABLE = "PREFJUDGE_MODEL_KEY"
+PROMPT_FILE = "model_prompt.txt"
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeResult:
+    """How a model judged, what it cost, and how it compares with people.
+
+    ``asked`` and ``unreadable`` are of this call: questions asked, and replies among them without a choice,
+    which are no votes and are asked for again by the next call. ``replies`` counts the questions ever replied
+    to. ``cost`` is that of all replies, and the most that the ``unsettled`` requests may have cost: those of
+    any call that ended without a count of the tokens they took.
+    """
+
+    model: str
+    asked: int
+    replies: int
+    prompt_tokens: int
+    reply_tokens: int
+    cost: Decimal
+    unsettled: int
+    comparison: ModelComparison
+    hopeless: int
+    unreadable: int
+    rehearsal: Rehearsal | None
+    notices: tuple[str, ...]
+
+
+def judge(
+    study: str | Path,
+    *,
+    url: str,
+    model: str,
+    family: str | None = None,
+    own_kind: bool = False,
+    workers: int = 8,
+    most: int | None = None,
+    prompt_price: Decimal = Decimal(0),
+    reply_price: Decimal = Decimal(0),
+    most_cost: Decimal | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> JudgeResult:
+    """Ask a model about the study's pairs, each in both orders; where the orders disagree, it is a tie.
+
+    A pair that a reply chooses nothing of gets no vote.
+
+    Its votes are kept apart from people's: preference qrels are made of people's alone. ``run --model`` lets
+    it order the candidates and veto those that lose to all others; it settles nothing.
+
+    Parameters
+    ----------
+    study : Path
+        The study, with its pool and texts.
+    url : str
+        The base address of an OpenAI-compatible endpoint, up to ``/v1``. Its key, if it wants one, is read
+        from the environment variable PREFJUDGE_MODEL_KEY.
+    model : str
+        The model's name.
+    family : str, optional
+        Its maker, or what run tags would call its kind, where the model's name does not say it.
+    own_kind : bool
+        Judge although a run of its kind is in the pool.
+    workers : int
+        How many questions are asked at once.
+    most : int, optional
+        Ask about so many pairs at most.
+    prompt_price, reply_price : Decimal
+        Dollars for a million tokens.
+    most_cost : Decimal, optional
+        Send no request that might make the model cost more than this in all. A prompt is taken for a token a
+        byte before it is sent.
+    progress : callable, optional
+        Told how many pairs of how many are judged.
+    tell : callable, optional
+        Told what the endpoint makes it wait for.
+
+    Raises
+    ------
+    InputError
+        The address is none.
+    StudyError
+        There is nothing to judge, or the model's kind is in the pool.
+    BudgetError
+        One more request might pass ``most_cost``; what was answered is kept.
+    CrowdError
+        The endpoint refuses or is out of reach, or most replies choose nothing; what was answered is kept.
+    """
+    from prefjudge.crowd.model import REPLY_TOKENS, ChatModel
+
+    opened = Study(study)
+    notices = _guard(opened, model, family, own_kind)
+    endpoint = ChatModel(url, model, os.environ.get(KEY_VARIABLE, ""), tell)
+    ledger = ModelLedger(
+        opened,
+        model,
+        prices=(prompt_price, reply_price),
+        most_cost=most_cost,
+        reply_tokens=REPLY_TOKENS,
+    )
+    asker = _Asker(opened, endpoint, ledger)
+    with opened.transaction(write=False) as db:
+        pairs = list(load_pairs_by_number(db).items())[:most]
+    if not pairs:
+        raise StudyError("the study has no pairs to judge", f"Run: prefjudge pool {quoted(study)} --runs …")
+    with ThreadPoolExecutor(workers) as pool:
+        for start in range(0, len(pairs), _BATCH):
+            batch = pairs[start : start + _BATCH]
+            made, stopped_by = _ask_all(pool, asker, batch)
+            with opened.transaction() as db:
+                save_votes(db, model, made)
+            if stopped_by:
+                raise stopped_by
+            asker.check()
+            if progress:
+                progress(start + len(batch), len(pairs))
+    return _result(opened, model, asker, (*notices, *ledger.notices()))
+
+
+def _ask_all(
+    pool: ThreadPoolExecutor, asker: "_Asker", pairs: Sequence[tuple[int, Pair]]
+) -> tuple[list[tuple[int, ModelVote]], BaseException | None]:
+    """Return the votes by the pairs' numbers, and what kept some pairs from being asked about."""
+    numbers = {pool.submit(asker.vote, pair): number for number, pair in pairs}
+    try:
+        wait(numbers, return_when=FIRST_EXCEPTION)
+    finally:
+        for future in numbers:
+            future.cancel()
+    wait(numbers)
+    ended = [future for future in numbers if not future.cancelled()]
+    errors = [error for future in ended if (error := future.exception())]
+    votes = [(numbers[future], future.result()) for future in ended if not future.exception()]
+    return [(number, vote) for number, vote in votes if vote], errors[0] if errors else None
+
+
+class _Asker:
+    """Asks about a pair in both orders, unless the store knows a choice."""
+
+    def __init__(self, study: Study, model: "ChatModel", ledger: ModelLedger) -> None:
+        self.asked = 0
+        self.unreadable: list[str] = []
+        self._known = 0
+        self._study = study
+        self._model = model
+        self.ledger = ledger
+        self._prompt = load_prompt()
+        self._counting = Lock()
+        with study.transaction(write=False) as db:
+            self._queries, self._passages = load_queries(db), load_passages(db)
+
+    def vote(self, pair: tuple[str, str, str]) -> ModelVote | None:
+        """Return the model's vote on a pair, None where a reply chooses nothing."""
+        query, a, b = pair
+        missing = [doc for doc in (a, b) if doc not in self._passages]
+        if missing or query not in self._queries:
+            raise StudyError(
+                f"query {query} or its passages have no text", "Pool again with --queries and --collection."
+            )
+        first = self._choose(self._queries[query], self._passages[a], self._passages[b])
+        second = self._choose(self._queries[query], self._passages[b], self._passages[a])
+        return (
+            None if first is None or second is None else ModelVote(pair=pair, a_first=first, b_first=-second)
+        )
+
+    def check(self) -> None:
+        """Stop where most replies choose nothing: asking on would cost, and tell nothing."""
+        replies = self.asked + self._known
+        if 2 * len(self.unreadable) > replies:
+            raise CrowdError(
+                f"{len(self.unreadable)} of {replies} replies of {self._model.name} choose no passage, "
+                f"such as {self.unreadable[0][:60]!r}",
+                "They are no votes. Ask a model that replies with 1 or 2 at once, without reasoning first.",
+            )
+
+    def _choose(self, query: str, first: str, second: str) -> int | None:
+        """Return 1 for the passage shown first, -1 for the other, 0 for neither, None for no choice."""
+        design = self._study.config.design
+        prompt = self._prompt.render(
+            query=query, first=first, second=second, question=design.question, allow_ties=design.allow_ties
+        )
+        key = hashlib.sha256(f"{self._model.name}\x1f{prompt}".encode("utf-8", "surrogatepass")).hexdigest()
+        with self._study.transaction(write=False) as db:
+            known = load_reply(db, key)
+        choice = None if known is None else read_choice(known)
+        if choice is not None:
+            with self._counting:
+                self._known += 1
+            return choice
+        reply = self._model.ask(prompt, partial(self.ledger.request, key, prompt))
+        choice = read_choice(reply.text)
+        with self._counting:
+            self.asked += 1
+            if choice is None:
+                self.unreadable.append(reply.text)
+        return choice
+
+
+def load_prompt() -> "Template":
+    """Return the prompt's template. A prompt is plain text, so nothing in it is escaped."""
+    from jinja2 import Environment, StrictUndefined
+
+    text = (resource_dir("hit_templates") / PROMPT_FILE).read_text(encoding="utf-8")
+    return Environment(undefined=StrictUndefined, autoescape=False).from_string(text)  # noqa: S701
+
+
+def _guard(study: Study, model: str, family: str | None, own_kind: bool) -> tuple[str, ...]:
+    """Refuse a model whose kind is in the pool; return a notice where its kind is not known."""
+    with study.transaction(write=False) as db:
+        runs = [found.name for found in load_inputs(db) if found.kind == "run"]
+    kin = kin_among(family or model, runs)
+    if kin and not own_kind:
+        raise StudyError(
+            f"{model} would judge passages of its own kind: run {', '.join(kin)}",
+            "Choose another model; or say --own-kind, and report it.",
+        )
+    if family or model_families(model):
+        return ()
+    return (
+        f"whose model {model} is, its name does not say: name its maker by --family, so that it is kept "
+        "from the runs of its own kind",
+    )
+
+
+def _result(study: Study, model: str, asker: _Asker, notices: tuple[str, ...]) -> JudgeResult:
+    with study.transaction(write=False) as db:
+        votes = [vote for _, vote in load_votes(db, model)]
+        replies, tokens = count_tokens(db, model)
+        people, rehearsal = load_choices(db), load_rehearsal(db)
+    cost, _, unsettled = asker.ledger.cost()
+    return JudgeResult(
+        model=model,
+        asked=asker.asked,
+        replies=replies,
+        prompt_tokens=tokens.prompt,
+        reply_tokens=tokens.reply,
+        cost=cost.quantize(Decimal("0.0001")),
+        unsettled=unsettled,
+        comparison=compare_with_people(votes, people),
+        hopeless=len(hopeless(votes)),
+        unreadable=len(asker.unreadable),
+        rehearsal=rehearsal,
+        notices=notices,
+    )

@@ -1,1 +1,0 @@
-"""The papers whose tables and figures ``reproduce`` makes: each is one list of exhibits."""

@@ -1,0 +1,91 @@
+"""How votes err in a plan: as often as is said, as the votes and gold pairs so far show, or as crowds do."""
+
+from enum import StrEnum
+from pathlib import Path
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.noise import (
+    BradleyTerryNoise,
+    ConstantNoise,
+    Noise,
+    error_of_scale,
+    log_weight_of_error,
+    scale_of_error,
+)
+from prefjudge.core.judges.verdicts import gather_verdicts
+from prefjudge.core.resolving.confidence import estimate_scale
+from prefjudge.counts import many
+from prefjudge.errors import InputError
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.seeds import generator
+from prefjudge.steps.plan.study import PlannedStudy
+
+_ASSUMED_ERROR = 0.33
+"""What crowds show on the best passages of a query."""
+
+
+class NoiseModel(StrEnum):
+    """How votes err."""
+
+    BRADLEY_TERRY = "bradley-terry"
+    """Close pairs are harder, as real ones are."""
+    CONSTANT = "constant"
+    """All pairs are equally hard."""
+
+
+def find_noise(
+    kind: NoiseModel,
+    error: float | None,
+    opened: PlannedStudy,
+    judgments: Path | None,
+    notices: "list[Notice]",
+) -> tuple["Noise", float, str]:
+    """Return the model, its share of wrong votes on a random pair, and where that is from.
+
+    ``notices`` receives what is odd about the judgments, such as that they are simulated.
+
+    Raises
+    ------
+    InputError
+        The share of wrong votes is none, or the judgments cannot be read.
+    """
+    source = "given"
+    if error is None:
+        error, source = _ASSUMED_ERROR, "assumed: crowds show it on the best passages of a query"
+        votes = _votes(opened, judgments, notices)
+        if votes is not None and len(votes):
+            error, source = _estimated(votes, opened, own=judgments is None)
+    if not 0.0 < error < 0.5:
+        raise InputError(
+            f"--error {error}: not a share of wrong votes", "It lies between 0 and 0.5; 0.33 is usual."
+        )
+    if kind is NoiseModel.CONSTANT:
+        return ConstantNoise(error=error), error, source
+    return BradleyTerryNoise(scale=scale_of_error(error)), error, source
+
+
+def _votes(opened: PlannedStudy, judgments: Path | None, notices: "list[Notice]") -> "Judgments | None":
+    return read_judgments(judgments, notices=notices) if judgments is not None else opened.judgments()
+
+
+def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[float, str]:
+    """Return the share of wrong votes that the votes and the gold pairs speak for, and the words for it."""
+    right, missed = (opened.golds.right, opened.golds.missed) if own else (0, 0)
+
+    def log_weight(scale: float) -> float:
+        error = error_of_scale(scale)
+        return log_weight_of_error(error, right=right, missed=missed, assumed=_ASSUMED_ERROR)
+
+    rng = generator(opened.folder, "plan")
+    error = error_of_scale(estimate_scale(votes, rng=rng, log_weight=log_weight))
+    repeats = len(votes) - gather_verdicts(votes).n_pairs
+    golds = (
+        f" and {many(right + missed, 'answer')} to gold pairs, {missed:,} of them wrong"
+        if right + missed
+        else ""
+    )
+    return (
+        error,
+        f"estimated from {many(len(votes), 'judgment')}, {repeats:,} of them repeats,{golds}".rstrip(","),
+    )

@@ -1,0 +1,265 @@
+"""Plans the judging before any money is spent: what each strategy costs, and how often it finds the best."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.asking.costs import Fees
+from prefjudge.core.asking.strategies import Strategy
+from prefjudge.core.asking.strategy_names import parse_strategy
+from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, compare_plans
+from prefjudge.core.planning.plan_choice import choose_plan, look_again
+from prefjudge.counts import many
+from prefjudge.errors import InputError
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.inputs import as_choice, as_path
+from prefjudge.gather.seeds import generator
+from prefjudge.steps.plan.noise import NoiseModel, find_noise
+from prefjudge.steps.plan.study import PlannedStudy
+
+if TYPE_CHECKING:
+    from prefjudge.study.config import StudyConfig
+
+_MOST_QUERIES = 10_000_000
+_MOST_DOLLARS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanResult:
+    """The plans compared, and the one that the budget chooses.
+
+    ``error`` is the share of wrong votes on a random pair, and ``error_source`` says where it is from.
+    ``reissued`` is the share of assignments that fail their gold pairs. ``committed`` is what the study has
+    spent or promised, and ``left`` what the budget has besides. The strategy of a plan, in its own words, is
+    what ``run`` takes; its name is shorter.
+    """
+
+    sizes: dict[int, int]
+    queries: int
+    noise: str
+    error: float
+    error_source: str
+    reissued: float
+    plans: tuple["Plan", ...]
+    budget: Decimal | None
+    committed: Decimal
+    left: Decimal | None
+    chosen: "Plan | None"
+    driven_by: str
+    notices: tuple[str, ...]
+
+
+def plan(
+    study: str | Path | None = None,
+    *,
+    sizes: str | None = None,
+    error: float | None = None,
+    noise: NoiseModel = NoiseModel.BRADLEY_TERRY,
+    judgments: str | Path | None = None,
+    strategy: Sequence[str] = (),
+    budget: Decimal | None = None,
+    most_rounds: int = 10,
+    reward: Decimal | None = None,
+    pairs_per_hit: int | None = None,
+    gold_per_hit: int | None = None,
+    seconds_per_pair: float | None = None,
+    reissued: float | None = None,
+    trials: int = 1000,
+    seed: int | None = None,
+) -> PlanResult:
+    """Simulate every strategy on the pools, and choose the best one that the budget pays.
+
+    Parameters
+    ----------
+    study : Path, optional
+        The study whose pools are to be judged; its config and its votes so far give what is not said here.
+    sizes : str, optional
+        Pool sizes instead: ``2:120,4:200`` are 120 queries with two candidates and 200 with four.
+    error : float, optional
+        The share of wrong votes on a random pair; else it is estimated from the votes, repeats and gold pairs
+        so far, or taken to be 0.33.
+    noise : NoiseModel
+        Whether close pairs are harder.
+    judgments : Path, optional
+        Votes to estimate the error from.
+    strategy : sequence of str
+        What to compare: ``default``, ``round-robin:3``, ``halving:1x2``, ``knockout:5``, ``lead:3``, or one
+        for each size, such as ``2=lead:3,6=knockout:5``; a choice of all by default.
+    budget : Decimal, optional
+        The most that rewards and fees may be, with what the study has committed already; its config's by
+        default. It pays for a plan that costs no more in 19 of 20 simulated studies.
+    most_rounds : int
+        How often work may be published and collected at most, in the plan chosen.
+    reward : Decimal, optional
+        Of one assignment; 2.00 by default.
+    pairs_per_hit, gold_per_hit : int, optional
+        What a HIT holds; 10 and 3 by default.
+    seconds_per_pair : float, optional
+        The time of one comparison; 25 by default.
+    reissued : float, optional
+        The share of assignments that will fail their gold pairs and be issued again; they are paid. By
+        default what the study has seen, or none.
+    trials : int
+        Simulated pools for each strategy and size.
+    seed : int, optional
+        Of the simulation.
+
+    Raises
+    ------
+    InputError
+        Neither a study nor sizes are given, or an option makes no sense.
+    """
+    opened = PlannedStudy(as_path(study))
+    if (study is None) == (sizes is None):
+        raise InputError(
+            "plan takes either a study or --sizes",
+            "For instance: prefjudge plan STUDY, or: prefjudge plan --sizes 2:120,4:200,6:180",
+        )
+    histogram = opened.histogram() if sizes is None else parse_sizes(sizes)
+    noise = as_choice(NoiseModel, noise, "noise model")
+    _check(most_rounds, "--most-rounds", 1, 1000)
+    _check(trials, "--trials", 1, 100_000)
+    budget = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
+    odd: list[Notice] = []
+    model, share, source = find_noise(noise, error, opened, as_path(judgments), odd)
+    failing = opened.failing if reissued is None else _share(reissued, "--reissued")
+    holds = (pairs_per_hit, gold_per_hit)
+    packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)
+    rng = generator(opened.folder, "plan", seed)
+    plans = compare_plans(
+        histogram, model, packing=packing, strategies=_strategies(strategy), trials=trials, rng=rng
+    )
+    left = None if budget is None else max(budget - opened.committed, Decimal(0))
+    chosen = None
+    if left is not None:
+        chosen = choose_plan(plans, histogram, left, packing, most_rounds=most_rounds)
+        chosen = chosen and look_again(chosen, histogram, model, trials=trials, rng=rng)
+    return PlanResult(
+        sizes=histogram,
+        queries=sum(histogram.values()),
+        noise=noise.value,
+        error=share,
+        error_source=source,
+        reissued=failing,
+        plans=plans,
+        budget=budget,
+        committed=opened.committed,
+        left=left,
+        chosen=chosen,
+        driven_by=opened.driven_by,
+        notices=(
+            *opened.words(budget, left),
+            *map(str, odd),
+            *_left_out(plans, left, most_rounds),
+            *(_short_of_money(plans, left, histogram, most_rounds) if chosen is None else ()),
+        ),
+    )
+
+
+def parse_sizes(text: str) -> dict[int, int]:
+    """Return how many queries have a pool of each size: ``2:120,4:200``.
+
+    Raises
+    ------
+    InputError
+        The text is something else.
+    """
+    try:
+        pairs = [tuple(map(int, part.split(":"))) for part in text.split(",")]
+        histogram: dict[int, int] = {}
+        for size, count in pairs:
+            if size < 1 or not 1 <= count <= _MOST_QUERIES:
+                raise ValueError
+            histogram[size] = histogram.get(size, 0) + count
+    except ValueError:
+        raise InputError(
+            f"--sizes {text}: not pool sizes, or more than {_MOST_QUERIES:,} queries of one",
+            "Write SIZE:QUERIES with commas between: 2:120,4:200,6:180",
+        ) from None
+    if max(histogram) > 200:
+        raise InputError(f"--sizes {text}: pools of more than 200", "Pool less deep, or fewer runs.")
+    return dict(sorted(histogram.items()))
+
+
+def _check(value: float | None, option: str, least: float, most: float) -> None:
+    """Refuse a number that is not between two others; NaN is not."""
+    if value is not None and not least <= value <= most:
+        raise InputError(f"{option} {value}: out of bounds", f"It lies between {least:,} and {most:,}.")
+
+
+def _amount(value: Decimal | None, option: str) -> Decimal | None:
+    if value is not None and not (value.is_finite() and 0 <= value <= _MOST_DOLLARS):
+        raise InputError(f"{option} {value}: no such amount", f"It lies between 0 and {_MOST_DOLLARS:,}.")
+    return value
+
+
+def _share(value: float, option: str) -> float:
+    if not 0.0 <= value < 1.0:
+        raise InputError(f"{option} {value}: not a share", "A share lies between 0 and 1.")
+    return value
+
+
+def _packing(
+    config: "StudyConfig | None",
+    reward: Decimal | None,
+    holds: tuple[int | None, int | None],
+    seconds: float | None,
+    reissued: float,
+) -> "Packing":
+    from prefjudge.study.config import DesignConfig, FeesConfig, HitConfig
+
+    design = config.design if config else DesignConfig()
+    paid = reward if reward is not None else (config.hit if config else HitConfig()).reward
+    taken = config.fees if config else FeesConfig()
+    fees = Fees(rate=taken.rate, many_rate=taken.many_rate, minimum=taken.minimum)
+    pairs, golds = holds
+    _check(pairs, "--pairs-per-hit", 1, 100)
+    _check(golds, "--gold-per-hit", 0, 20)
+    _check(seconds, "--seconds-per-pair", 0.1, 3600)
+    return Packing(
+        pairs_per_hit=pairs or design.pairs_per_hit,
+        golds_per_hit=design.gold_per_hit if golds is None else golds,
+        price=lambda assignments: paid + fees.of_reward(paid, assignments),
+        seconds_per_pair=seconds or design.seconds_per_pair,
+        reissued=reissued,
+    )
+
+
+def _strategies(names: Sequence[str]) -> tuple["Strategy", ...]:
+    try:
+        return tuple(map(parse_strategy, names)) or STRATEGIES
+    except ValueError as problem:
+        raise InputError(str(problem), "For instance: --strategy round-robin:3 --strategy halving") from None
+
+
+def _left_out(plans: Sequence["Plan"], left: Decimal | None, most_rounds: int) -> tuple[str, ...]:
+    """Name the plans that only the number of rounds keeps from being chosen."""
+    if left is None:
+        return ()
+    slow = [plan for plan in plans if plan.rounds > most_rounds and plan.most <= left]
+    names = ", ".join(f"{plan.name} ({plan.chance:.0%} in {many(plan.rounds, 'round')})" for plan in slow)
+    allow = f"--most-rounds {max(plan.rounds for plan in slow)}" if slow else ""
+    return (
+        (f"left out, with more than {many(most_rounds, 'round')}: {names}; {allow} allows them",)
+        if slow
+        else ()
+    )
+
+
+def _short_of_money(
+    plans: Sequence["Plan"], left: Decimal | None, histogram: dict[int, int], most_rounds: int
+) -> tuple[str, ...]:
+    if left is None:
+        return ()
+    cheapest = min(plans, key=lambda one: one.most)
+    if cheapest.most <= left:
+        return (f"no plan within the budget has at most {many(most_rounds, 'round')}",)
+    total = sum(histogram.values())
+    queries = int(total * left / cheapest.most)
+    paid = f"about {queries:,} of the {total:,} queries" if queries else f"none of the {total:,} queries"
+    return (
+        f"${left:,.2f} is too little: the cheapest plan, {cheapest.name}, costs ${cheapest.most:,.2f}; it "
+        f"pays for {paid}",
+    )

@@ -1,0 +1,83 @@
+"""What a study knows of itself before it is planned, or while it is judged: money, votes and gold pairs."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.judges.screening import GoldRecord
+from prefjudge.errors import StudyError, quoted
+from prefjudge.study.assignments import KEPT, load_gold_records, load_judgments
+from prefjudge.study.ledger import committed_cents
+from prefjudge.study.pooling import load_pools
+from prefjudge.study.progress import count_rows, count_verdicts
+from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.settings import load_setting
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.study.config import StudyConfig
+
+_MOST_FAILING = 0.9
+"""So many assignments at most are taken to fail: else nothing would ever be judged."""
+
+
+class PlannedStudy:
+    """What the study knows, where there is one."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.study = Study(folder) if folder is not None else None
+        self.config: StudyConfig | None = self.study.config if self.study else None
+        self.committed = Decimal("0.00")
+        self.golds = GoldRecord(right=0, missed=0)
+        self.failing = 0.0
+        self.rehearsal: Rehearsal | None = None
+        self.driven_by = ""
+        """The strategy that ``run`` has begun with, or ``publish``; nothing where HITs are still to come."""
+        if self.study is not None:
+            self._look(self.study)
+
+    def _look(self, study: "Study") -> None:
+        with study.transaction(write=False) as db:
+            self.committed = Decimal(committed_cents(db)) / 100
+            self.rehearsal = load_rehearsal(db)
+            golds, verdicts = load_gold_records(db).values(), count_verdicts(db)
+            published = "publish" if count_rows(db, "hits") else ""
+            self.driven_by = load_setting(db, "strategy") or published
+        self.golds = GoldRecord(right=sum(g.right for g in golds), missed=sum(g.missed for g in golds))
+        submitted = sum(verdicts.values())
+        if submitted:
+            self.failing = min(1.0 - verdicts.get(KEPT, 0) / submitted, _MOST_FAILING)
+
+    def histogram(self) -> dict[int, int]:
+        """Return how many queries have a pool of each size."""
+        assert self.study is not None
+        with self.study.transaction(write=False) as db:
+            found = load_pools(db).histogram
+        if not found:
+            raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(self.folder)} --runs …")
+        return found
+
+    def judgments(self) -> "Judgments | None":
+        """Return the votes so far; None without a study."""
+        if self.study is None:
+            return None
+        with self.study.transaction(write=False) as db:
+            return load_judgments(db)
+
+    def words(self, budget: Decimal | None, left: Decimal | None) -> tuple[str, ...]:
+        """Say what has happened to the study already, which a plan does not know."""
+        if not (self.committed or self.driven_by):
+            return ()
+        rehearsed = (str(self.rehearsal),) if self.rehearsal else ()
+        of_budget = "" if left is None else f"; ${left:,.2f} of the budget of ${budget:,.2f} are left"
+        again = (
+            f"; {self.failing:.0%} of the assignments failed and are counted again" if self.failing else ""
+        )
+        return (
+            f"the study has committed ${self.committed:,.2f} already{of_budget}. The plans are of judging "
+            f"all pools from the start{again}",
+            *rehearsed,
+        )

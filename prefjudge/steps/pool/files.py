@@ -1,0 +1,63 @@
+"""The files that ``pool`` leaves behind: the pool as a table, and its sizes drawn."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from prefjudge.core.pooling.pools import Pools, QrelsPerQuery
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.engines import sql_pool
+from prefjudge.engines.sql import SqlRuns
+from prefjudge.formats import pools as pool_file
+from prefjudge.formats.figures import write_figure
+from prefjudge.formats.parquet import is_parquet
+from prefjudge.gather.readers import Reader
+from prefjudge.gather.table_files import write_table
+from prefjudge.render.plots import plot_pool_sizes
+from prefjudge.render.tables import Column, Table
+
+
+def can_stay(out: str | Path | None, engine: str) -> bool:
+    """Return whether the engine can keep the pool where it is, and write it."""
+    return engine != "files" and out is not None and is_parquet(out)
+
+
+def save_pool(
+    path: str,
+    reader: "Reader",
+    depth: int,
+    qrels: "Qrels | None",
+    per_query: QrelsPerQuery,
+    queries: Collection[str] | None,
+) -> tuple[tuple[str, ...], dict[int, int]]:
+    """Let the engine write the pool; return the run tags and the sizes of the pools."""
+    runs = reader.runs
+    assert isinstance(runs, SqlRuns)
+    sizes = sql_pool.save_pool(runs, path, depth=depth, qrels=qrels, per_query=per_query, queries=queries)
+    return runs.tags, sizes
+
+
+def write_pool(path: str | Path, pools: Pools, engine: str) -> None:
+    """Write the pool as a table: query, document, contributors."""
+    if is_parquet(path):
+        write_table(path, _table(pools), engine)
+    else:
+        pool_file.write_pool(path, pools)
+
+
+def _table(pools: Pools) -> "Table":
+    sources: list[list[str]] = [[] for _ in range(pools.query.size)]
+    for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
+        sources[row].append(pools.sources[source])
+    members = zip(pools.query.tolist(), pools.doc.tolist(), sources, strict=True)
+    return Table(
+        title="Pool",
+        columns=tuple(Column(name=name) for name in ("query", "doc", "contributors")),
+        rows=tuple(
+            (pools.queries[query], pools.docs[doc], ",".join(sorted(names))) for query, doc, names in members
+        ),
+    )
+
+
+def draw_sizes(path: Path, sizes: dict[int, int]) -> None:
+    """Draw how many queries have a pool of each size."""
+    write_figure(path, plot_pool_sizes(sizes))

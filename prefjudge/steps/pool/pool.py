@@ -1,0 +1,284 @@
+"""Pools the top results of runs with the qrels, and pairs the candidates of each query."""
+
+from collections.abc import Sequence, Sized
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.core.planning.power import Power, powers
+from prefjudge.core.pooling.pairs import all_pairs
+from prefjudge.core.pooling.pools import (
+    PoolDesign,
+    Pools,
+    QrelsPerQuery,
+    build_pools,
+    sample_queries,
+    select_queries,
+)
+from prefjudge.core.pooling.qrels import Qrels, restrict_documents
+from prefjudge.core.pooling.runs import Heads, Order
+from prefjudge.core.pooling.top_pairs import TopSplit, pool_top_pairs, top_pairs
+from prefjudge.counts import many
+from prefjudge.errors import InputError
+from prefjudge.fieldwork.challenge import open_challenge
+from prefjudge.fieldwork.pool_store import store_pool
+from prefjudge.formats.problems import Notice
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.queries import read_queries
+from prefjudge.gather.inputs import QRELS_NAME, as_choice, as_order, as_path, as_target, expand, input_files
+from prefjudge.gather.outputs import check_outputs
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import Reader
+from prefjudge.gather.seeds import generator
+from prefjudge.steps.pool.files import can_stay, draw_sizes, save_pool, write_pool
+from prefjudge.steps.pool.texts import candidate_texts
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from prefjudge.study.config import PoolConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolResult:
+    """A pool in numbers: ``sizes`` says how many queries have a pool of each size.
+
+    ``read_as`` says what each run file was taken for. The design ``top-against-qrel`` also says how the
+    queries ``split`` into the paper's categories, and what numbers of pairs can show (``power``).
+    """
+
+    queries: int
+    documents: int
+    pairs: int
+    sizes: dict[int, int]
+    runs: tuple[str, ...]
+    depth: int
+    order: str
+    changed: bool
+    out: str | None
+    notices: tuple[str, ...]
+    read_as: dict[str, str]
+    plot: str | None = None
+    split: TopSplit | None = None
+    power: tuple[Power, ...] = ()
+
+
+def pool(
+    study: str | Path | None = None,
+    *,
+    runs: Sequence[str | Path],
+    qrels: str | Path | None = None,
+    queries: str | Path | None = None,
+    collection: str | Path | None = None,
+    design: PoolDesign = PoolDesign.SHALLOW,
+    depth: int | None = None,
+    order: Order | None = None,
+    qrels_per_query: QrelsPerQuery | None = None,
+    sample: int | None = None,
+    min_size: int | None = None,
+    challenge: bool = False,
+    plot: str | Path | None = None,
+    out: str | Path | None = None,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int | Executor | None = 1,
+    cache: str | Path | None = None,
+    engine: str = "files",
+) -> PoolResult:
+    """Pool the top of each run with the qrels, into a study or a file.
+
+    Parameters
+    ----------
+    study : Path, optional
+        The study that takes the pool; its config gives what is not said here.
+    runs : sequence of paths or patterns
+        The run files, or folders of them; ``*`` and ``?`` match names.
+    qrels : Path, optional
+        The known relevant documents.
+    queries : Path, optional
+        The queries and their texts; others are left out.
+    collection : Path, optional
+        The texts of the passages (a study needs them to publish).
+    design : PoolDesign
+        ``shallow`` pools the top of all runs with the qrels; ``top-against-qrel`` compares the top of one run
+        with the qrel of each query, or with its own second where the qrel is on top.
+    depth : int, optional
+        How many documents of each run enter the pool; 1 by default.
+    order : Order, optional
+        What ranks a document higher.
+    qrels_per_query : QrelsPerQuery, optional
+        How many qrels of a query enter its pool: ``first`` is one, of the highest grade, and the first in the
+        file among those.
+    sample, min_size : int, optional
+        Keep a random sample of so many queries whose pools have at least ``min_size`` candidates.
+    challenge : bool
+        The runs are new: only their top results that the study does not know are to be judged, each against
+        the best-known answer. ``run`` has them judged.
+    plot : Path, optional
+        Draw how many queries have a pool of each size, SVG or PNG by the suffix.
+    out : Path, optional
+        Write the pool as a table: query, document, contributors; Parquet by the suffix. Without a study, a
+        collection or a sample, an SQL engine writes Parquet itself, and only the sizes come home.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or no run matches.
+    StudyError
+        The study has published another pool.
+    """
+    plot = as_path(plot)
+    out = as_target(out)
+    opened, settings = _settings(study)
+    notices: list[Notice] = []
+    paths = expand(runs)
+    inputs = (*paths, qrels, queries, collection)
+    check_outputs(out, inputs=inputs, study=study, plot=plot, engine=engine)
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
+    if challenge:
+        with how.read(paths, settings.order, notices) as reader:
+            return _challenge(opened, reader, paths, collection, notices)
+    order = as_order(order) or settings.order
+    duels = as_choice(PoolDesign, design, "design") is PoolDesign.TOP_AGAINST_QREL
+    depth = 2 if duels else depth or settings.depth
+    per_query = as_choice(QrelsPerQuery, qrels_per_query, "choice of qrels") or settings.qrels
+    texts = read_queries(queries, notices=notices) if queries else None
+    changed, split = False, None
+    if can_stay(out, engine) and not (study or duels or collection or sample):
+        judged = _judged(qrels, notices)
+        with how.read(paths, order, notices) as reader:
+            tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
+        _some(sizes)
+    else:
+        with how.read(paths, order, notices) as reader:
+            heads = reader.top(depth, texts)
+        judged, passages = _known(qrels, collection, heads, notices)
+        make = _duels if duels else partial(build_pools, depth=depth, per_query=per_query)
+        pools = make(heads, judged)
+        if texts is not None:
+            pools = select_queries(pools, tuple(texts))
+        _some(pools.queries)
+        pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
+        if opened is not None:
+            others = {"qrels": qrels, "queries": queries, "collection": collection}
+            files = input_files(paths, heads.runs, others)
+            changed = store_pool(opened, pools, all_pairs(pools), files, texts or {}, passages)
+        if out is not None:
+            write_pool(out, pools, engine)
+        tags, sizes = heads.runs, pools.histogram
+        if duels and judged:
+            split = top_pairs(heads, judged, heads.runs[0], queries=set(pools.queries)).split
+    if plot is not None:
+        draw_sizes(plot, sizes)
+    return PoolResult(
+        queries=sum(sizes.values()),
+        documents=sum(size * count for size, count in sizes.items()),
+        pairs=sum(size * (size - 1) // 2 * count for size, count in sizes.items()),
+        sizes=sizes,
+        runs=tags,
+        depth=depth,
+        order=str(order),
+        changed=changed,
+        out=str(out) if out else None,
+        notices=tuple(str(notice) for notice in notices),
+        read_as=reader.read_as(),
+        plot=str(plot) if plot else None,
+        split=split,
+        power=powers(split.b, split.pairs) if split else (),
+    )
+
+
+def _challenge(
+    study: "Study | None",
+    reader: "Reader",
+    paths: Sequence[str | Path],
+    collection: str | Path | None,
+    notices: list["Notice"],
+) -> PoolResult:
+    if study is None:
+        raise InputError(
+            "a challenge needs a study", "For instance: prefjudge pool STUDY --challenge --runs …"
+        )
+    opened = open_challenge(study, reader, paths, collection)
+    if opened.unknown:
+        notices.append(
+            Notice(
+                where=str(study.folder),
+                what=f"{many(len(opened.unknown), 'query has', 'queries have')} no best-known answer here, "
+                f"such as {opened.unknown[0]!r}: they are left out",
+            )
+        )
+    return PoolResult(
+        queries=opened.queries,
+        documents=opened.newcomers,
+        pairs=opened.newcomers,
+        sizes={},
+        runs=opened.runs,
+        depth=1,
+        order=str(study.config.pool.order),
+        changed=opened.newcomers > 0,
+        out=None,
+        notices=tuple(map(str, notices)),
+        read_as=reader.read_as(),
+    )
+
+
+def _settings(study: str | Path | None) -> tuple["Study | None", "PoolConfig"]:
+    from prefjudge.study.config import PoolConfig
+
+    if study is None:
+        return None, PoolConfig()
+
+    opened = Study(study)
+    return opened, opened.config.pool
+
+
+def _some(queries: Sized) -> None:
+    if not queries:
+        raise InputError(
+            "no query of the queries file is in the runs",
+            "Are the ids of the queries and the runs of one collection?",
+        )
+
+
+def _judged(qrels: str | Path | None, notices: list["Notice"]) -> Qrels | None:
+    return read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
+
+
+def _known(
+    qrels: str | Path | None, collection: str | Path | None, heads: Heads, notices: list["Notice"]
+) -> tuple[Qrels | None, dict[str, str]]:
+    """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
+    judged = _judged(qrels, notices)
+    if collection is None:
+        return judged, {}
+    texts = candidate_texts(collection, heads, judged, notices)
+    return restrict_documents(judged, texts) if judged else None, texts
+
+
+def _sampled(pools: Pools, study: "Study | None", count: int | None, min_size: int) -> Pools:
+    if count is None or count >= len(pools.queries):
+        return pools
+    try:
+        return sample_queries(pools, count, min_size=min_size, rng=generator(study, "sample"))
+    except ValueError as error:
+        raise InputError(str(error), "Ask for a smaller sample, a smaller size or more depth.") from None
+
+
+def _duels(heads: Heads, qrels: Qrels | None) -> Pools:
+    if qrels is None or len(heads.runs) != 1:
+        raise InputError(
+            "the design top-against-qrel compares one run with the qrels",
+            "For instance: prefjudge pool STUDY --design top-against-qrel --runs RUN --qrels FILE",
+        )
+    pools = pool_top_pairs(heads, qrels)
+    if pools.sizes.max(initial=0) < 2:
+        raise InputError(
+            f"no query gives a pair: {heads.runs[0]} answers {many(len(heads.queries), 'query')}, and "
+            f"{len(pools.queries):,} have a relevant document that can be shown",
+            "Are the ids of the run and the qrels of one collection?",
+        )
+    return pools

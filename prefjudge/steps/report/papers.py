@@ -1,0 +1,85 @@
+"""What the papers' tables say of a study: sections of its report."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.counts import many
+from prefjudge.errors import InputError
+from prefjudge.gather.stamps import stamp_of
+from prefjudge.render.comparison_tables import naive_table, outcomes_table
+from prefjudge.render.figures import render_figure
+from prefjudge.render.report_page import Picture, Section
+from prefjudge.render.top_plots import plot_shares
+from prefjudge.render.top_tables import categories_table, preferred_table
+from prefjudge.steps.compare import compare
+from prefjudge.steps.score.result import ScoreResult
+from prefjudge.steps.winratio import winratio
+from prefjudge.study.pooling import load_inputs
+from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def drawn(
+    draw: "Callable[[], Figure]", words: str, notices: list[str], rehearsal: "Rehearsal | None"
+) -> "list[Picture]":
+    """Return a plot for the report, or none and a notice where plots cannot be drawn."""
+    try:
+        return [Picture(words=words, svg=render_figure(draw(), "svg", stamp_of(rehearsal)))]
+    except InputError as error:  # matplotlib is not installed
+        notices.append(f"{error.message}. {error.hint}")
+        return []
+
+
+def top_section(study: "Study", how: Mapping[str, Any], notices: list[str]) -> "list[Section]":
+    """Return Tables 1 and 2 and Figure 2 of shallow pooling, where a study pooled one run with the qrels."""
+    with study.transaction(write=False) as db:
+        kinds = {kind: [one.name for one in load_inputs(db) if one.kind == kind] for kind in ("run", "qrels")}
+    if len(kinds["run"]) != 1 or not kinds["qrels"]:
+        return []
+    result = winratio(study.folder, against_qrel=kinds["run"][0], **how)
+    found = result.against_qrel
+    assert found is not None, "it was asked for"
+    finding = ""
+    if found.b.qrel + found.b.rival:
+        finding = (
+            f"Where they differ, people prefer the top passage of {found.run} to the qrel for "
+            f"{found.b.rival_ratio:.1%} of {many(found.b.qrel + found.b.rival, 'query')}."
+        )
+    words = f"Who was preferred, {found.run} or the qrels"
+    return [
+        Section(
+            heading="The qrels against one run",
+            finding=finding,
+            pictures=tuple(drawn(partial(plot_shares, found), words, notices, result.rehearsal)),
+            tables=(categories_table(found.split, found.run), preferred_table(found)),
+        )
+    ]
+
+
+def outcomes_section(
+    study: "Study", scored: "ScoreResult", how: Mapping[str, Any], notices: list[str]
+) -> "list[Section]":
+    """Return Tables 1 and 2 of Lin et al. (SIGIR 2021): every run against the best one."""
+    first = next((board for board in scored.leaderboards if board.measure.startswith("RR")), None)
+    if first is None:
+        notices.append("Outcomes are of reciprocal ranks, and the study's measures have none, such as RR@10.")
+    if first is None or len(first.ranked) < 2 or first.queries < 2:
+        return []
+    best = first.ranked[0].run
+    result = compare(study=study.folder, baseline=best, measure=first.measure, **how)
+    notices.extend(result.notices)
+    rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
+    parted = [words for one in result.comparisons for words in one.outcome_words if "The tests part" in words]
+    return [
+        Section(
+            heading="Outcomes",
+            finding=f"Every run against {best}, the best under the {first.qrels} qrels: who answers more "
+            "queries, and who ranks the answers better.",
+            words=tuple(parted),
+            tables=(naive_table(rows), outcomes_table(rows)),
+        )
+    ]

@@ -1,0 +1,178 @@
+"""The exhibits of "MS MARCO: Benchmarking Ranking Models in the Large-Data Regime" (SIGIR 2021)."""
+
+from functools import partial
+
+from prefjudge.evaluation.leaderboards.stability import RankStability
+from prefjudge.evaluation.scoring.result_lists import score_lists
+from prefjudge.render.agreement_tables import agreement_matrix
+from prefjudge.render.audit_tables import institutions_table
+from prefjudge.render.progress_plot import plot_progress
+from prefjudge.render.result_list_tables import result_lists_table
+from prefjudge.render.stability_plots import plot_conditions, plot_ranks
+from prefjudge.render.stability_tables import conditions_table, shares_table, top_table
+from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
+from prefjudge.steps.reproduce.material import Material
+from prefjudge.steps.reproduce.needs import CannotMakeError, Need
+
+_RUNS, _QRELS = "--runs 'runs/*'", "--qrels QRELS"
+
+
+def progress(material: "Material") -> Made:
+    """Return the leaderboard over time, its records in red."""
+    found = material.audited
+    return Made(
+        figures=(
+            partial(
+                plot_progress,
+                found.submissions,
+                found.audit.records,
+                measure=found.measure,
+                highlight=material.given.highlight,
+            ),
+        )
+    )
+
+
+def _conditions(material: "Material") -> list[tuple[str, "RankStability"]]:
+    return [(one.part, one.stability) for one in material.stable.conditions if one.part != "votes"]
+
+
+def _top_ranks(material: "Material") -> Made:
+    return Made(tables=(top_table(*_conditions(material)[0]),))
+
+
+def _top_ranks_of_others(material: "Material") -> Made:
+    others = _conditions(material)[1:]
+    if not others:
+        raise CannotMakeError(
+            "there is one condition only", "Give a second --qrels NAME=FILE, or --held-out."
+        )
+    return Made(tables=tuple(top_table(*one) for one in others))
+
+
+def _all_ranks(material: "Material") -> Made:
+    part, ranks = _conditions(material)[0]
+    return Made(figures=(partial(plot_ranks, ranks),), tables=(shares_table([(part, ranks)]),))
+
+
+def _conditions_compared(material: "Material") -> Made:
+    named, drawn = _conditions(material), material.stable.shown
+    return Made(figures=(partial(plot_conditions, named, drawn),), tables=(conditions_table(named),))
+
+
+def _institutions(material: "Material") -> Made:
+    return Made(tables=(institutions_table(material.audited.audit),))
+
+
+def _result_lists(material: "Material") -> Made:
+    return Made(tables=(result_lists_table(score_lists("RR@10")),))
+
+
+def _agreement(material: "Material") -> Made:
+    return Made(tables=tuple(agreement_matrix(one) for one in material.agreed.agreements))
+
+
+BENCHMARKING = Paper(
+    name="benchmarking",
+    citation=(
+        "Craswell, Mitra, Yilmaz, Campos and Lin: MS MARCO: Benchmarking Ranking Models in the Large-Data "
+        "Regime. SIGIR 2021. https://doi.org/10.1145/3404835.3462804"
+    ),
+    lead="Is a leaderboard stable, do held-out queries agree with it, and what do its tests say?",
+    exhibits=(
+        Exhibit(
+            name="Figure 1",
+            shows="the leaderboard over time",
+            reading=(
+                "Each point is a submission; a red one beat everything before it. --highlight WORD draws "
+                "those "
+                "whose description has the word in a second colour."
+            ),
+            needs=(Need.LEADERBOARD,),
+            command="prefjudge audit LEADERBOARD.csv --highlight BERT --plot figure-1.svg",
+            make=progress,
+        ),
+        Exhibit(
+            name="Figure 2",
+            shows="a ranker's effectiveness by the number of its training queries",
+            reading="",
+            impossible=(
+                "It is about training one ranker on more and more data, and quoted from another paper: it "
+                "would "
+                "take the runs of rankers trained so."
+            ),
+        ),
+        Exhibit(
+            name="Table 1",
+            shows="how often the first five runs take the first five ranks",
+            reading=(
+                "A row is a run of the leaderboard, a column a rank: the share of trials, each on queries "
+                "drawn "
+                "with replacement, in which the run took it."
+            ),
+            needs=(Need.RUNS, Need.QRELS),
+            command=f"prefjudge stability {_RUNS} {_QRELS} --measure RR@100 --out table-1.tex",
+            make=_top_ranks,
+        ),
+        Exhibit(
+            name="Table 2",
+            shows="the same under another measure, label set or part of the queries",
+            reading="As Table 1; the paper has its second leaderboard here.",
+            needs=(Need.RUNS, Need.QRELS),
+            command=f"prefjudge stability {_RUNS} {_QRELS} --measure nDCG@10 --out table-2.tex",
+            make=_top_ranks_of_others,
+        ),
+        Exhibit(
+            name="Figure 3",
+            shows="all ranks of all runs under bootstrapping",
+            reading="The darker a cell, the more often the run (row) took the rank (column).",
+            needs=(Need.RUNS, Need.QRELS),
+            command=f"prefjudge stability {_RUNS} {_QRELS} --measure RR@100 --plot figure-3.svg",
+            make=_all_ranks,
+        ),
+        Exhibit(
+            name="Figure 4",
+            shows="the ranks of a few runs, by measure, label set, and public or private queries",
+            reading=(
+                "Each panel is a condition. A run that is ahead on the public queries and falls back on the "
+                "private (held-out) ones may fit the public ones too well. --draw chooses the runs."
+            ),
+            needs=(Need.RUNS, Need.QRELS, Need.HELD_OUT),
+            command=(
+                f"prefjudge stability {_RUNS} --qrels sparse=QRELS --qrels graded=NIST --measure RR@100 "
+                "--measure nDCG@10 --held-out QUERIES --draw RUN --plot figure-4.svg"
+            ),
+            make=_conditions_compared,
+        ),
+        Exhibit(
+            name="Section 3.3",
+            shows="submissions by institution",
+            reading="Who submitted most often; many submissions of one institution may overfit the queries.",
+            needs=(Need.LEADERBOARD,),
+            command="prefjudge audit LEADERBOARD.csv",
+            make=_institutions,
+        ),
+        Exhibit(
+            name="Table 3",
+            shows="the reciprocal rank of every list of three results",
+            reading=(
+                "The values are not equally far apart: reciprocal rank is no interval scale over such lists."
+            ),
+            make=_result_lists,
+        ),
+        Exhibit(
+            name="Table 4",
+            shows="how often random halves of the queries agree on pairs of runs, by test",
+            reading=(
+                "Agree: both halves say the same of the pair. Partly: only one half finds it significant, "
+                "and "
+                "the other half's difference points the same way. Disagree: they contradict each other."
+            ),
+            needs=(Need.RUNS, Need.QRELS),
+            command=(
+                f"prefjudge agreement {_RUNS} {_QRELS} --measure RR@100 --measure nDCG@10 --out table-4.tex"
+            ),
+            make=_agreement,
+        ),
+    ),
+)

@@ -1,0 +1,66 @@
+"""What the user gave to make a paper's exhibits from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prefjudge.core.pooling.runs import Order
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.leaderboard_csv import read_leaderboard
+from prefjudge.formats.pools import read_pool
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.sources import read_text
+
+ORIGINAL = "original"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the user gave: files, a study, and how runs are read.
+
+    ``pooled_judgments`` are those of the pools, which preference qrels are made of: all, unless simulated.
+    """
+
+    study: Path | None
+    runs: tuple[str | Path, ...]
+    qrels: tuple[str | Path, ...]
+    judgments: Path | None
+    pooled_judgments: Path | None
+    pool: Path | None
+    leaderboard: Path | None
+    held_out: Path | None
+    against_qrel: str | Path | None
+    baseline: tuple[str | Path, ...]
+    draw: tuple[str | Path, ...]
+    highlight: str
+    order: "Order | None"
+    sample: int
+    seed: int | None
+    how: Mapping[str, Any]
+
+
+def file_of(named: str | Path) -> Path:
+    """Return the file of ``NAME=FILE``, or of a bare name."""
+    text = str(named)
+    return Path(text if "=" not in text or Path(text).exists() else text.partition("=")[2])
+
+
+def check_files(given: Given) -> None:
+    """Read the files that were given, so that one that is wrong is named once, and nothing is made of it.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read as what it should be.
+    """
+    for labels in given.qrels:
+        read_qrels(file_of(labels))
+    if given.judgments is not None:
+        read_judgments(given.judgments)
+    if given.pool is not None:
+        read_pool(given.pool)
+    if given.leaderboard is not None:
+        read_leaderboard(given.leaderboard)
+    if given.held_out is not None:
+        read_text(given.held_out)

@@ -1,0 +1,36 @@
+"""The page of recipes: every table and figure of the papers, with the command that makes it alone."""
+
+from collections.abc import Iterator, Sequence
+
+from prefjudge.steps.reproduce.exhibits import Exhibit, Paper
+
+_HEAD = """# The papers, table by table and figure by figure
+
+`prefjudge reproduce PAPER … --out DIR` makes all tables and figures of a paper for your own data, under the
+paper's names, with a page that shows them. Below is the command that makes each alone. Words in capitals
+stand for your files and runs; a study takes the place of files: `prefjudge score STUDY …`.
+
+This page is made by `python3 scripts/make_papers_page.py`; a test runs its commands.
+"""
+
+
+def papers_page(papers: Sequence[Paper]) -> str:
+    """Return the page as Markdown."""
+    return "\n".join([_HEAD, *(line for paper in papers for line in _paper(paper))]).rstrip() + "\n"
+
+
+def _paper(paper: Paper) -> Iterator[str]:
+    yield from (f"## {paper.name}", "", paper.citation, "", paper.lead, "")
+    for exhibit in paper.exhibits:
+        yield from _exhibit(exhibit)
+
+
+def _exhibit(exhibit: Exhibit) -> Iterator[str]:
+    shows = exhibit.shows[:1].upper() + exhibit.shows[1:]
+    yield from (f"### {exhibit.name}", "", " ".join(filter(None, [f"{shows}.", exhibit.reading])), "")
+    if exhibit.impossible:
+        yield from (f"Cannot be made from your data. {exhibit.impossible}", "")
+    elif exhibit.command:
+        yield from ("```console", f"$ {exhibit.command}", "```", "")
+    else:
+        yield from ("Made by `prefjudge reproduce` only.", "")

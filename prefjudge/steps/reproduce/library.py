@@ -1,0 +1,13 @@
+"""The papers by their names."""
+
+from prefjudge.steps.reproduce.benchmarking import BENCHMARKING
+from prefjudge.steps.reproduce.exhibits import Paper
+from prefjudge.steps.reproduce.shallow_pooling import SHALLOW_POOLING
+from prefjudge.steps.reproduce.significant_improvements import SIGNIFICANT_IMPROVEMENTS
+
+PAPERS: tuple[Paper, ...] = (SHALLOW_POOLING, SIGNIFICANT_IMPROVEMENTS, BENCHMARKING)
+
+
+def find_paper(name: str) -> Paper:
+    """Return the paper of this name, which must be one."""
+    return next(paper for paper in PAPERS if paper.name == name)

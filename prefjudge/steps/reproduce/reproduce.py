@@ -1,0 +1,270 @@
+"""Makes the tables and figures of a paper for the user's own data, in one folder."""
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+
+from prefjudge.core.pooling.runs import Order
+from prefjudge.errors import InputError, PrefjudgeError
+from prefjudge.formats.stamps import file_stamps, rehearsal_in
+from prefjudge.gather.inputs import as_choice, as_order, as_path, expand, several
+from prefjudge.gather.stamps import stamp_of
+from prefjudge.render.report_page import Section
+from prefjudge.steps.reproduce.exhibits import Exhibit, Made
+from prefjudge.steps.reproduce.given import Given, check_files, file_of
+from prefjudge.steps.reproduce.library import find_paper
+from prefjudge.steps.reproduce.material import Material
+from prefjudge.steps.reproduce.needs import CannotMakeError
+from prefjudge.steps.reproduce.pages import INDEX_FILE, Folder, section_of, write_page
+from prefjudge.steps.reproduce.rehearsal import (
+    JUDGMENTS_FILE,
+    POOLED_FILE,
+    SIMULATION,
+    STAMP,
+    rehearsal_table,
+    rehearse,
+)
+from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.study import Study
+
+
+class PaperName(StrEnum):
+    """The papers that can be reproduced."""
+
+    SHALLOW_POOLING = "shallow-pooling"
+    SIGNIFICANT_IMPROVEMENTS = "significant-improvements"
+    BENCHMARKING = "benchmarking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduced:
+    """One table or figure: the files that hold it, or why it could not be made."""
+
+    name: str
+    shows: str
+    files: tuple[str, ...]
+    missing: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReproduceResult:
+    """What was made of a paper; ``index`` is the page that shows it all in the paper's order."""
+
+    paper: str
+    folder: str
+    index: str
+    exhibits: tuple[Reproduced, ...]
+    simulated: bool
+    notices: tuple[str, ...]
+
+
+def reproduce(
+    paper: PaperName,
+    *,
+    out: str | Path,
+    study: str | Path | None = None,
+    runs: str | Path | Sequence[str | Path] = (),
+    qrels: str | Path | Sequence[str | Path] = (),
+    judgments: str | Path | None = None,
+    pool: str | Path | None = None,
+    leaderboard: str | Path | None = None,
+    held_out: str | Path | None = None,
+    against_qrel: str | Path | None = None,
+    baseline: str | Path | Sequence[str | Path] = (),
+    draw: str | Path | Sequence[str | Path] = (),
+    highlight: str = "",
+    simulate: bool = False,
+    sample: int = 500,
+    order: Order | None = None,
+    seed: int | None = None,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int | Executor | None = 1,
+    cache: str | Path | None = None,
+    engine: str = "files",
+) -> ReproduceResult:
+    """Write every table and figure of a paper for one's own data, and a page that shows them.
+
+    Parameters
+    ----------
+    paper : PaperName
+        ``shallow-pooling``, ``significant-improvements`` or ``benchmarking``.
+    out : Path
+        The folder. Tables are written as CSV, TeX and Markdown, figures as SVG and PNG, under the paper's
+        names (``table-2.tex``, ``figure-6-top.svg``), and ``index.html`` shows them.
+    study : Path, optional
+        A study: its runs, qrels, judgments and texts.
+    runs : sequence of paths or patterns
+        The run files, or folders of them.
+    qrels : sequence of str
+        The original qrels; ``benchmarking`` takes several label sets, each a file or ``NAME=FILE``.
+    judgments : Path, optional
+        Side-by-side judgments: query, document, document, preferred.
+    pool : Path, optional
+        The pool that was judged, as ``pool --out`` writes it.
+    leaderboard : Path, optional
+        The leaderboard's CSV.
+    held_out : Path, optional
+        The queries of the private leaderboard, as ``stability`` takes them.
+    against_qrel : str or Path, optional
+        The representative run of shallow pooling; the best run under the original qrels by default.
+    baseline : sequence of str
+        The runs that the others are compared with; all pairs by default.
+    draw : sequence of str
+        The runs of benchmarking's Figure 4; the first, middle and last by default.
+    highlight : str
+        A word in the descriptions of submissions that are drawn in a second colour.
+    simulate : bool
+        Walk shallow pooling with simulated workers at the paper's rates: what would this study cost, find and
+        show? Needs no judgments, and takes none.
+    sample : int
+        How many queries shallow pooling draws for its second experiment.
+    order : Order, optional
+        What ranks a document higher.
+    seed : int, optional
+        Of what is drawn; a study has its own.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+
+    Raises
+    ------
+    InputError
+        The paper is unknown, the folder holds other files, or nothing at all could be made.
+    """
+    chosen = find_paper(as_choice(PaperName, paper, "paper"))
+    if simulate and (chosen.name != PaperName.SHALLOW_POOLING or judgments or study or not (runs and qrels)):
+        raise InputError(
+            "--simulate walks shallow-pooling on runs and qrels alone",
+            "prefjudge reproduce shallow-pooling --simulate --runs 'runs/*' --qrels FILE --out DIR",
+        )
+    if study is None and not runs and leaderboard is None:
+        raise InputError(
+            "reproduce takes a study, or runs and qrels, or a leaderboard's CSV",
+            _EXAMPLE,
+        )
+    reading = {
+        "trust": trust,
+        "on_duplicate": on_duplicate,
+        "workers": workers,
+        "cache": cache,
+        "engine": engine,
+    }
+    given = Given(
+        study=as_path(study),
+        runs=several(runs),
+        qrels=several(qrels),
+        judgments=as_path(judgments),
+        pooled_judgments=as_path(judgments),
+        pool=as_path(pool),
+        leaderboard=as_path(leaderboard),
+        held_out=as_path(held_out),
+        against_qrel=against_qrel,
+        baseline=several(baseline),
+        draw=several(draw),
+        highlight=highlight,
+        order=as_order(order),
+        sample=sample,
+        seed=seed,
+        how=reading,
+    )
+    _keep_inputs(Path(out), given)
+    check_files(given)
+    notices: list[str] = []
+    material = Material(given=given, folder=Path(out), notices=notices)
+    if runs or study is not None:
+        _ = material.heads  # a run that cannot be read is named here, and once
+    folder = Folder(Path(out), STAMP if simulate else _stamp(given))
+    sections: list[Section] = []
+    if simulate:
+        sections.append(_simulated(material, folder))
+    folder.claim(*material.own_files)
+    made = [_make(exhibit, material, folder) for exhibit in chosen.exhibits]
+    if not any(found.files for found, _ in made):
+        raise InputError(
+            f"nothing of {chosen.name} can be made: {made[0][0].missing}",
+            _EXAMPLE.replace(PaperName.SHALLOW_POOLING, chosen.name),
+        )
+    folder.claim(INDEX_FILE)
+    index = write_page(
+        chosen,
+        [*sections, *(section for _, section in made)],
+        folder.path,
+        notices=notices,
+        stamp=folder.stamp,
+    )
+    return ReproduceResult(
+        paper=chosen.name,
+        folder=str(folder.path),
+        index=str(index),
+        exhibits=tuple(found for found, _ in made),
+        simulated=simulate,
+        notices=tuple(notices),
+    )
+
+
+_EXAMPLE = "For instance: prefjudge reproduce shallow-pooling --runs 'runs/*' --qrels FILE --out DIR"
+
+
+def _keep_inputs(folder: Path, given: "Given") -> None:
+    """Refuse a folder that holds what is read: its files are replaced."""
+    files = (given.judgments, given.pool, given.leaderboard, given.held_out, given.study)
+    for path in (*(expand(given.runs) if given.runs else ()), *map(file_of, given.qrels), *files):
+        if path is not None and Path(path).resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{path} is read, and {folder} is written", "Name another folder: --out DIR")
+
+
+def _stamp(given: "Given") -> str:
+    """Return the stamp of a study whose judgments are simulated, or of files that say it of theirs."""
+    files = [*map(file_of, given.qrels), *([given.judgments] if given.judgments else [])]
+    stamp = stamp_of(rehearsal_in(stamp for path in files for stamp in file_stamps(path)))
+    if given.study is None:
+        return stamp
+    with Study(given.study).transaction(write=False) as db:
+        return stamp_of(load_rehearsal(db)) or stamp
+
+
+def _simulated(material: "Material", folder: "Folder") -> "Section":
+    """Simulate the judgments, and show what such a study would cost, find and show."""
+    folder.claim(JUDGMENTS_FILE, POOLED_FILE)
+    found, run = rehearse(material)
+    made = Made(tables=(rehearsal_table(found, run),))
+    return section_of(SIMULATION, made, folder.write(SIMULATION, made), "", folder)
+
+
+def _make(exhibit: "Exhibit", material: "Material", folder: "Folder") -> "tuple[Reproduced, Section]":
+    """Make one exhibit, or say what it would take."""
+    missing, made = exhibit.impossible, None
+    files: tuple[str, ...] = ()
+    needs = [need for need in exhibit.needs if not material.has(need)]
+    if needs:
+        missing = f"it takes {', '.join(needs)}"
+    elif exhibit.make is not None:
+        try:
+            made = _drawable(exhibit.make(material), material)
+            files = folder.write(exhibit, made)
+        except PrefjudgeError as error:
+            missing = f"{error.message}. {error.hint}" if error.hint else error.message
+            made = None
+    found = Reproduced(name=exhibit.name, shows=exhibit.shows, files=files, missing=missing)
+    return found, section_of(exhibit, made, files, missing, folder)
+
+
+def _drawable(made: "Made", material: "Material") -> "Made":
+    """Leave the figures out where nothing can draw them, and say so once.
+
+    Raises
+    ------
+    CannotMakeError
+        There is nothing but figures.
+    """
+    if not made.figures or find_spec("matplotlib"):
+        return made
+    if not made.tables:
+        raise CannotMakeError("plots need matplotlib", "Install it: pip install 'prefjudge[plot]'")
+    words = "figures are left out: they need matplotlib. Install it: pip install 'prefjudge[plot]'"
+    if words not in material.notices:
+        material.notices.append(words)
+    return replace(made, figures=())

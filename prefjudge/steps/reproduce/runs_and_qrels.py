@@ -1,0 +1,121 @@
+"""The runs and the original qrels that were given, and what follows from them before anybody judges."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from prefjudge.core.pooling.pools import Pools, build_pools, chosen_qrels, sample_queries, select_queries
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Heads, Order
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
+from prefjudge.evaluation.submissions.official import find_entry, official_order
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.leaderboard_csv import read_leaderboard
+from prefjudge.formats.qrels import read_qrels
+from prefjudge.gather.inputs import expand, paths_of
+from prefjudge.gather.official import RunOrder
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import Reader
+from prefjudge.gather.seeds import generator
+from prefjudge.steps.reproduce.given import ORIGINAL, Given, file_of
+from prefjudge.steps.reproduce.needs import CannotMakeError
+from prefjudge.study.pooling import load_inputs, load_pools
+from prefjudge.study.study import Study
+
+
+@dataclass(kw_only=True)
+class RunsAndQrels:
+    """Runs and original qrels: of the files that were given, or of a study."""
+
+    given: Given
+
+    @property
+    def runs(self) -> tuple[str | Path, ...]:
+        """The run files, those of the study first."""
+        return (*self._of_study("run"), *self.given.runs)
+
+    @property
+    def qrels(self) -> Path:
+        """The original qrels, the study's where it has some."""
+        found = (*self._of_study("qrels"), *map(file_of, self.labels))
+        if not found:
+            raise CannotMakeError("the study has no qrels", "Give --qrels FILE.")
+        return found[0]
+
+    def _of_study(self, kind: str) -> tuple[Path, ...]:
+        if self.given.study is None:
+            return ()
+        opened = Study(self.given.study)
+        with opened.transaction(write=False) as db:
+            return tuple(paths_of(load_inputs(db), kind, opened.folder))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The qrels, named: of one set, ``original=FILE``."""
+        named = [str(one) for one in self.given.qrels]
+        bare = len(named) == 1 and ("=" not in named[0] or Path(named[0]).exists())
+        return (f"{ORIGINAL}={named[0]}",) if bare else tuple(named)
+
+    @contextmanager
+    def reading(self) -> "Iterator[Reader]":
+        """Open the runs."""
+        options = ReadOptions(**self.given.how)
+        with options.read(expand(self.runs), self.given.order or Order.SCORE, []) as reader:
+            yield reader
+
+    @cached_property
+    def heads(self) -> "Heads":
+        """The first two passages of each query of each run."""
+        with self.reading() as reader:
+            return reader.top(2)
+
+    @cached_property
+    def original(self) -> "Qrels":
+        """The original qrels."""
+        return read_qrels(self.qrels, name=ORIGINAL)
+
+    @cached_property
+    def pools(self) -> "Pools":
+        """The first passage of each run and the qrel, of each query that has a qrel (section 4.1)."""
+        labels = self.original
+        known = {labels.queries[code] for code in labels.query[chosen_qrels(labels)].tolist()}
+        return select_queries(build_pools(self.heads, labels, depth=1), tuple(known))
+
+    @cached_property
+    def selected(self) -> "Pools":
+        """The pools of the queries that were judged; where none was, of a sample (section 4.1)."""
+        judged = self._judged_queries()
+        if judged is not None:
+            return select_queries(self.pools, judged)
+        eligible = int((self.pools.sizes >= 2).sum())
+        if not eligible:
+            raise CannotMakeError("no query has two passages to compare", "Give more runs, or other qrels.")
+        rng = generator(None, "sample", self.given.seed)
+        return sample_queries(self.pools, min(self.given.sample, eligible), rng=rng)
+
+    def _judged_queries(self) -> tuple[str, ...] | None:
+        given = self.given
+        if given.pooled_judgments is not None:
+            return read_judgments(given.pooled_judgments).queries
+        if given.study is None:
+            return None
+        with Study(given.study).transaction(write=False) as db:
+            return load_pools(db).queries
+
+    @cached_property
+    def ranking(self) -> tuple[str, ...]:
+        """The runs, best first by RR@10 under the original qrels of all queries."""
+        with self.reading() as reader:
+            scores = score_matrix(reader.judged(self.original), self.original, Measure.parse("RR@10"))
+        means = dict(zip(scores.runs, scores.values.mean(axis=0).tolist(), strict=True))
+        return tuple(sorted(scores.runs, key=lambda run: -means[run]))
+
+    @cached_property
+    def official_order(self) -> "RunOrder":
+        """The runs in the leaderboard's order where its CSV lists them, else by the original qrels."""
+        entries = read_leaderboard(self.given.leaderboard) if self.given.leaderboard else ()
+        if any(find_entry(run, entries) for run in self.ranking):
+            return RunOrder(name="the leaderboard", runs=official_order(self.ranking, entries))
+        return RunOrder(name="the original qrels of all queries", runs=self.ranking)

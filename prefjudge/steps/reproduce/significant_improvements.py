@@ -1,0 +1,76 @@
+"""The exhibits of "Significant Improvements over the State of the Art?" (SIGIR 2021), both versions."""
+
+from prefjudge.evaluation.testing.outcomes import Outcomes
+from prefjudge.evaluation.testing.significance import Significance
+from prefjudge.render.comparison_tables import naive_table, outcomes_table
+from prefjudge.steps.reproduce.benchmarking import progress
+from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
+from prefjudge.steps.reproduce.material import Material
+from prefjudge.steps.reproduce.needs import CannotMakeError, Need
+
+
+def _rows(material: "Material") -> "list[tuple[Significance, Outcomes]]":
+    found = material.compared.comparisons
+    rows = [(one.significance, row) for one in found for row in one.outcomes]
+    if not rows:
+        raise CannotMakeError("; ".join(filter(None, (one.no_outcomes for one in found))) or "no outcomes")
+    return rows
+
+
+def _naive(material: "Material") -> Made:
+    return Made(tables=(naive_table(_rows(material)),))
+
+
+def _outcomes(material: "Material") -> Made:
+    words = [line for one in material.compared.comparisons for line in one.outcome_words]
+    return Made(tables=(outcomes_table(_rows(material)),), words=tuple(words[:_SENTENCES]))
+
+
+_SENTENCES = 12
+_COMPARE = "prefjudge compare --runs 'runs/*' --qrels QRELS --baseline R1 --baseline R9 --measure RR@100"
+
+SIGNIFICANT_IMPROVEMENTS = Paper(
+    name="significant-improvements",
+    citation=(
+        "Lin, Campos, Craswell, Mitra and Yilmaz: Significant Improvements over the State of the Art? A Case "
+        "Study of the MS MARCO Document Ranking Leaderboard. SIGIR 2021. "
+        "https://doi.org/10.1145/3404835.3463034"
+    ),
+    lead="Does a run answer more questions than another, or rank the answers higher?",
+    exhibits=(
+        Exhibit(
+            name="Figure 1",
+            shows="the leaderboard over time, with the runs that were the best of their day",
+            reading=(
+                "Each point is a submission; the red ones, the state of the art of their day, are compared."
+            ),
+            needs=(Need.LEADERBOARD,),
+            command="prefjudge audit LEADERBOARD.csv --plot figure-1.svg",
+            make=progress,
+        ),
+        Exhibit(
+            name="Table 1",
+            shows="three tests of the reciprocal ranks over all queries",
+            reading=(
+                "Raw p-values of the Wilcoxon rank-sum and signed-rank tests and the t test: all three "
+                "treat a "
+                "missing answer as rank infinity, which the paper argues against."
+            ),
+            needs=(Need.RUNS, Need.QRELS),
+            command=f"{_COMPARE} --out table.tex      # in table.reciprocal-ranks.tex",
+            make=_naive,
+        ),
+        Exhibit(
+            name="Table 2",
+            shows="the outcomes of each pair of runs: neither answers, one answers, both answer",
+            reading=(
+                "First how often only one of the runs answers, with a binomial test; then, where both "
+                "answer, "
+                "how much further down the answer is, in expected search length."
+            ),
+            needs=(Need.RUNS, Need.QRELS),
+            command=f"{_COMPARE} --out table.tex      # in table.outcomes.tex",
+            make=_outcomes,
+        ),
+    ),
+)

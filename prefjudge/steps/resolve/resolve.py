@@ -1,0 +1,282 @@
+"""Resolves judgments into preference qrels, and says how sure they are."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.resolving.confidence import Confidence, assess_confidence
+from prefjudge.core.resolving.confidence_summary import (
+    ResolvedQuery,
+    Sureness,
+    assess_sureness,
+    resolved_queries,
+)
+from prefjudge.core.resolving.counting import TieWorth
+from prefjudge.core.resolving.cycles import name_cycles
+from prefjudge.core.resolving.preferences import resolve_all, to_qrels
+from prefjudge.core.resolving.resolutions import Resolutions
+from prefjudge.core.resolving.rules import RULES
+from prefjudge.core.resolving.sensitivity import Variation, assess_sensitivity
+from prefjudge.counts import many
+from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.formats.judgments import write_judgments
+from prefjudge.formats.pools import write_pref_qrels, write_prefs
+from prefjudge.formats.qrels import write_qrels
+from prefjudge.formats.resolutions import write_resolutions
+from prefjudge.gather.inputs import as_path, expand
+from prefjudge.gather.judgments import Votes, fitting_rule, gather_votes
+from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
+from prefjudge.gather.seeds import generator
+from prefjudge.gather.stamps import stamp_of, write_stamp
+from prefjudge.steps.resolve.run_order import run_comparison
+from prefjudge.study.answers import last_version
+from prefjudge.study.study import QRELS_FILE, Study
+
+_SURE_QUERIES = 20_000
+"""Up to so many queries, the probabilities are computed without being asked for."""
+
+
+class Form(StrEnum):
+    """What the file holds."""
+
+    TREC = "trec"
+    """Preference qrels: ``query 0 doc 1`` for each winner."""
+    PREF = "pref"
+    """The judgments resolved: ``query doc_1 doc_2 preferred``."""
+    PREFS = "prefs"
+    """The same for trec_eval: ``query group subgroup doc level``, two lines a judgment."""
+    VALUES = "values"
+    """Every candidate with its score under the rule: ``query Q0 doc value``."""
+    JSONL = "jsonl"
+    """Everything, one query a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveResult:
+    """How many queries each rule decided, and the preference qrels of the first rule."""
+
+    rule: str
+    queries: int
+    judgments: int
+    qrels: int
+    statuses: dict[str, int]
+    rules: dict[str, dict[str, int]]
+    cycles: dict[str, tuple[str, ...]]
+    confidence: "Sureness | None"
+    sensitivity: tuple["Variation", ...]
+    per_query: tuple["ResolvedQuery", ...]
+    form: str
+    out: str | None
+    rehearsal: "Rehearsal | None"
+    notices: tuple[str, ...]
+
+
+def resolve(
+    study: str | Path | None = None,
+    *,
+    judgments: str | Path | None = None,
+    rule: Sequence[str] = (),
+    ties: TieWorth = TieWorth.IGNORE,
+    strengths: bool = False,
+    sparse_rule: str | None = None,
+    without: Sequence[str] = (),
+    with_models: bool = False,
+    confidence: bool | None = None,
+    sensitivity: bool = False,
+    runs: Sequence[str | Path] = (),
+    measure: str | None = None,
+    per_query: bool = False,
+    seed: int | None = None,
+    form: Form = Form.TREC,
+    out: str | Path | None = None,
+) -> ResolveResult:
+    """Resolve each query's judgments as a tournament, and write the winners as preference qrels.
+
+    Parameters
+    ----------
+    study : Path, optional
+        The study to resolve, with its pools: a query that is not fully judged gets no winner.
+    judgments : Path, optional
+        A file of judgments instead: query, document, document, the preferred of the two.
+    rule : sequence of str
+        The rules to apply; the first one's winners are written. By default the one of the study's config, or
+        ``shallow-pooling``. Where the study's strategy gave some pairs more votes than others, a rule that
+        counts votes does not fit: ``bradley-terry`` takes its place, and a notice says so.
+    ties : TieWorth
+        Whether a tie is worth nothing, or half a vote, to each side.
+    strengths : bool
+        Count a vote as often as it is strong.
+    sparse_rule : str, optional
+        Name provisional winners of queries that lack judgments of some pairs, by this rule; ``unbeaten`` is
+        meant for them.
+    without : sequence of str
+        Leave out the judgments of these workers, for instance of models.
+    with_models : bool
+        Count the votes of the models that ``judge`` asked, too; people's alone count by default.
+    confidence : bool, optional
+        Compute the probability that each candidate is the best; by default up to 20,000 queries.
+    sensitivity : bool
+        Resolve again by the other rules given (by all, where one is given), with ties broken, and without
+        each worker and each run, and report what changes.
+    runs : sequence of paths or patterns
+        Runs whose order is compared in the sensitivity report; those of the study by default.
+    measure : str, optional
+        What orders them; RR@10 by default.
+    per_query : bool
+        Return the resolution of each query.
+    seed : int, optional
+        Of the probabilities' samples.
+    form : Form
+        What to write: the qrels, or one of the other formats.
+    out : Path, optional
+        Where to write it; ``preference.qrels`` in the study by default. A study that ``run`` drives keeps
+        the answers of ``run`` unless this is given.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, the rule is unknown, or neither a study nor a file is given.
+    StudyError
+        The study has no judgments.
+    """
+    study = as_path(study)
+    judgments = as_path(judgments)
+    out = as_path(out)
+    _check_rules(rule, sparse_rule)
+    votes = gather_votes(study, judgments, without, with_models=with_models, verb="resolve")
+    fitting, notices = (rule, ()) if rule else fitting_rule(votes)
+    names = tuple(dict.fromkeys(fitting))
+    if with_models and out is None:
+        raise InputError(
+            "people's answers are not replaced by models'", "Give --out FILE for those with models."
+        )
+    if study is not None and out is None and form is Form.TREC:
+        _refuse_kept_answers(study)
+        out = own_file(study, QRELS_FILE)
+        notices = (*notices, *left_unwritten(study, QRELS_FILE))
+    check_outputs(out, inputs=(judgments, *expand(runs)), study=study)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        found = resolve_all(
+            votes.log,
+            rules=names,
+            pools=votes.pools,
+            asked=votes.asked,
+            ties=ties,
+            strengths=strengths,
+            sparse_rule=sparse_rule,
+            each=threads.map,
+        )
+    first = found[names[0]]
+    qrels = to_qrels(first)
+    wanted = len(first) <= _SURE_QUERIES if confidence is None else confidence
+    chances = _confidence(votes, strengths, seed) if wanted and len(votes.log) else None
+    if out is not None:
+        _write(out, form, qrels, votes, list(found.values()), chances)
+    return ResolveResult(
+        rule=first.rule,
+        queries=len(first),
+        judgments=len(votes.log),
+        qrels=int(qrels.query.size),
+        statuses=first.counts(),
+        rules={name: resolutions.counts() for name, resolutions in found.items()},
+        cycles=name_cycles(votes.log, first),
+        confidence=assess_sureness(first, chances) if chances else None,
+        sensitivity=_sensitivity(votes, names, ties, strengths, runs, measure) if sensitivity else (),
+        per_query=resolved_queries(first, chances) if per_query else (),
+        form=form.value,
+        out=str(out) if out else None,
+        rehearsal=votes.rehearsal,
+        notices=(*map(str, votes.notices), *notices, *_words_on_sparse(first.counts(), study, sparse_rule)),
+    )
+
+
+def _words_on_sparse(counts: dict[str, int], study: Path | None, sparse_rule: str | None) -> tuple[str, ...]:
+    """Say why queries have no winner."""
+    sparse = counts.get("sparse", 0)
+    if not sparse or sparse_rule:
+        return ()
+    whose = many(sparse, "query lacks", "queries lack")
+    collect = "" if study is None else f"prefjudge collect {quoted(study)} gathers more, "
+    return (
+        f"{whose} judgments of some pairs, and so a winner: {collect}--per-query lists them, "
+        "--sparse-rule unbeaten names provisional winners",
+    )
+
+
+def _refuse_kept_answers(study: Path) -> None:
+    """Leave the answers alone that ``run`` keeps: a strategy does not judge every pair of a pool."""
+    with Study(study).transaction(write=False) as db:
+        version = last_version(db)
+    if version:
+        raise StudyError(
+            f"the answers of this study, version {version}, are kept by `prefjudge run`",
+            "Give --out FILE to resolve its judgments by a rule besides.",
+        )
+
+
+def _check_rules(rules: Sequence[str], sparse_rule: str | None) -> None:
+    for name in (*rules, *((sparse_rule,) if sparse_rule else ())):
+        if name not in RULES:
+            raise InputError(f"there is no rule {name!r}", f"The rules are: {', '.join(RULES)}.")
+
+
+def _confidence(votes: Votes, strengths: bool, seed: int | None) -> "Confidence":
+    rng = generator(votes.study, "resolve", seed)
+    return assess_confidence(votes.log, rng=rng, pools=votes.pools, strengths=strengths)
+
+
+def _sensitivity(
+    votes: Votes,
+    rules: tuple[str, ...],
+    ties: TieWorth,
+    strengths: bool,
+    runs: Sequence[str | Path],
+    measure: str | None,
+) -> tuple["Variation", ...]:
+    return assess_sensitivity(
+        votes.log,
+        rule=rules[0],
+        rules=rules[1:] or RULES,
+        pools=votes.pools,
+        asked=votes.asked,
+        ties=ties,
+        strengths=strengths,
+        compare_runs=run_comparison(votes, runs, measure),
+    )
+
+
+def _write(
+    out: Path,
+    form: Form,
+    qrels: "Qrels",
+    votes: Votes,
+    found: Sequence["Resolutions"],
+    chances: "Confidence | None",
+) -> None:
+    first, log, stamp = found[0], votes.log, stamp_of(votes.rehearsal)
+    write_stamp(out, stamp)
+    if form is Form.TREC:
+        write_qrels(out, qrels)
+    elif form is Form.PREF:
+        write_judgments(out, _nameless(log), comment=stamp)
+    elif form is Form.PREFS:
+        write_prefs(out, log)
+    elif form is Form.VALUES:
+        columns = (first.query.tolist(), first.doc.tolist(), first.score.tolist())
+        rows = [(first.queries[q], first.docs[d], value) for q, d, value in zip(*columns, strict=True)]
+        write_pref_qrels(out, rows)
+    else:
+        write_resolutions(out, found, chances)
+
+
+def _nameless(log: "Judgments") -> "Judgments":
+    """Return the judgments without their workers: four columns."""
+    return replace(log, workers=(), worker=np.full(len(log), -1, dtype=np.int32))

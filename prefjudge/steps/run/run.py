@@ -1,0 +1,223 @@
+"""Drives a study by a strategy: publish, collect, prune and go on, until it is through or the budget is."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.planning.challenge import Duel
+from prefjudge.core.planning.rounds import Round
+from prefjudge.counts import many
+from prefjudge.errors import BudgetError, StudyError, quoted
+from prefjudge.evaluation.leaderboards.correlation import RankShift
+from prefjudge.fieldwork.crowds import keep_open, open_crowd
+from prefjudge.fieldwork.drives import find_drive
+from prefjudge.fieldwork.spending import refuse_unknown_hits, refuse_unwhole
+from prefjudge.steps.collect import collect
+from prefjudge.steps.publish import PublishResult, publish
+from prefjudge.steps.run.kept_answers import keep_answers
+from prefjudge.steps.work import WorkResult
+from prefjudge.study.assignments import load_judgments
+from prefjudge.study.hits import HitStatus
+from prefjudge.study.ledger import committed_cents
+from prefjudge.study.pooling import save_wanted
+from prefjudge.study.progress import count_hits, count_judgments
+from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.study import Study
+from prefjudge.study.targets import LIVE, choose_target, forget_rounds, refuse_other_target
+
+_MOST_ROUNDS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a study was driven to its end, or how far the budget reached."""
+
+    strategy: str
+    rounds: int
+    judgments: int
+    committed: Decimal
+    queries: int
+    unfinished: int
+    qrels: int
+    version: int
+    duels: tuple[Duel, ...]
+    moved: tuple["RankShift", ...]
+    stopped_by: str
+    rehearsal: Rehearsal | None
+    out: str
+
+
+def run(
+    study: str | Path,
+    *,
+    strategy: str | None = None,
+    model: str | None = None,
+    sandbox: bool = True,
+    live: bool = False,
+    yes: bool = False,
+    workers: int = 0,
+    error: float = 0.2,
+    careless: int = 0,
+    truth: str | Path | None = None,
+    every: float = 60.0,
+    confirm: Callable[["PublishResult"], bool] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> RunResult:
+    """Have a study judged round after round, without a person in between, and write its preference qrels.
+
+    An interrupted run is taken up where it stopped. Where a challenge is open, that is what is judged.
+
+    Parameters
+    ----------
+    study : Path
+        The study, with its pool and gold pairs.
+    strategy : str, optional
+        What to ask for: ``default``, ``round-robin:VOTES``, ``halving:VOTESxFACTOR``, ``knockout:VOTES`` or
+        ``lead:LEAD`` (so many votes ahead, or the majority of 21). A study keeps the one that it began with.
+    model : str, optional
+        Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
+        lose to all others. People settle the rest. A study keeps this, too.
+    sandbox, live : bool
+        The target in the config, as for ``publish``.
+    yes : bool
+        Publish without asking ``confirm``, which is asked once.
+    workers, error, careless, truth
+        Let so many simulated workers judge, as ``work`` does (sandbox only). Without, people do.
+    every : float
+        Seconds between looks at the marketplace while people work.
+    confirm : callable, optional
+        Shown the first round's estimate and the budget.
+    tell : callable, optional
+        Told each step in a line.
+
+    Raises
+    ------
+    ConfigError
+        Neither target was asked for.
+    StudyError
+        There is no pool, the strategy is another than the study's, or nobody said yes.
+    """
+    from prefjudge.steps.work import work
+
+    target = choose_target(sandbox=sandbox, live=live)
+    opened, tell = Study(study), tell or (lambda _: None)
+    if live and workers:
+        raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
+    refuse_unwhole(opened)
+    drive = find_drive(opened, strategy, model)
+    with opened.transaction(write=False) as db:
+        refuse_other_target(db, target)
+    staff = partial(work, study, workers=workers, error=error, careless=careless, truth=truth)
+    crew = _Crew(study=opened, target=target, work=staff if workers else None, every=every, tell=tell)
+    rounds, stopped_by = 0, ""
+    with keep_open(opened.folder, target) as unserved:
+        with open_crowd(opened, target) as crowd:  # a store that is outdated is refused as it is
+            refuse_unknown_hits(opened, crowd)
+        with opened.transaction() as db:
+            drive.settle(db)
+            forget_rounds(db, target)
+        if unserved and not workers:
+            tell(f"for people to judge, run in another terminal: prefjudge serve {quoted(study)}")
+        while not (stopped_by := crew.judge_all() or stopped_by):
+            asked = drive.next(_log(opened, target))
+            if not len(asked.pairs) or rounds >= _MOST_ROUNDS:
+                stopped_by = "nothing left to ask" if not len(asked.pairs) else f"its {many(rounds, 'round')}"
+                break
+            rounds += 1
+            _want(opened, asked, target)
+            votes, waiting = int(asked.votes.sum()), int(asked.open.sum())
+            tell(
+                f"round {rounds}: {many(votes, 'vote')} on {many(len(asked.pairs), 'pair')} "
+                f"of {many(waiting, 'query')}"
+            )
+            try:
+                publish(study, sandbox=not live, live=live, yes=yes or rounds > 1, confirm=confirm)
+            except BudgetError as refused:
+                stopped_by = f"the budget ({refused.message})"
+    log = _log(opened, target)
+    last = drive.next(log)
+    unfinished = int(last.open.sum())
+    kept = keep_answers(opened, drive, log, through=not unfinished, tell=tell)
+    with opened.transaction(write=False) as db:
+        committed, rehearsal = Decimal(committed_cents(db, target)) / 100, load_rehearsal(db)
+    return RunResult(
+        strategy=drive.name,
+        rounds=rounds,
+        judgments=len(log),
+        committed=committed,
+        queries=len(last.open),
+        unfinished=unfinished,
+        qrels=kept.qrels,
+        version=kept.version,
+        duels=kept.duels,
+        moved=kept.moved,
+        stopped_by=stopped_by,
+        rehearsal=rehearsal,
+        out=str(kept.out),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Crew:
+    """Those who judge what is published: simulated workers, or people, who are waited for."""
+
+    study: Study
+    target: str
+    work: Callable[[], "WorkResult"] | None
+    every: float
+    tell: Callable[[str], None]
+
+    def judge_all(self) -> str:
+        """Collect until no HIT is open; return what ended it early, if anything did."""
+        before, refused = "", ""
+        while _standing(self.study, self.target)[1]:
+            submitted = self.work().submitted if self.work else 0
+            try:
+                collect(self.study.folder, live=self.target == LIVE)
+            except BudgetError as error:
+                refused = f"the budget ({error.message})"
+            judgments, still_open = _standing(self.study, self.target)
+            now = f"{judgments:,} judgments count; {many(still_open, 'HIT')} open"
+            if now != before:
+                self.tell(now)
+            before = now
+            if self.work and not submitted and still_open:
+                return f"a lack of workers: none may take the {many(still_open, 'open HIT')}"
+            if still_open and not self.work:
+                time.sleep(self.every)
+        return refused
+
+
+def _want(study: Study, asked: Round, target: str) -> None:
+    pairs = asked.pairs
+    with study.transaction() as db:
+        save_wanted(
+            db,
+            [
+                (pairs.queries[query], pairs.docs[a], pairs.docs[b], votes)
+                for query, a, b, votes in zip(
+                    pairs.query.tolist(),
+                    pairs.doc_a.tolist(),
+                    pairs.doc_b.tolist(),
+                    asked.votes.tolist(),
+                    strict=True,
+                )
+            ],
+            target,
+        )
+
+
+def _log(study: Study, target: str) -> "Judgments":
+    with study.transaction(write=False) as db:
+        return load_judgments(db, target=target)
+
+
+def _standing(study: Study, target: str) -> tuple[int, int]:
+    """Return how many judgments count, and how many HITs are open."""
+    with study.transaction(write=False) as db:
+        return count_judgments(db, target)[0], count_hits(db, target).get(HitStatus.OPEN, 0)

@@ -1,0 +1,191 @@
+"""The boards of ``score``, and what it says beside them: how far they agree, and what they rest on."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.resolving.preferences import resolve, to_qrels
+from prefjudge.counts import many
+from prefjudge.errors import InputError
+from prefjudge.evaluation.comparing.winratio import WinRatios, win_ratios
+from prefjudge.evaluation.leaderboards.boards import Board, label_board, make_board, on_common_queries
+from prefjudge.evaluation.leaderboards.correlation import RankCorrelation, correlate
+from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement, sample_agreement
+from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
+from prefjudge.evaluation.scoring.leave_one_out import (
+    LeftOut,
+    judged_pools,
+    leave_one_out,
+    pooled_documents,
+    unpooled_documents,
+)
+from prefjudge.evaluation.scoring.measures import Measure
+from prefjudge.evaluation.scoring.pair_agreement import PairAgreement, pair_agreement
+from prefjudge.evaluation.scoring.pairings import Pairings, pairings
+from prefjudge.evaluation.scoring.preference_measures import PreferenceMeasure, preference_matrix
+from prefjudge.evaluation.testing.intervals import Statistic
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.readers import Reader
+from prefjudge.gather.score_inputs import Sources, official_qrels
+from prefjudge.gather.seeds import generator
+
+_HITS = 15
+"""Fewer queries than that on which a run has more than the worst score are too few to speak of its mean."""
+
+
+def score_boards(
+    found: "Sources",
+    by_labels: Sequence["Measure"],
+    by_pairs: Sequence["PreferenceMeasure"],
+    statistic: "Statistic",
+    reader: "Reader",
+) -> tuple[list["Board"], tuple["PairAgreement", ...]]:
+    """Return a board for each label set and measure, and how each run agrees with the preferences.
+
+    Under later label sets a board shows the perfect ranking of the first, the qrels that were pooled on top.
+    """
+    labels, official = found.qrels if by_labels else (), official_qrels(found)
+    pooled = official if labels and official and official.name == labels[0].name else None
+    votes = found.judgments if found.judgments is not None and len(found.judgments) else None
+    pairs = compared_pairs(votes) if votes is not None else None
+    ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
+    boards = [
+        label_board(
+            placed,
+            one,
+            measure,
+            top=labels[0] if number else None,
+            pooled=pooled,
+            statistic=statistic,
+        )
+        for number, (placed, one) in enumerate(zip(ranks, labels, strict=False))
+        for measure in by_labels
+    ]
+    if pairs is None:
+        return boards, ()
+    for measure in by_pairs:
+        boards.append(make_board(preference_matrix(ranks[-1], pairs, measure), statistic=statistic))
+    return boards, pair_agreement(ranks[-1], pairs)
+
+
+def correlations(
+    boards: Sequence["Board"], found: "Sources", notices: list["Notice"]
+) -> Iterator["RankCorrelation"]:
+    """Compare each two boards of one measure: as printed, and over the queries that both label sets judge."""
+    judged = {labels.name: set(labels.queries) for labels in found.qrels}
+    for a, b in combinations(boards, 2):
+        if a.leaderboard.measure != b.leaderboard.measure:
+            continue
+        names = a.leaderboard.qrels, b.leaderboard.qrels
+        one, other = (judged[name] for name in names)
+        shared = len(one & other)
+        only = "" if one == other else f"{len(one):,} and {len(other):,} queries, {shared:,} of them in both"
+        if only and (not a.scores.queries or not shared):
+            notices.append(Notice(where=" and ".join(names), what=f"{only}: they are not compared"))
+            continue
+        pair = correlate(a.leaderboard, b.leaderboard, common=on_common_queries(a, b) if only else None)
+        if only:
+            how = "on these" if pair.over == "common queries" else "as they stand, and on these"
+            notices.append(Notice(where=" and ".join(names), what=f"{only}: they are compared {how}"))
+        yield pair
+
+
+def few_hits(boards: Sequence["Board"]) -> Iterator["Notice"]:
+    """Warn of runs that find something on so few queries that their scores say little."""
+    for board in (one.leaderboard for one in boards):
+        few = sorted((row.hit, row.run) for row in board.ranked if row.hit < _HITS)
+        if few:
+            shown = ", ".join(f"{run} {hit}" for hit, run in few[:3]) + (", …" if len(few) > 3 else "")
+            runs = f"{many(len(few), 'run')} with fewer than {_HITS} queries hit ({shown})"
+            yield Notice(where=f"{board.measure} {board.qrels}", what=f"{runs}: such scores say little")
+
+
+def all_win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
+    """Return the win ratios of all pairs of runs; None without judgments, or with nothing to compare."""
+    official = official_qrels(found)
+    if found.judgments is None:
+        return None
+    heads = reader.top(1)
+    if len(heads.runs) + (official is not None) < 2:
+        return None
+    queries = found.pools.queries if found.pools else None
+    return win_ratios(found.judgments, heads, official, queries=queries)
+
+
+def all_pairings(found: "Sources") -> tuple[tuple["Pairings", ...], int | None]:
+    """Return how often each label set's passages win their pairs, and how many queries end in a cycle.
+
+    Of the official qrels those count that were pooled: other relevant passages were judged as rivals.
+    """
+    if found.judgments is None or not len(found.judgments):
+        return (), None
+    pairs = compared_pairs(found.judgments)
+    resolved = resolve(found.judgments, rule=found.rule, pools=found.pools, asked=found.asked)
+    pooled = official_qrels(found)
+    sets = [pooled if pooled and labels.name == pooled.name else labels for labels in found.qrels]
+    return tuple(pairings(pairs, labels) for labels in sets), resolved.counts()["cycle"]
+
+
+def runs_left_out(
+    found: "Sources", measure: "Measure", reader: "Reader", notices: list["Notice"]
+) -> tuple["LeftOut", ...]:
+    """Score each run under preference qrels that its own pooled passages had no part in.
+
+    Who pooled what the study says, or the pool that was given; else a run is taken to have contributed the
+    judged passages that stand on top of it.
+    """
+    if found.judgments is None:
+        raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
+
+    def rebuild(votes: "Judgments", pools: "Pools") -> "Qrels":
+        return to_qrels(resolve(votes, rule=found.rule, pools=pools, asked=found.asked))
+
+    pools = judged_pools(found.judgments, reader.top(1)) if found.pools is None else found.pools
+    lacking = unpooled_documents(found.judgments, pools)
+    if lacking:
+        query, doc = lacking[0]
+        raise InputError(
+            f"the pool lacks {many(len(lacking), 'judged document')}, such as {doc!r} of query {query!r}",
+            "Give the pool that was judged; without --pool the judged documents are the pool.",
+        )
+    if not rebuild(found.judgments, pools).queries:
+        raise InputError(
+            f"no query is judged far enough for the rule {found.rule}, which rebuilds the qrels",
+            "Every pair of a pool needs a judgment.",
+        )
+    ranks = reader.judged(pooled_documents(pools))
+    notices.extend(_contributors(found, [one.run for one in ranks], pools))
+    return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
+
+
+def _contributors(found: "Sources", runs: Sequence[str], pools: "Pools") -> Iterator["Notice"]:
+    """Say whose passages are left out, and where that is known from.
+
+    Raises
+    ------
+    InputError
+        It is known of no run.
+    """
+    apart = [run for run in runs if run not in pools.sources]
+    if len(apart) == len(runs):
+        raise InputError(
+            "no run contributed to the pool, so that none can be left out",
+            "Say who did: --pool FILE, as pool --out writes it, with the tags of the runs.",
+        )
+    if found.pools is None:
+        what = "who pooled what is taken from the runs' top passages: --pool FILE says it for certain"
+        yield Notice(where="leave one out", what=what)
+    if apart:
+        what = f"{len(apart)} of {many(len(runs), 'run')} contributed nothing to the pool, such as {apart[0]}"
+        yield Notice(where="leave one out", what=f"{what}: there is nothing of theirs to leave out")
+
+
+def query_samples(
+    found: "Sources", boards: Sequence["Board"], size: int, seed: int | None
+) -> tuple["SampleAgreement", ...]:
+    """Say how far boards over samples of so many queries agree with those over all of them."""
+    rng = generator(found.study, "query samples", seed)
+    large = [board for board in boards if len(board.scores.queries) >= size]  # judgments may cover fewer
+    return tuple(sample_agreement(board.scores, size=size, rng=rng) for board in large or boards)

@@ -1,0 +1,60 @@
+"""What scoring runs comes to."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.engines.health import RunHealth
+from prefjudge.evaluation.comparing.winratio import WinRatios
+from prefjudge.evaluation.leaderboards.boards import Board
+from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
+from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
+from prefjudge.evaluation.leaderboards.not_judged import NotJudged
+from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement
+from prefjudge.evaluation.scoring.leave_one_out import LeftOut
+from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
+from prefjudge.evaluation.scoring.pairings import Pairings
+from prefjudge.evaluation.submissions.official import OfficialBoard
+from prefjudge.gather.provenance import InputDigest
+from prefjudge.render.frames import to_frame
+from prefjudge.render.leaderboard_tables import scores_table
+
+if TYPE_CHECKING:
+    from prefjudge.render.frames import DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreResult:
+    """Leaderboards and what was asked for beside them.
+
+    ``boards`` has one entry for each measure and label set: the leaderboard with tiers, rank intervals, tie
+    sensitivity and the scores of every query. ``tau`` compares each two boards of one measure, as printed and
+    over the queries that both label sets judge. ``not_judged`` are runs that no board ranks yet, as their
+    challenge is under way. What needs judgments or was not asked for is None or empty.
+    """
+
+    boards: tuple["Board", ...]
+    tau: tuple["RankCorrelation", ...]
+    winratio: "WinRatios | None"
+    pair_agreement: tuple["PairAgreement", ...]
+    left_out: tuple["LeftOut", ...]
+    samples: tuple["SampleAgreement", ...]
+    health: tuple["RunHealth", ...]
+    provenance: dict[str, str]
+    inputs: tuple["InputDigest", ...]
+    out: tuple[str, ...]
+    rehearsal: "Rehearsal | None"
+    notices: tuple[str, ...]
+    official: "OfficialBoard | None" = None
+    pairings: "tuple[Pairings, ...]" = ()
+    cycles: int | None = None
+    not_judged: "tuple[NotJudged, ...]" = ()
+
+    @property
+    def leaderboards(self) -> tuple["Leaderboard", ...]:
+        """The leaderboards alone."""
+        return tuple(board.leaderboard for board in self.boards)
+
+    def to_frame(self) -> "DataFrame":
+        """Return every row of every board as a pandas DataFrame."""
+        return to_frame(scores_table(self.leaderboards, provenance=self.provenance))

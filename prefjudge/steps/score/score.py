@@ -1,0 +1,212 @@
+"""Scores runs under one or more qrels, and says how far the leaderboards agree and what they rest on."""
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from pathlib import Path
+
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
+from prefjudge.evaluation.testing.intervals import named_statistic
+from prefjudge.formats.parquet import is_parquet
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.inputs import as_path, as_target
+from prefjudge.gather.not_judged import count_not_judged, in_words
+from prefjudge.gather.official import check_order, official_scores, run_order
+from prefjudge.gather.outputs import check_outputs, left_unwritten
+from prefjudge.gather.provenance import digesting
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.score_inputs import gather, need_files
+from prefjudge.gather.score_matrices import named_measures
+from prefjudge.steps.score.boards import (
+    all_pairings,
+    all_win_ratios,
+    correlations,
+    few_hits,
+    query_samples,
+    runs_left_out,
+    score_boards,
+)
+from prefjudge.steps.score.files import (
+    LEADERBOARD_FILE,
+    WIN_RATIO_FILE,
+    per_query_file,
+    score_files,
+    write_score,
+)
+from prefjudge.steps.score.result import ScoreResult
+from prefjudge.steps.score.sql import boards_in_sql, check_in_sql
+
+
+def score(
+    study: str | Path | None = None,
+    *,
+    runs: str | Path | Sequence[str | Path] = (),
+    qrels: str | Path | Sequence[str | Path] = (),
+    measure: str | Sequence[str] = (),
+    judgments: str | Path | None = None,
+    queries: str | Path | None = None,
+    common: bool = False,
+    order: Order | None = None,
+    statistic: str = "mean",
+    per_query: bool = False,
+    health: bool = False,
+    leave_one_out: bool = False,
+    pool: str | Path | None = None,
+    leaderboard: str | Path | None = None,
+    order_by: str | Path | None = None,
+    sample: int | None = None,
+    seed: int | None = None,
+    in_sql: bool = False,
+    out: str | Path | None = None,
+    plot: str | Path | None = None,
+    write: bool = True,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int | Executor | None = 1,
+    cache: str | Path | None = None,
+    engine: str = "files",
+) -> ScoreResult:
+    """Score runs under the original and the preference qrels.
+
+    Parameters
+    ----------
+    study : Path, optional
+        The study: its runs, its original qrels and its preference qrels, over the queries that it has judged.
+    runs : sequence of paths or patterns
+        The run files, or folders of them; with a study, further ones.
+    qrels : sequence of str
+        The qrels, each a file or ``NAME=FILE``. Each board under the later ones shows what a perfect ranking
+        under the first would score, on the queries that both judge, and which runs are better.
+    measure : sequence of str
+        The measures; RR@10 by default. ``ppref@10``, ``wpref``, ``PGC`` and their kin need judgments.
+    judgments : Path, optional
+        Side-by-side judgments: adds win ratios and each run's agreement with the preferences.
+    queries : Path, optional
+        Score the queries of this file only.
+    common : bool
+        Score the queries only that every label set judges.
+    order : Order, optional
+        What ranks a document higher.
+    statistic : {'mean', 'median'}
+        What orders the runs.
+    per_query : bool
+        Write the score of each query under each run as well, beside ``out``.
+    health : bool
+        Report each run's health.
+    leave_one_out : bool
+        Rebuild the preference qrels without the passages that only one run contributed, for each run.
+    pool : Path, optional
+        The pool that was judged, with who contributed what, as ``pool --out`` writes it; a study knows its
+        own. Without either, a run contributed the judged passages that stand on top of it.
+    leaderboard : Path, optional
+        The CSV of the official leaderboard: adds its ranks and scores beside those of the first measure under
+        the first label set (on all its queries, and on those of the second) and under the second.
+    order_by : str or Path, optional
+        Draw the runs in the order of a board: the name of a label set, or a leaderboard's CSV.
+    sample : int, optional
+        Draw 1,000 samples of so many queries, and say how far their boards agree with those of all queries.
+    seed : int, optional
+        The seed of the samples; a study has its own.
+    in_sql : bool
+        Compute the scores in SQL too, and leave them with the engine, which writes those of queries to
+        Parquet: only how many queries have each comes home. For RR, Success, P and R; without tiers, tie
+        sensitivity and perfect rankings, which need every score.
+    out : Path, optional
+        Write every row of every board: CSV, JSON, Markdown, LaTeX or Parquet by the suffix;
+        ``leaderboard.csv`` in the study by default.
+    plot : Path, optional
+        Draw the boards, each two of a measure against each other, and the win ratios: a .svg or .png file,
+        and others named after it.
+    write : bool
+        Write the files; without, the boards are only returned.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, a measure is unknown, or judgments are needed.
+    StudyError
+        The study is not resolved yet.
+    """
+    out = as_target(out)
+    plot = as_path(plot)
+    example = "prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE"
+    need_files("score", example, given=study is not None or bool(runs and (qrels or judgments)))
+    notices: list[Notice] = []
+    found = gather(
+        study,
+        runs=runs,
+        qrels=qrels,
+        judgments=judgments,
+        queries=queries,
+        common=common,
+        pool=pool,
+        notices=notices,
+    )
+    outputs = score_files(out, found.study)
+    check_outputs(*outputs, inputs=(path for _, path in found.files), study=study, plot=plot, engine=engine)
+    by_labels, by_pairs = named_measures(found, measure)
+    chosen = named_statistic(statistic)
+    check_order(order_by, found)
+    if in_sql:
+        check_in_sql(
+            engine,
+            by_labels,
+            {
+                "STUDY": study,
+                "--judgments": judgments,
+                "--health": health,
+                "--leave-one-out": leave_one_out,
+                "--sample": sample,
+                "--leaderboard": leaderboard,
+                "--per-query without a Parquet file to write": per_query and not (out and is_parquet(out)),
+            },
+        )
+    order = found.order(order)
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
+    saved = per_query_file(out) if in_sql and per_query and out else None
+    with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
+        agreement: tuple[PairAgreement, ...] = ()
+        if in_sql:
+            boards = boards_in_sql(found, by_labels, chosen, reader, saved, notices)
+        else:
+            boards, agreement = score_boards(found, by_labels, by_pairs, chosen, reader)
+        tau = tuple(correlations(boards, found, notices))
+        notices.extend(few_hits(boards))
+        pairings, cycles = all_pairings(found)
+        apart = count_not_judged(found, how, order, notices)
+        result = ScoreResult(
+            boards=tuple(boards),
+            tau=tau,
+            winratio=all_win_ratios(found, reader),
+            pair_agreement=agreement,
+            left_out=runs_left_out(found, by_labels[0], reader, notices)
+            if leave_one_out and by_labels
+            else (),
+            samples=query_samples(found, boards, sample, seed) if sample is not None else (),
+            health=tuple(reader.health(found.qrels[0] if found.qrels else None)) if health else (),
+            provenance=found.provenance(reader, order) | in_words(apart),
+            inputs=digests(),
+            out=(),
+            official=official_scores(leaderboard, found, by_labels[0], boards, reader)
+            if leaderboard and by_labels
+            else None,
+            pairings=pairings,
+            cycles=cycles,
+            not_judged=apart,
+            rehearsal=found.rehearsal,
+            notices=tuple(dict.fromkeys(map(str, notices))),
+        )
+    if not write:
+        return result
+    if found.study:
+        names = (WIN_RATIO_FILE,) if out else (LEADERBOARD_FILE, WIN_RATIO_FILE)
+        unwritten = left_unwritten(found.study.folder, *names)
+        result = replace(result, notices=(*result.notices, *unwritten))
+    shown = run_order(order_by, result.boards) if order_by and result.boards else None
+    files = write_score(
+        result, found, out=out, per_query=per_query and not saved, plot=plot, order=shown, engine=engine
+    )
+    return replace(result, out=(*files, *([str(saved)] if saved else [])))

@@ -1,0 +1,257 @@
+"""Asks how stable a leaderboard is: under other queries, under held-out ones, and under other votes."""
+
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboards.stability import (
+    NoiseCeiling,
+    RankStability,
+    bootstrap_ranks,
+    split_queries,
+)
+from prefjudge.formats.figures import write_figure
+from prefjudge.formats.problems import Notice
+from prefjudge.formats.sources import read_text
+from prefjudge.formats.stamps import rehearsal_in
+from prefjudge.gather.inputs import as_path, several
+from prefjudge.gather.outputs import check_outputs
+from prefjudge.gather.provenance import InputDigest, digesting
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import Reader
+from prefjudge.gather.run_names import tag_of
+from prefjudge.gather.score_inputs import gather, need_files
+from prefjudge.gather.score_matrices import named_measures, score_matrices
+from prefjudge.gather.seeds import generator, seed_words
+from prefjudge.gather.stamps import stamp_of
+from prefjudge.gather.table_files import write_table
+from prefjudge.render.stability_plots import plot_conditions, plot_ranks
+from prefjudge.render.stability_tables import label, shares_table
+from prefjudge.steps.stability.votes import compare_sets, vote_sets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """The runs' ranks under one measure, label set and part of the queries.
+
+    ``part`` is ``all``, ``public``, ``held out`` or ``votes``: the last draws votes too and has the ceiling.
+    """
+
+    part: str
+    stability: "RankStability"
+    ceiling: "NoiseCeiling | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StabilityResult:
+    """One condition for each label set, measure and part of the queries.
+
+    ``shown`` are the runs to draw side by side. ``ceiling`` compares the leaderboards of independent sets of
+    judgments, where several were given.
+    """
+
+    conditions: tuple[Condition, ...]
+    shown: tuple[str, ...]
+    ceiling: "NoiseCeiling | None"
+    provenance: dict[str, str]
+    inputs: tuple["InputDigest", ...]
+    out: tuple[str, ...]
+    rehearsal: "Rehearsal | None"
+    notices: tuple[str, ...]
+
+
+def stability(
+    study: str | Path | None = None,
+    *,
+    runs: str | Path | Sequence[str | Path] = (),
+    qrels: str | Path | Sequence[str | Path] = (),
+    measure: str | Sequence[str] = (),
+    judgments: str | Path | Sequence[str | Path] = (),
+    held_out: str | Path | None = None,
+    queries: str | Path | None = None,
+    order: Order | None = None,
+    draw: str | Path | Sequence[str | Path] = (),
+    trials: int = 1000,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    plot: str | Path | None = None,
+    out: str | Path | None = None,
+    trust: bool = False,
+    on_duplicate: str = "error",
+    workers: int | Executor | None = 1,
+    cache: str | Path | None = None,
+    engine: str = "files",
+) -> StabilityResult:
+    """Rank the runs on query sets drawn with replacement.
+
+    Parameters
+    ----------
+    study : Path, optional
+        A study: its runs under its label sets; its votes are drawn too.
+    runs : sequence of paths or patterns
+        The run files, or folders of them.
+    qrels : sequence of str
+        The label sets, each a file or ``NAME=FILE``.
+    measure : sequence of str
+        RR@10 by default.
+    judgments : sequence of Path
+        Side-by-side judgments: the preference qrels made of them are a label set more, and the bootstrap
+        draws the votes too. Of several independent sets, the leaderboards are compared.
+    held_out : Path, optional
+        A file of query ids, one a line, or of queries: they are ranked apart from the others, the public ones
+        that the leaderboard scores (the private leaderboard of Craswell et al., SIGIR 2021, section 3.2).
+    queries : Path, optional
+        Look at the queries of this file only.
+    order : Order, optional
+        What ranks a document higher.
+    draw : sequence of str
+        The runs to draw side by side, by tag or file; the first, middle and last by default.
+    trials : int
+        How many query sets to draw.
+    confidence : float
+        The level of the rank intervals.
+    seed : int, optional
+        Of what is drawn.
+    plot : Path, optional
+        Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each, and a
+        panel for each with the runs to draw.
+    out : Path, optional
+        Write the share of trials of every run at every rank: CSV, JSON, Markdown, LaTeX or Parquet by the
+        suffix.
+    trust, on_duplicate, workers, cache, engine
+        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read or an option makes no sense.
+    """
+    held_out = as_path(held_out)
+    votes_files = [Path(path) for path in several(judgments)]
+    plot = as_path(plot)
+    out = as_path(out)
+    example = "prefjudge stability --runs 'runs/*' --qrels FILE"
+    need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
+    notices: list[Notice] = []
+    one = votes_files[0] if len(votes_files) == 1 else None
+    found = gather(study, runs=runs, qrels=qrels, judgments=one, queries=queries, notices=notices)
+    extra = [("judgments", path) for path in votes_files if path != one]
+    extra += [("held out", held_out)] if held_out else []
+    files = [*found.files, *extra]
+    check_outputs(out, inputs=(path for _, path in files), study=study, plot=plot)
+    by_labels, _ = named_measures(found, measure)
+    order = found.order(order)
+    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
+    with digesting(files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
+        conditions = []
+        apart = _query_ids(held_out) if held_out else None
+        matrices = score_matrices(found, measure, reader)
+        for part, scores in _parts(matrices, apart, notices):
+            stream = generator(found.study, "stability", seed)
+            conditions.append(_ranked(part, scores, trials, confidence, stream))
+        sets = vote_sets(found, votes_files, by_labels, reader, notices) if by_labels else []
+        for votes in sets:
+            stream = generator(found.study, "votes", seed)
+            for ranks, ceiling in votes.redraw(min(trials, _VOTE_TRIALS), confidence, stream):
+                conditions.append(Condition(part="votes", stability=ranks, ceiling=ceiling))
+        notices += _few(conditions)
+        result = StabilityResult(
+            conditions=tuple(conditions),
+            shown=_shown(several(draw), (matrices or sets)[0].runs, conditions[0].stability, reader),
+            ceiling=compare_sets(sets, confidence),
+            provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
+            inputs=digests(),
+            out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
+            rehearsal=found.rehearsal or rehearsal_in(notices),
+            notices=tuple(dict.fromkeys(map(str, notices))),
+        )
+    _write(result, out, _plots(plot, len(conditions)))
+    return result
+
+
+def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
+    """Say which conditions have so few queries that samples of them are too much alike."""
+    for one in conditions:
+        if one.stability.queries < _FEW:
+            yield Notice(
+                where=label(one.part, one.stability),
+                what="too few queries to show how far ranks vary: the intervals are too narrow",
+            )
+
+
+_FEW = 10
+_VOTE_TRIALS = 200
+"""Each of these resolves every tournament anew."""
+
+
+def _query_ids(path: Path) -> set[str]:
+    """Return the query ids of a file: alone on a line, or before a tab and a text."""
+    return {line.partition("\t")[0].strip() for line in read_text(path).splitlines() if line.strip()}
+
+
+def _parts(
+    matrices: "Sequence[Scores]", held_out: "Collection[str] | None", notices: list["Notice"]
+) -> list[tuple[str, "Scores"]]:
+    """Split the queries of each score matrix; a part that its labels do not judge is left out, and told."""
+    if held_out is None:
+        return [("all", scores) for scores in matrices]
+    sides = [side for scores in matrices for side in zip(PARTS, split_queries(scores, held_out), strict=True)]
+    kept = [(part, scores) for part, scores in sides if len(scores.queries) >= _LEAST]
+    if PARTS[1] not in (part for part, _ in kept):
+        raise InputError(
+            f"fewer than two judged queries are among the {len(held_out):,} held out",
+            "Check that the ids are those of the qrels.",
+        )
+    for part, scores in sides:
+        if len(scores.queries) < _LEAST:
+            what = f"{len(scores.queries)} {part} queries are judged: no ranks under {scores.measure} there"
+            notices.append(Notice(where=f"{scores.qrels} qrels", what=what))
+    return kept
+
+
+PARTS = ("public", "held out")
+_LEAST = 2
+"""Of one query no other sample can be drawn."""
+
+
+def _shown(
+    asked: Sequence[str | Path], tags: Sequence[str], ranks: "RankStability", reader: "Reader"
+) -> tuple[str, ...]:
+    """Return the tags of the runs asked for, or the first, middle and last by rank."""
+    chosen = [tag_of(one, reader.runs.sources, tags, "--draw") for one in asked]
+    middle = len(ranks.runs) // 2
+    return tuple(dict.fromkeys(chosen or (ranks.runs[0], ranks.runs[middle], ranks.runs[-1])))
+
+
+def _ranked(
+    part: str, scores: "Scores", trials: int, confidence: float, rng: "np.random.Generator"
+) -> Condition:
+    ranks = bootstrap_ranks(scores, trials=trials, confidence=confidence, rng=rng)
+    return Condition(part=part, stability=ranks)
+
+
+def _plots(plot: Path | None, conditions: int) -> list[Path]:
+    """Return a file for each condition, ``ranks.svg``, ``ranks.2.svg`` and so on, and one for all."""
+    if plot is None:
+        return []
+    rest = [str(number) for number in range(2, conditions + 1)]
+    rest += ["side-by-side"] if conditions > 1 else []
+    return [plot, *(plot.with_name(f"{plot.stem}.{part}{plot.suffix}") for part in rest)]
+
+
+def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> None:
+    stamp = stamp_of(result.rehearsal)
+    named = [(condition.part, condition.stability) for condition in result.conditions]
+    if out:
+        write_table(out, shares_table(named, provenance=result.provenance), stamp=stamp)
+    for path, (_, ranks) in zip(plots, named, strict=False):
+        write_figure(path, plot_ranks(ranks), stamp)
+    if len(plots) > 1:
+        write_figure(plots[-1], plot_conditions(named, result.shown), stamp)

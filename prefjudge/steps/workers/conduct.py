@@ -1,0 +1,124 @@
+"""What there is to be seen of the workers, in a study or in a file of judgments."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from prefjudge.core.asking.costs import CENT
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.problems import Notice
+from prefjudge.formats.stamps import rehearsal_in
+from prefjudge.study.assignments import load_judgments
+from prefjudge.study.conduct import Pace, load_conduct, load_paces
+from prefjudge.study.pooling import load_passages, load_queries
+from prefjudge.study.progress import load_barred
+from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """The judgments to look at, and what is known beside them; of a file, only the judgments.
+
+    ``log`` holds all judgments, ``kept`` those that count. Workers are named as they are to be shown.
+    """
+
+    study: bool
+    log: "Judgments"
+    kept: "Judgments"
+    milliseconds: "np.ndarray | None" = None
+    words: "np.ndarray | None" = None
+    gold_right: "np.ndarray | None" = None
+    gold_missed: "np.ndarray | None" = None
+    accuracy: float = 0.9
+    hourly: Mapping[str, Decimal] = field(default_factory=dict)
+    hourly_all: Decimal | None = None
+    hourly_floor: Decimal | None = None
+    barred: Mapping[str, str] = field(default_factory=dict)
+    rehearsal: "Rehearsal | None" = None
+    notices: tuple[str, ...] = ()
+
+
+def observe(study: Path | None, judgments: Path | None, *, ids: bool) -> Observed:
+    """Read what the workers did.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or neither a study nor a file is given.
+    StudyError
+        The study has no judgments.
+    """
+    if study is not None and judgments is None:
+        return _observe_study(study, ids=ids)
+    if judgments is None or study is not None:
+        raise InputError(
+            "workers takes either a study or a file of judgments",
+            "For instance: prefjudge workers STUDY, or: prefjudge workers --judgments FILE",
+        )
+
+    notices: list[Notice] = []
+    log = read_judgments(judgments, sides=True, notices=notices)
+    return Observed(
+        study=False,
+        log=log,
+        kept=log,
+        rehearsal=rehearsal_in(notices),
+        notices=tuple(map(str, notices)),
+    )
+
+
+def _observe_study(study: Path, *, ids: bool) -> Observed:
+    opened = Study(study)
+    with opened.transaction(write=False) as db:
+        conduct, kept, paces = load_conduct(db), load_judgments(db), load_paces(db)
+        rehearsal = load_rehearsal(db)
+        queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
+    if not len(conduct.judgments):
+        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study)}")
+    log = conduct.judgments
+
+    def name(worker: str) -> str:
+        return worker if ids else opened.opaque("worker", worker)
+
+    return Observed(
+        study=True,
+        log=replace(log, workers=tuple(map(name, log.workers))),
+        kept=replace(kept, workers=tuple(map(name, kept.workers))),
+        milliseconds=conduct.milliseconds,
+        words=_count_words(log, queries, passages),
+        gold_right=conduct.gold_right,
+        gold_missed=conduct.gold_missed,
+        accuracy=opened.config.screening.accuracy,
+        hourly={
+            name(worker): pay
+            for worker in log.workers
+            if (pay := _hourly([pace for pace in paces if pace.worker_id == worker])) is not None
+        },
+        hourly_all=_hourly(paces),
+        hourly_floor=opened.config.design.hourly_floor,
+        rehearsal=rehearsal,
+        barred={name(worker): reason for worker, reason in barred.items()},
+    )
+
+
+def _count_words(log: "Judgments", queries: Mapping[str, str], passages: Mapping[str, str]) -> "np.ndarray":
+    """Return how many words each judgment's query and passages have."""
+    of_query = np.array([len(queries.get(query, "").split()) for query in log.queries], dtype=np.int64)
+    of_doc = np.array([len(passages.get(doc, "").split()) for doc in log.docs], dtype=np.int64)
+    return np.asarray(of_query[log.query] + of_doc[log.left] + of_doc[log.right])
+
+
+def _hourly(paces: Sequence["Pace"]) -> Decimal | None:
+    """Return what an hour of visible time pays, at the median over assignments."""
+    if not paces:
+        return None
+    cents = median(3600 * pace.reward_cents * pace.answered / pace.slots / pace.seconds for pace in paces)
+    return (Decimal(str(cents)) / 100).quantize(CENT, rounding=ROUND_HALF_UP)

@@ -1,0 +1,262 @@
+"""Says how each worker works: what the judgments show, what models make of them, and what an hour pays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from prefjudge.core.judges.dawid_skene import fit_dawid_skene
+from prefjudge.core.judges.evidence import Evidence, gather_evidence
+from prefjudge.core.judges.flags import Sign, find_signs
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.judges.reliability import krippendorff_alpha, majority_agreement, side_bias
+from prefjudge.core.judges.verdicts import gather_verdicts
+from prefjudge.core.resolving.noisy_bradley_terry import fit_noisy_bradley_terry
+from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.problems import Notice
+from prefjudge.gather.inputs import as_choice, as_path
+from prefjudge.steps.workers.conduct import Observed, observe
+
+_FEW = 20
+"""With fewer judgments to compare, an estimate is more the model's prior than the worker."""
+
+
+class WorkerModel(StrEnum):
+    """What a worker's reliability is estimated by."""
+
+    MAJORITY = "majority"
+    DAWID_SKENE = "dawid-skene"
+    NOISY_BRADLEY_TERRY = "noisy-bradley-terry"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerRow:
+    """One worker; None where the judgments do not tell.
+
+    ``agreement`` is the share of judgments that agree with the majority of the others on the same pair, of
+    ``compared`` such judgments. ``accuracy`` is Dawid and Skene's chance to be right. ``reliability`` and
+    ``left_when_guessing`` are those of a noisy Bradley-Terry model: how often the worker looks, and where a
+    guess goes. ``left_rate`` is the share of judgments for the left, ``left_p`` how surprising it is;
+    ``longest_run`` the most judgments in a row for one side, ``run_p`` how surprising that is. ``seconds`` is
+    the median visible time of a comparison; ``hurried`` of ``timed`` judgments were made faster than anybody
+    reads. Of ``repeated`` pairs that came back with their sides swapped, ``consistent`` were judged the same.
+    ``gold_low`` and ``gold_high`` bound the share of gold pairs answered right. ``hourly`` is what an hour of
+    visible time pays.
+    """
+
+    worker: str
+    judgments: int
+    compared: int
+    agreement: float | None
+    accuracy: float | None
+    reliability: float | None
+    left_when_guessing: float | None
+    left_rate: float | None
+    left_p: float
+    longest_run: int
+    run_p: float
+    seconds: float | None
+    timed: int
+    hurried: int
+    repeated: int
+    consistent: int
+    gold_right: int
+    gold_missed: int
+    gold_low: float | None
+    gold_high: float | None
+    hourly: Decimal | None
+    barred: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkersResult:
+    """All workers, from the least to the most reliable, what stands out about them, and what they share.
+
+    ``alpha`` is Krippendorff's, over the ``repeated`` pairs with more than one judgment. ``unnamed``
+    judgments have no worker; ``kept`` ones were not dropped, and alpha and the rate of the left are theirs.
+    ``notices`` say what a reader must know.
+    """
+
+    workers: tuple[WorkerRow, ...]
+    signs: tuple["Sign", ...]
+    models: tuple[str, ...]
+    judgments: int
+    kept: int
+    unnamed: int
+    pairs: int
+    repeated: int
+    alpha: float
+    left_rate: float
+    left_p: float
+    hourly: Decimal | None
+    hourly_floor: Decimal | None
+    rehearsal: "Rehearsal | None"
+    notices: tuple[str, ...]
+
+
+def workers(
+    study: str | Path | None = None,
+    *,
+    judgments: str | Path | None = None,
+    golds: str | Path | None = None,
+    model: WorkerModel | None = None,
+    ids: bool = False,
+) -> WorkersResult:
+    """Say how each worker works.
+
+    Nothing here is ground for refusing pay: it tells whose work to look at, and how far to trust it.
+
+    Parameters
+    ----------
+    study : Path, optional
+        The study. What a worker did is looked at whole, also what was dropped and does not count.
+    judgments : Path, optional
+        A file of judgments instead: query, document, document, the preferred of the two, the worker. The
+        first document counts as the one on the left.
+    golds : Path, optional
+        Pairs whose answer is known, in the same form: they stay fixed in the model of Dawid and Skene.
+    model : WorkerModel, optional
+        The only model to fit, and to order the workers by; all by default, ordered by the noisy
+        Bradley-Terry model.
+    ids : bool
+        Show a study's worker ids. By default there are pseudonyms, which only the study's secret links to
+        the ids.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or neither a study nor a file is given.
+    StudyError
+        The study has no judgments.
+    """
+    model = as_choice(WorkerModel, model, "worker model")
+    models = (model,) if model else tuple(WorkerModel)
+    seen = observe(as_path(study), as_path(judgments), ids=ids)
+    odd: list[Notice] = []
+    known = read_judgments(golds, notices=odd) if golds is not None else None
+    evidence = gather_evidence(
+        seen.log,
+        milliseconds=seen.milliseconds,
+        words=seen.words,
+        gold_right=seen.gold_right,
+        gold_missed=seen.gold_missed,
+    )
+    verdicts, sides = gather_verdicts(seen.kept), side_bias(seen.kept)
+    repeated = int((np.bincount(verdicts.pair, minlength=verdicts.n_pairs) > 1).sum())
+    rows = _rows(seen, evidence, _estimates(seen.log, known, models), models[-1])
+    return WorkersResult(
+        workers=rows,
+        signs=find_signs(evidence, accuracy=seen.accuracy),
+        models=tuple(str(name) for name in models),
+        judgments=len(seen.log),
+        kept=len(seen.kept),
+        unnamed=int(np.count_nonzero(seen.log.worker < 0)),
+        pairs=verdicts.n_pairs,
+        repeated=repeated,
+        alpha=krippendorff_alpha(seen.kept),
+        left_rate=float(sides.left_rate[-1]),
+        left_p=float(sides.p_value[-1]),
+        hourly=seen.hourly_all,
+        hourly_floor=seen.hourly_floor,
+        rehearsal=seen.rehearsal,
+        notices=(*seen.notices, *map(str, odd), *_words(seen, rows, repeated, known is not None)),
+    )
+
+
+def _estimates(
+    log: "Judgments", golds: "Judgments | None", models: tuple[WorkerModel, ...]
+) -> Mapping[str, "np.ndarray"]:
+    """Return the columns that the models give."""
+    unknown = np.full(len(log.workers) + 1, np.nan)
+    found = dict.fromkeys(("agreement", "accuracy", "reliability", "left_when_guessing"), unknown)
+    agreement = majority_agreement(log)
+    if not np.any(log.worker >= 0):
+        return found
+    if WorkerModel.MAJORITY in models:
+        found["agreement"] = agreement.rate
+    if WorkerModel.DAWID_SKENE in models and (golds is not None or agreement.compared.any()):
+        found["accuracy"] = fit_dawid_skene(log, golds=golds).accuracy
+    if WorkerModel.NOISY_BRADLEY_TERRY in models:
+        noisy = fit_noisy_bradley_terry(log)
+        found |= {"reliability": noisy.reliability, "left_when_guessing": noisy.left_when_guessing}
+    return found
+
+
+def _rows(
+    seen: Observed, evidence: "Evidence", estimates: Mapping[str, "np.ndarray"], model: WorkerModel
+) -> tuple[WorkerRow, ...]:
+    """Return the workers, the least reliable first, those without an estimate last."""
+    key = {WorkerModel.MAJORITY: "agreement", WorkerModel.DAWID_SKENE: "accuracy"}.get(model, "reliability")
+
+    def of_model(name: str, code: int) -> float | None:
+        return _at(estimates[name], code) if evidence.judged[code] else None
+
+    def row(code: int) -> WorkerRow:
+        worker = evidence.workers[code]
+        met_gold = evidence.gold_right[code] + evidence.gold_missed[code] > 0
+        return WorkerRow(
+            worker=worker,
+            judgments=int(evidence.judged[code]),
+            compared=int(evidence.compared[code]),
+            agreement=of_model("agreement", code),
+            accuracy=of_model("accuracy", code),
+            reliability=of_model("reliability", code),
+            left_when_guessing=of_model("left_when_guessing", code),
+            left_rate=_at(evidence.left_rate, code),
+            left_p=float(evidence.side_p[code]),
+            longest_run=int(evidence.longest_run[code]),
+            run_p=float(evidence.run_p[code]),
+            seconds=_at(evidence.seconds, code),
+            timed=int(evidence.timed[code]),
+            hurried=int(evidence.hurried[code]),
+            repeated=int(evidence.repeated[code]),
+            consistent=int(evidence.consistent[code]),
+            gold_right=int(evidence.gold_right[code]),
+            gold_missed=int(evidence.gold_missed[code]),
+            gold_low=_at(evidence.gold_low, code) if met_gold else None,
+            gold_high=_at(evidence.gold_high, code) if met_gold else None,
+            hourly=seen.hourly.get(worker),
+            barred=seen.barred.get(worker, ""),
+        )
+
+    def place(one: WorkerRow) -> tuple[bool, float, str]:
+        value = getattr(one, key)
+        return value is None, value or 0.0, one.worker
+
+    present = [code for code, count in enumerate(evidence.judged.tolist()) if count or seen.study]
+    return tuple(sorted((row(code) for code in present), key=place))
+
+
+def _at(column: "np.ndarray", code: int) -> float | None:
+    value = float(column[code])
+    return round(value, 4) if value == value else None
+
+
+def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int, golds: bool) -> list[str]:
+    """Say where there is too little to go by, and where the pay is low."""
+    words = []
+    if not repeated:
+        words.append(
+            "no pair was judged twice, so that nobody can be compared with anybody on the same pair: "
+            "agreement and alpha say nothing, the accuracy of Dawid and Skene "
+            + ("rests on the golds alone, " if golds else "is not estimated, ")
+            + "and the noisy Bradley-Terry model sees other pairs of the same queries only. "
+            "Set design.overlap in study.toml before the first HIT is published to have a share of the pairs "
+            "judged more often"
+        )
+    few = sum(row.compared < _FEW for row in rows)
+    if repeated and few:
+        words.append(
+            f"workers with fewer than {_FEW} judgments that can be compared with those of others: {few} of "
+            f"{len(rows)}; their estimates lean on what the models assume of everybody"
+        )
+    if seen.hourly_all is not None and seen.hourly_floor and seen.hourly_all < seen.hourly_floor:
+        words.append(
+            f"at the median visible time an hour pays ${seen.hourly_all}, less than the floor of "
+            f"${seen.hourly_floor:.2f}: raise hit.reward, or show fewer pairs in a HIT"
+        )
+    return words
