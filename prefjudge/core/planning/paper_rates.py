@@ -87,11 +87,12 @@ def rows_of(
     doc: NDArray[np.integer],
 ) -> NDArray[np.int64]:
     """Return which candidates these are, given by codes of other vocabularies; -1 for none."""
-    width = len(candidates.docs) + 1  # a document that is no candidate has the code -1
+    # A document that is no candidate has the code -1: the place before a query's first one is nobody's.
+    width = len(candidates.docs) + 1
     keys = candidates.query.astype(np.int64) * width + candidates.doc
     wanted_query = encode(queries, candidates.queries).astype(np.int64)[query]
     wanted_doc = encode(docs, candidates.docs).astype(np.int64)[doc]
-    wanted = wanted_query * width + np.where(wanted_doc < 0, len(candidates.docs), wanted_doc)
+    wanted = wanted_query * width + wanted_doc
     found: NDArray[np.int64] = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
     return np.where((keys[found] == wanted) & (wanted_query >= 0), found, -1)
 

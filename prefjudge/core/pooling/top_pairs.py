@@ -204,9 +204,9 @@ def pooled_qrels(qrels: Qrels, pools: Pools, source: str) -> Qrels:
     rows = pools.source_row[pools.source == pools.sources.index(source)]
     if not rows.size:
         return qrels
-    width = len(pools.docs) + 1  # an unpooled document has the code -1, and its place at the end
+    width = len(pools.docs) + 1  # a document in no pool has the code -1: the place before a query's first
     pooled = pools.query[rows].astype(np.int64) * width + pools.doc[rows]
     query = encode(qrels.queries, pools.queries).astype(np.int64)[qrels.query]
     doc = encode(qrels.docs, pools.docs).astype(np.int64)[qrels.doc]
-    keep = np.isin(query * width + np.where(doc < 0, len(pools.docs), doc), pooled) & (query >= 0)
+    keep = np.isin(query * width + doc, pooled) & (query >= 0)
     return replace(qrels, query=qrels.query[keep], doc=qrels.doc[keep], grade=qrels.grade[keep])
