@@ -66,7 +66,7 @@ class ParameterValidationError(RequestError):
 
 
 TURK = "AWS.MechanicalTurk."
-SENTENCES = {
+TURK_SENTENCES = {
     "InsufficientFunds": "This Requester has insufficient funds in their account to complete this"
     " transaction.",
     "QualificationDoesNotExist": "You requested a Qualification that does not exist.",
@@ -82,7 +82,7 @@ SENTENCES = {
 def refused(code: str, message: str) -> RequestError:
     """Return a refusal with the TurkErrorCode ``AWS.MechanicalTurk.<code>``, in Mechanical Turk's words."""
     error = ParameterValidationError if code in ("XMLParseError", "XHTMLParseError") else RequestError
-    return error(f"{SENTENCES.get(code, '')} {message}".strip(), TURK + code)
+    return error(f"{TURK_SENTENCES.get(code, '')} {message}".strip(), TURK + code)
 
 
 def wrong_state(code: str, needed: str, message: str) -> RequestError:

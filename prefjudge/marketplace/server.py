@@ -15,14 +15,14 @@ import uvicorn
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.logs import log_to_stderr
-from prefjudge.marketplace.notifications.delivery import Courier
+from prefjudge.marketplace.notifications.delivery import WebhookSender
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
-from prefjudge.marketplace.store.executor import Desk
-from prefjudge.marketplace.store.marketplace import Clock, Market
+from prefjudge.marketplace.store.executor import Executor
+from prefjudge.marketplace.store.marketplace import Clock, Marketplace
 from prefjudge.marketplace.store.rules import Rules
 from prefjudge.marketplace.web.app import build_app
 from prefjudge.marketplace.web.connections import bounded
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a user may ask for
 
@@ -52,26 +52,29 @@ class Server:
         rules: Rules | None = None,
     ) -> None:
         settings.check()
-        rules = replace(rules or Rules(), inner_hooks=settings.is_private)
-        self.market = Market(store_url, sweep=sweep, sandbox=sandbox, clock=clock, rules=rules)
+        rules = replace(rules or Rules(), private_webhooks=settings.is_private)
+        self.marketplace = Marketplace(store_url, sweep=sweep, sandbox=sandbox, clock=clock, rules=rules)
         try:
             self._socket = _listen(settings)
         except PrefjudgeError:
-            self.market.close()
+            self.marketplace.close()
             raise
         host, port = self._socket.getsockname()[:2]
         self.local = _address(_EVERYWHERE.get(host, host), port)
         self.endpoint = settings.public_url or _address(_own_name() if host in _EVERYWHERE else host, port)
         self.worker_site = self.endpoint
         self.admin = f"{self.endpoint}/admin"
-        self.admin_token = _admin_token(store_url, self.market)
-        self.front = Front(
-            market=self.market, desk=Desk(self.market), settings=settings, admin_token=self.admin_token
+        self.admin_token = _admin_token(store_url, self.marketplace)
+        self.state = AppState(
+            marketplace=self.marketplace,
+            executor=Executor(self.marketplace),
+            settings=settings,
+            admin_token=self.admin_token,
         )
-        self._courier = Courier(self.front.desk)
+        self._webhook_sender = WebhookSender(self.state.executor)
         self._uvicorn = uvicorn.Server(
             uvicorn.Config(
-                build_app(self.front),
+                build_app(self.state),
                 http=bounded(settings.is_proxy),
                 forwarded_allow_ips=settings.proxy,
                 ws="none",
@@ -88,11 +91,11 @@ class Server:
     def run(self, ready: Callable[["Server"], None] | None = None) -> None:
         """Serve until SIGINT or SIGTERM; call ``ready`` once requests are answered."""
         self._socket.listen(2048)  # from here on a request waits rather than fails
-        self._courier.start()
+        self._webhook_sender.start()
         if ready is not None:
             ready(self)
         # uvicorn stops in order and then sends itself the signal again, for whoever listened before
-        before = {one: signal.signal(one, _heard) for one in (signal.SIGINT, signal.SIGTERM)}
+        before = {one: signal.signal(one, _ignore_signal) for one in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._uvicorn.run(sockets=[self._socket])
         finally:
@@ -104,7 +107,7 @@ class Server:
         """Serve from a thread, and return once requests are answered."""
         self._thread = threading.Thread(target=self._uvicorn.run, args=([self._socket],), daemon=True)
         self._thread.start()
-        self._courier.start()
+        self._webhook_sender.start()
         for _ in range(2000):
             if self._uvicorn.started:
                 return
@@ -123,9 +126,9 @@ class Server:
         self._close()
 
     def _close(self) -> None:
-        self._courier.stop()
-        self.front.desk.close()
-        self.market.close()
+        self._webhook_sender.stop()
+        self.state.executor.close()
+        self.marketplace.close()
         self._socket.close()
 
     def __enter__(self) -> "Server":
@@ -199,7 +202,7 @@ def serve(
     server.run(ready)
 
 
-def _heard(*_: object) -> None:
+def _ignore_signal(*_: object) -> None:
     """Do nothing: the signal has done its work."""
 
 
@@ -233,9 +236,9 @@ def _listen(settings: Settings) -> socket.socket:
     return listening
 
 
-def _admin_token(store_url: str, market: Market) -> str:
+def _admin_token(store_url: str, marketplace: Marketplace) -> str:
     """Return the admin's token, made from the store's secret, and leave it where the owner finds it."""
-    token = market.admin_token
+    token = marketplace.admin_token
     if store_url.startswith("sqlite:///"):
         path = Path(store_url.removeprefix("sqlite:///") + ".admin-token")
         if not path.exists() or path.read_text() != token:

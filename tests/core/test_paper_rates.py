@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from prefjudge.core.noise import error_of_scale, scale_of_error
 from prefjudge.core.paper_rates import (
     Rates,
@@ -14,6 +13,7 @@ from prefjudge.core.paper_rates import (
     rows_of,
 )
 from prefjudge.core.top_pairs import TopPairs, top_pairs
+
 from tests.core.tables import as_sets, heads_of, pools_of, qrels_of
 
 

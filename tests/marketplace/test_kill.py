@@ -91,13 +91,13 @@ def test_nothing_acknowledged_is_lost(tmp_path, seed):
             thread.join(timeout=30)
     assert len(done.submitted) > 10
     with start(url) as server:
-        with server.market.turn() as turn:
-            status = dict(turn.rows("SELECT assignment_id, status FROM assignments"))
-            known = {row[0] for row in turn.rows("SELECT hit_id FROM hits")}
-            wrong = turn.rows(
+        with server.marketplace.transaction() as tx:
+            status = dict(tx.rows("SELECT assignment_id, status FROM assignments"))
+            known = {row[0] for row in tx.rows("SELECT hit_id FROM hits")}
+            wrong = tx.rows(
                 "SELECT hit_id FROM hits WHERE available + pending + submitted + completed <> max_assignments"
             )
-            doubled = turn.rows(
+            doubled = tx.rows(
                 "SELECT hit_id, worker_id FROM assignments WHERE status NOT IN ('Returned', 'Abandoned')"
                 " GROUP BY hit_id, worker_id HAVING count(*) > 1"
             )

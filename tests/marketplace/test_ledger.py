@@ -26,11 +26,11 @@ def balances(requester):
 
 
 def assert_balanced(server):
-    with server.market.turn() as turn:
-        assert ledger.imbalance(turn) == []
-        (total,) = turn.rows("SELECT sum(cents) FROM accounts")[0]
-        (held,) = turn.rows("SELECT coalesce(sum(held), 0) FROM hits")[0]
-        (on_hold,) = turn.rows("SELECT coalesce(sum(cents), 0) FROM accounts WHERE account LIKE 'hold:%'")[0]
+    with server.marketplace.transaction() as tx:
+        assert ledger.imbalance(tx) == []
+        (total,) = tx.rows("SELECT sum(cents) FROM accounts")[0]
+        (held,) = tx.rows("SELECT coalesce(sum(held), 0) FROM hits")[0]
+        (on_hold,) = tx.rows("SELECT coalesce(sum(cents), 0) FROM accounts WHERE account LIKE 'hold:%'")[0]
     assert total == 0
     assert held == on_hold
 
@@ -182,7 +182,7 @@ def test_play_money_never_becomes_real(tmp_path, first, then):
     with pytest.raises(ConfigError, match=r"what it holds is (play|real) money"):
         start(store, sandbox=then)
     with start(store, sandbox=first) as server:
-        assert server.market.sandbox is first
+        assert server.marketplace.sandbox is first
 
 
 def test_a_sandbox_from_before_its_store_said_so_stays_one(tmp_path):

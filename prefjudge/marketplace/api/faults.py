@@ -36,7 +36,7 @@ class Fault:
             raise invalid("seconds", f"is between 0 and {MOST_SECONDS}")
 
 
-class FaultSwitch:
+class FaultInjector:
     """The failures to come; none unless an admin asks for them."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from prefjudge.marketplace.notifications import events
 from prefjudge.marketplace.people import blocks, requirements
 from prefjudge.marketplace.questions.answers import Fields, visible_time, write_answers
 from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 MAX_HELD = 25  # assignments that one worker may hold at once
 _TRIES = 3
@@ -21,14 +21,14 @@ _DONE_BEFORE = (
 )
 
 
-def get(turn: Turn, assignment_id: str, *, lock: bool = False) -> Record | None:
+def get(tx: Transaction, assignment_id: str, *, lock: bool = False) -> Record | None:
     """Return an assignment in any state."""
-    clause = turn.locked if lock else ""
-    return turn.record(COLUMNS, f"FROM assignments WHERE assignment_id = :id{clause}", id=assignment_id)
+    clause = tx.locked if lock else ""
+    return tx.record(COLUMNS, f"FROM assignments WHERE assignment_id = :id{clause}", id=assignment_id)
 
 
 def find(
-    turn: Turn,
+    tx: Transaction,
     requester_id: str,
     assignment_id: str,
     *,
@@ -43,7 +43,7 @@ def find(
         ``AssignmentDoesNotExist``; or ``InvalidAssignmentState``, with the states that the operation needs:
         it is not submitted.
     """
-    found = get(turn, assignment_id, lock=lock)
+    found = get(tx, assignment_id, lock=lock)
     if found is None or found["requester_id"] != requester_id:
         raise missing("Assignment", assignment_id)
     if found["status"] not in SUBMITTED:
@@ -52,7 +52,7 @@ def find(
 
 
 def accept(
-    turn: Turn, worker_id: str, *, hit_id: str | None = None, hit_type_id: str | None = None
+    tx: Transaction, worker_id: str, *, hit_id: str | None = None, hit_type_id: str | None = None
 ) -> Record:
     """Give a worker one HIT, or any open HIT of a type that the worker has not done.
 
@@ -62,17 +62,17 @@ def accept(
         ``none_left``, ``done_before``, ``not_qualified``, ``blocked``, ``too_many`` or ``no_hit``.
     """
     for _ in range(_TRIES):
-        hit = _open_hit(turn, worker_id, hit_id, hit_type_id)
+        hit = _open_hit(tx, worker_id, hit_id, hit_type_id)
         if hit is None:
-            raise _why_none(turn, worker_id, hit_id, hit_type_id)
-        _refuse_unfit(turn, worker_id, hit)
-        taken = _take(turn, worker_id, hit)
+            raise _why_none(tx, worker_id, hit_id, hit_type_id)
+        _refuse_unfit(tx, worker_id, hit)
+        taken = _take(tx, worker_id, hit)
         if taken is not None:
             return taken
     raise Refusal("done_before", "You have already taken this HIT.")
 
 
-def _take(turn: Turn, worker_id: str, hit: Record) -> Record | None:
+def _take(tx: Transaction, worker_id: str, hit: Record) -> Record | None:
     """Give the worker the HIT; None where the worker has just taken it through another process."""
     record: Record = {
         "assignment_id": new_id(),
@@ -80,32 +80,32 @@ def _take(turn: Turn, worker_id: str, hit: Record) -> Record | None:
         "requester_id": hit["requester_id"],
         "worker_id": worker_id,
         "status": "Accepted",
-        "accepted_at": turn.now,
-        "deadline": turn.now + hit["duration"],
+        "accepted_at": tx.now,
+        "deadline": tx.now + hit["duration"],
         "reward": hit["reward"],
     }
-    if not turn.insert("assignments", record, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
+    if not tx.insert("assignments", record, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
         return None
-    events.note(turn, "AssignmentAccepted", hit, record)
-    hits.shift(turn, hit, available=-1, pending=1)
+    events.note(tx, "AssignmentAccepted", hit, record)
+    hits.shift(tx, hit, available=-1, pending=1)
     return record
 
 
-def _open_hit(turn: Turn, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Record | None:
+def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Record | None:
     """Find and hold a HIT that the worker may take.
 
     HITs that other processes are handing out are passed over at first; only where there is no other does the
     worker wait for them.
     """
     column, ident = ("h.hit_id", hit_id) if hit_id else ("h.hit_type_id", hit_type_id)
-    locks = ["FOR UPDATE OF h SKIP LOCKED", "FOR UPDATE OF h"] if turn.skip_locked else [""]
+    locks = ["FOR UPDATE OF h SKIP LOCKED", "FOR UPDATE OF h"] if tx.skip_locked else [""]
     for lock in locks:
-        hit = turn.record(
+        hit = tx.record(
             hits.COLUMNS,
             f"{hits.JOINED} WHERE {column} = :id AND {hits.OPEN} AND NOT EXISTS ({_DONE_BEFORE})"
             f" ORDER BY h.seq LIMIT 1 {lock}",
             id=ident,
-            now=turn.now,
+            now=tx.now,
             worker=worker_id,
         )
         if hit is not None:
@@ -113,33 +113,33 @@ def _open_hit(turn: Turn, worker_id: str, hit_id: str | None, hit_type_id: str |
     return None
 
 
-def _why_none(turn: Turn, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Refusal:
+def _why_none(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Refusal:
     if hit_id is None:
-        if not turn.rows("SELECT 1 FROM hit_types WHERE hit_type_id = :id", id=hit_type_id):
+        if not tx.rows("SELECT 1 FROM hit_types WHERE hit_type_id = :id", id=hit_type_id):
             return Refusal("no_hit", "There is no such group of HITs.", 404)
         return Refusal("none_left", "No more HITs of this group are open to you.")
-    if hits.get(turn, hit_id) is None:
+    if hits.get(tx, hit_id) is None:
         return Refusal("no_hit", "There is no such HIT.", 404)
-    if turn.rows(
+    if tx.rows(
         f"SELECT 1 FROM hits h WHERE h.hit_id = :id AND EXISTS ({_DONE_BEFORE})", id=hit_id, worker=worker_id
     ):
         return Refusal("done_before", "You have already taken this HIT.")
     return Refusal("none_left", "This HIT is no longer open.")
 
 
-def _refuse_unfit(turn: Turn, worker_id: str, hit: Record) -> None:
-    if blocks.blocked(turn, hit["requester_id"], worker_id):
+def _refuse_unfit(tx: Transaction, worker_id: str, hit: Record) -> None:
+    if blocks.blocked(tx, hit["requester_id"], worker_id):
         raise Refusal("blocked", "This requester does not offer you HITs.", 403)
-    if requirements.unmet(hit["requirements"], requirements.standing(turn, worker_id)):
+    if requirements.unmet(hit["requirements"], requirements.standing(tx, worker_id)):
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
-    (held,) = turn.rows(
+    (held,) = tx.rows(
         "SELECT count(*) FROM assignments WHERE worker_id = :worker AND status = 'Accepted'", worker=worker_id
     )[0]
     if held >= MAX_HELD:
         raise Refusal("too_many", f"You hold {held} HITs. Submit or return some of them first.")
 
 
-def submit(turn: Turn, assignment_id: str, fields: Fields, worker_id: str | None = None) -> Record:
+def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str | None = None) -> Record:
     """Take a worker's answers. A repeated submission changes nothing and is acknowledged again.
 
     Raises
@@ -147,43 +147,43 @@ def submit(turn: Turn, assignment_id: str, fields: Fields, worker_id: str | None
     Refusal
         ``no_assignment``, ``not_yours``, ``returned``, ``too_late``, or ``incomplete`` answers to a form.
     """
-    assignment = _held(turn, assignment_id, worker_id)
+    assignment = _held(tx, assignment_id, worker_id)
     if assignment["status"] in SUBMITTED:
         return assignment
-    _refuse_ended(turn, assignment)
-    hit = hits.get(turn, assignment["hit_id"], lock=True)
+    _refuse_ended(tx, assignment)
+    hit = hits.get(tx, assignment["hit_id"], lock=True)
     assert hit is not None, "an assignment has its HIT"
     fields = list(fields)
     visible_ms, visible_pairs = visible_time(fields)
-    assignment.update(status="Submitted", submitted_at=turn.now, draft=None)
-    assignment["auto_approve_at"] = turn.now + hit["auto_approval_delay"]
-    turn.run(
+    assignment.update(status="Submitted", submitted_at=tx.now, draft=None)
+    assignment["auto_approve_at"] = tx.now + hit["auto_approval_delay"]
+    tx.run(
         "UPDATE assignments SET status = 'Submitted', submitted_at = :now, ended_at = :now, draft = NULL,"
         " auto_approve_at = :auto, answer = :answer, visible_ms = :ms, visible_pairs = :pairs"
         " WHERE assignment_id = :id",
-        now=turn.now,
+        now=tx.now,
         auto=assignment["auto_approve_at"],
-        answer=_answer(turn, hit, fields),
+        answer=_answer(tx, hit, fields),
         ms=visible_ms,
         pairs=visible_pairs,
         id=assignment_id,
     )
-    events.note(turn, "AssignmentSubmitted", hit, assignment)
-    hits.shift(turn, hit, pending=-1, submitted=1)
+    events.note(tx, "AssignmentSubmitted", hit, assignment)
+    hits.shift(tx, hit, pending=-1, submitted=1)
     return assignment
 
 
-def _answer(turn: Turn, hit: Record, fields: Fields) -> str:
+def _answer(tx: Transaction, hit: Record, fields: Fields) -> str:
     if hit["kind"] != "form":
         return write_answers(fields)
     from prefjudge.marketplace.questions.form_answers import write_form_answers
     from prefjudge.marketplace.questions.forms import parse_form
 
-    return write_form_answers(parse_form(hits.question(turn, hit["hit_id"]), "Question"), fields)
+    return write_form_answers(parse_form(hits.question(tx, hit["hit_id"]), "Question"), fields)
 
 
-def _held(turn: Turn, assignment_id: str, worker_id: str | None) -> Record:
-    assignment = get(turn, assignment_id, lock=True)
+def _held(tx: Transaction, assignment_id: str, worker_id: str | None) -> Record:
+    assignment = get(tx, assignment_id, lock=True)
     if assignment is None:
         raise Refusal("no_assignment", "There is no such assignment.", 404)
     if worker_id is not None and assignment["worker_id"] != worker_id:
@@ -191,47 +191,47 @@ def _held(turn: Turn, assignment_id: str, worker_id: str | None) -> Record:
     return assignment
 
 
-def _refuse_ended(turn: Turn, assignment: Record) -> None:
+def _refuse_ended(tx: Transaction, assignment: Record) -> None:
     if assignment["status"] == "Returned":
         raise Refusal("returned", "You have returned this HIT.", 410)
-    if assignment["status"] == "Abandoned" or assignment["deadline"] <= turn.now:
+    if assignment["status"] == "Abandoned" or assignment["deadline"] <= tx.now:
         raise Refusal("too_late", "The time for this HIT is over.", 410)
 
 
-def give_back(turn: Turn, assignment_id: str, worker_id: str) -> Record:
+def give_back(tx: Transaction, assignment_id: str, worker_id: str) -> Record:
     """Return a HIT undone: it opens for others again, and the requester's lists show no trace."""
-    assignment = _held(turn, assignment_id, worker_id)
+    assignment = _held(tx, assignment_id, worker_id)
     if assignment["status"] == "Returned":
         return assignment
     if assignment["status"] != "Accepted":
         raise Refusal("submitted", "This assignment is no longer yours to return.")
-    _end(turn, assignment, "Returned", "AssignmentReturned")
+    _end(tx, assignment, "Returned", "AssignmentReturned")
     return assignment
 
 
-def abandon(turn: Turn, assignment: Record) -> None:
+def abandon(tx: Transaction, assignment: Record) -> None:
     """End an assignment whose deadline has passed."""
-    _end(turn, assignment, "Abandoned", "AssignmentAbandoned")
+    _end(tx, assignment, "Abandoned", "AssignmentAbandoned")
 
 
-def _end(turn: Turn, assignment: Record, status: str, event: str) -> None:
+def _end(tx: Transaction, assignment: Record, status: str, event: str) -> None:
     assignment["status"] = status
-    turn.run(
+    tx.run(
         "UPDATE assignments SET status = :status, ended_at = :now, draft = NULL WHERE assignment_id = :id",
         status=status,
-        now=turn.now,
+        now=tx.now,
         id=assignment["assignment_id"],
     )
-    hit = hits.get(turn, assignment["hit_id"], lock=True)
+    hit = hits.get(tx, assignment["hit_id"], lock=True)
     assert hit is not None, "an assignment has its HIT"
-    events.note(turn, event, hit, assignment)
-    hits.shift(turn, hit, pending=-1, available=1)
+    events.note(tx, event, hit, assignment)
+    hits.shift(tx, hit, pending=-1, available=1)
 
 
-def save_draft(turn: Turn, assignment_id: str, worker_id: str, draft: str) -> None:
+def save_draft(tx: Transaction, assignment_id: str, worker_id: str, draft: str) -> None:
     """Keep what a worker has answered so far."""
-    assignment = _held(turn, assignment_id, worker_id)
+    assignment = _held(tx, assignment_id, worker_id)
     if assignment["status"] in SUBMITTED:
         raise Refusal("submitted", "This assignment has been submitted.")
-    _refuse_ended(turn, assignment)
-    turn.run("UPDATE assignments SET draft = :draft WHERE assignment_id = :id", draft=draft, id=assignment_id)
+    _refuse_ended(tx, assignment)
+    tx.run("UPDATE assignments SET draft = :draft WHERE assignment_id = :id", draft=draft, id=assignment_id)

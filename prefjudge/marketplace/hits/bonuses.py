@@ -6,12 +6,12 @@ from prefjudge.marketplace.errors import RequestError, invalid, refused
 from prefjudge.marketplace.hits import assignments, request_tokens
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import to_cents
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 COLUMNS = "seq, hit_id, assignment_id, worker_id, cents, reason, granted"
 
 
-def send(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
+def send(tx: Transaction, requester_id: str, params: dict[str, Any]) -> None:
     """Pay a worker a bonus.
 
     Raises
@@ -21,9 +21,9 @@ def send(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
         the assignment.
     """
     token = params.get("UniqueRequestToken")
-    if request_tokens.earlier_result(turn, requester_id, "bonus", token) is not None:
+    if request_tokens.earlier_result(tx, requester_id, "bonus", token) is not None:
         raise _repeated(token)
-    assignment = assignments.find(turn, requester_id, params["AssignmentId"])
+    assignment = assignments.find(tx, requester_id, params["AssignmentId"])
     worker_id, reference = params["WorkerId"], params["AssignmentId"]
     if assignment["worker_id"] != worker_id:
         raise invalid("WorkerId", f"{worker_id} did not do the assignment {reference}")
@@ -32,14 +32,14 @@ def send(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
     cents = to_cents(params["BonusAmount"], "BonusAmount")
     if cents < 1:
         raise invalid("BonusAmount", "is less than a cent")
-    if not request_tokens.remember(turn, requester_id, "bonus", token, reference):
+    if not request_tokens.remember(tx, requester_id, "bonus", token, reference):
         raise _repeated(token)
-    fee = turn.market.rules.fees.on(cents)
+    fee = tx.marketplace.rules.fees.on(cents)
     account = ledger.hold(requester_id)
-    ledger.spend(turn, requester_id, account, cents + fee, "bonus", reference)
-    ledger.transfer(turn, account, ledger.FEES, fee, "fee", reference)
-    ledger.transfer(turn, account, ledger.earned(worker_id), cents, "bonus", reference)
-    turn.insert(
+    ledger.spend(tx, requester_id, account, cents + fee, "bonus", reference)
+    ledger.transfer(tx, account, ledger.FEES, fee, "fee", reference)
+    ledger.transfer(tx, account, ledger.earned(worker_id), cents, "bonus", reference)
+    tx.insert(
         "bonuses",
         {
             "requester_id": requester_id,
@@ -48,7 +48,7 @@ def send(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
             "worker_id": worker_id,
             "cents": cents,
             "reason": params["Reason"],
-            "granted": turn.now,
+            "granted": tx.now,
         },
     )
 

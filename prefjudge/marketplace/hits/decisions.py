@@ -4,12 +4,14 @@ from prefjudge.marketplace.errors import refused, wrong_state
 from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.notifications import events
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 OVERTURN_WITHIN = 30 * 86400
 
 
-def approve(turn: Turn, assignment: Record, *, feedback: str | None = None, overturn: bool = False) -> None:
+def approve(
+    tx: Transaction, assignment: Record, *, feedback: str | None = None, overturn: bool = False
+) -> None:
     """Pay for an assignment.
 
     Raises
@@ -17,31 +19,31 @@ def approve(turn: Turn, assignment: Record, *, feedback: str | None = None, over
     RequestError
         ``InvalidAssignmentState``: it is decided, and this is no overturning of a recent rejection.
     """
-    hit = hits.get(turn, assignment["hit_id"], lock=True)
+    hit = hits.get(tx, assignment["hit_id"], lock=True)
     assert hit is not None, "an assignment has its HIT"
     was = assignment["status"]
     if was == "Rejected" and overturn:
-        _refuse_overturning(turn, assignment, hit)
+        _refuse_overturning(tx, assignment, hit)
     elif was != "Submitted":
         raise _decided(assignment)
     requester_id, worker_id = assignment["requester_id"], assignment["worker_id"]
     reward, reference = assignment["reward"], assignment["assignment_id"]
-    cost = hits.unit_cost(turn, reward, hit["first_max"])
+    cost = hits.unit_cost(tx, reward, hit["first_max"])
     account = ledger.hold(requester_id)
     if was == "Rejected":  # what was held for it went back when it was rejected
-        ledger.spend(turn, requester_id, account, cost, "hold", hit["hit_id"])
-    ledger.transfer(turn, account, ledger.FEES, cost - reward, "fee", reference)
-    ledger.transfer(turn, account, ledger.earned(worker_id), reward, "reward", reference)
-    counted = was == "Rejected" and not is_paid_in_part(turn, assignment)
-    _decide(turn, assignment, "Approved", feedback)
-    _count_decision(turn, worker_id, approved=1, rejected=-1 if counted else 0)
-    events.note(turn, "AssignmentApproved", hit, assignment)
+        ledger.spend(tx, requester_id, account, cost, "hold", hit["hit_id"])
+    ledger.transfer(tx, account, ledger.FEES, cost - reward, "fee", reference)
+    ledger.transfer(tx, account, ledger.earned(worker_id), reward, "reward", reference)
+    counted = was == "Rejected" and not is_paid_in_part(tx, assignment)
+    _decide(tx, assignment, "Approved", feedback)
+    _count_decision(tx, worker_id, approved=1, rejected=-1 if counted else 0)
+    events.note(tx, "AssignmentApproved", hit, assignment)
     if was == "Submitted":
-        hits.shift(turn, hit, submitted=-1, completed=1, held=-cost)
+        hits.shift(tx, hit, submitted=-1, completed=1, held=-cost)
 
 
-def _refuse_overturning(turn: Turn, assignment: Record, hit: Record) -> None:
-    if assignment["submitted_at"] < turn.now - OVERTURN_WITHIN:
+def _refuse_overturning(tx: Transaction, assignment: Record, hit: Record) -> None:
+    if assignment["submitted_at"] < tx.now - OVERTURN_WITHIN:
         raise refused(
             "InvalidAssignmentState", "A rejection can be overturned within 30 days of the submission."
         )
@@ -49,7 +51,7 @@ def _refuse_overturning(turn: Turn, assignment: Record, hit: Record) -> None:
         raise refused("InvalidHITState", f"The HIT {hit['hit_id']} is Disposed.")
 
 
-def reject(turn: Turn, assignment: Record, feedback: str) -> None:
+def reject(tx: Transaction, assignment: Record, feedback: str) -> None:
     """Refuse to pay for an assignment.
 
     A worker who was paid a bonus for it stopped early and was paid for the part: that does not count against
@@ -62,19 +64,19 @@ def reject(turn: Turn, assignment: Record, feedback: str) -> None:
     """
     if assignment["status"] != "Submitted":
         raise _decided(assignment)
-    hit = hits.get(turn, assignment["hit_id"], lock=True)
+    hit = hits.get(tx, assignment["hit_id"], lock=True)
     assert hit is not None, "an assignment has its HIT"
-    _decide(turn, assignment, "Rejected", feedback)
-    if not is_paid_in_part(turn, {**assignment, "rejected_at": turn.now}):
-        _count_decision(turn, assignment["worker_id"], rejected=1)
-    events.note(turn, "AssignmentRejected", hit, assignment)
-    hits.shift(turn, hit, submitted=-1, completed=1, held=hits.release_unit(turn, hit))
+    _decide(tx, assignment, "Rejected", feedback)
+    if not is_paid_in_part(tx, {**assignment, "rejected_at": tx.now}):
+        _count_decision(tx, assignment["worker_id"], rejected=1)
+    events.note(tx, "AssignmentRejected", hit, assignment)
+    hits.shift(tx, hit, submitted=-1, completed=1, held=hits.release_unit(tx, hit))
 
 
-def is_paid_in_part(turn: Turn, assignment: Record) -> bool:
+def is_paid_in_part(tx: Transaction, assignment: Record) -> bool:
     """Tell whether a rejected assignment was paid a bonus first, in the place of its reward."""
     return bool(
-        turn.rows(
+        tx.rows(
             "SELECT 1 FROM bonuses WHERE assignment_id = :id AND granted <= :rejected LIMIT 1",
             id=assignment["assignment_id"],
             rejected=assignment["rejected_at"],
@@ -90,21 +92,21 @@ def _decided(assignment: Record) -> Exception:
     )
 
 
-def _decide(turn: Turn, assignment: Record, status: str, feedback: str | None) -> None:
+def _decide(tx: Transaction, assignment: Record, status: str, feedback: str | None) -> None:
     column = "approved_at" if status == "Approved" else "rejected_at"
-    turn.run(
+    tx.run(
         f"UPDATE assignments SET status = :status, {column} = :now, feedback = coalesce(:feedback, feedback)"
         " WHERE assignment_id = :id",
         status=status,
-        now=turn.now,
+        now=tx.now,
         feedback=feedback,
         id=assignment["assignment_id"],
     )
     assignment["status"] = status
 
 
-def _count_decision(turn: Turn, worker_id: str, *, approved: int = 0, rejected: int = 0) -> None:
-    turn.run(
+def _count_decision(tx: Transaction, worker_id: str, *, approved: int = 0, rejected: int = 0) -> None:
+    tx.run(
         "UPDATE workers SET approved = approved + :approved, rejected = rejected + :rejected"
         " WHERE worker_id = :worker",
         approved=approved,

@@ -8,7 +8,7 @@ from prefjudge.marketplace.errors import invalid, missing
 from prefjudge.marketplace.money.amounts import to_cents
 from prefjudge.marketplace.people import requirements
 from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 MONTH = 30 * 86400
 YEAR = 365 * 86400
@@ -28,12 +28,12 @@ def seconds_between(
     return value
 
 
-def ensure(turn: Turn, requester_id: str, params: dict[str, Any]) -> str:
+def ensure(tx: Transaction, requester_id: str, params: dict[str, Any]) -> str:
     """Return the id of the HIT type with these properties, making it where there is none."""
     for name in ("Title", "Description"):
         if not params[name].strip():
             raise invalid(name, "is empty")
-    asked = requirements.check(turn, params.get("QualificationRequirements", []), "HITType")
+    asked = requirements.check(tx, params.get("QualificationRequirements", []), "HITType")
     record: Record = {
         "requester_id": requester_id,
         "title": params["Title"],
@@ -45,12 +45,12 @@ def ensure(turn: Turn, requester_id: str, params: dict[str, Any]) -> str:
         "requirements": json.dumps(asked, sort_keys=True),
     }
     fingerprint = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-    turn.insert(
+    tx.insert(
         "hit_types",
-        {**record, "hit_type_id": new_id(), "fingerprint": fingerprint, "created": turn.now},
+        {**record, "hit_type_id": new_id(), "fingerprint": fingerprint, "created": tx.now},
         "ON CONFLICT (requester_id, fingerprint) DO NOTHING",
     )
-    rows = turn.rows(
+    rows = tx.rows(
         "SELECT hit_type_id FROM hit_types WHERE requester_id = :requester AND fingerprint = :fingerprint",
         requester=requester_id,
         fingerprint=fingerprint,
@@ -58,7 +58,7 @@ def ensure(turn: Turn, requester_id: str, params: dict[str, Any]) -> str:
     return str(rows[0][0])
 
 
-def find(turn: Turn, requester_id: str, hit_type_id: str) -> Record:
+def find(tx: Transaction, requester_id: str, hit_type_id: str) -> Record:
     """Return a requester's HIT type.
 
     Raises
@@ -66,7 +66,7 @@ def find(turn: Turn, requester_id: str, hit_type_id: str) -> Record:
     RequestError
         ``HITTypeDoesNotExist``.
     """
-    found = turn.record(
+    found = tx.record(
         COLUMNS,
         "FROM hit_types WHERE hit_type_id = :id AND requester_id = :requester",
         id=hit_type_id,

@@ -13,7 +13,7 @@ from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.notifications import events
 from prefjudge.marketplace.questions.kinds import Question, read_question
 from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 MAX_ASSIGNMENTS = 1_000_000_000
 COLUMNS = (
@@ -40,12 +40,12 @@ def status(hit: Record, now: float) -> str:
     return "Unassignable" if hit["pending"] else "Reviewable"
 
 
-def unit_cost(turn: Turn, reward: int, max_assignments: int) -> int:
+def unit_cost(tx: Transaction, reward: int, max_assignments: int) -> int:
     """Return what one approved assignment costs the requester, fee included, in cents."""
-    return reward + turn.market.rules.fees.on(reward, max_assignments)
+    return reward + tx.marketplace.rules.fees.on(reward, max_assignments)
 
 
-def create(turn: Turn, requester_id: str, hit_type_id: str, params: dict[str, Any]) -> Record:
+def create(tx: Transaction, requester_id: str, hit_type_id: str, params: dict[str, Any]) -> Record:
     """Offer a HIT.
 
     Raises
@@ -54,19 +54,19 @@ def create(turn: Turn, requester_id: str, hit_type_id: str, params: dict[str, An
         ``HitAlreadyExists`` for a token of the last 24 hours; ``InsufficientFunds``; a parameter is wrong.
     """
     token = params.get("UniqueRequestToken")
-    _refuse_repeat(request_tokens.earlier_result(turn, requester_id, "hit", token))
-    hit_type = hit_types.find(turn, requester_id, hit_type_id)
+    _refuse_repeat(request_tokens.earlier_result(tx, requester_id, "hit", token))
+    hit_type = hit_types.find(tx, requester_id, hit_type_id)
     lifetime = hit_types.seconds_between(params, "LifetimeInSeconds", 30, hit_types.YEAR)
     count = params.get("MaxAssignments", 1)
     if not 1 <= count <= MAX_ASSIGNMENTS:
         raise invalid("MaxAssignments", f"{count} is not between 1 and {MAX_ASSIGNMENTS}")
     asked = _question(params)
     hit_id = new_id()
-    cost = unit_cost(turn, hit_type["reward"], count) * count
-    ledger.spend(turn, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
-    if not request_tokens.remember(turn, requester_id, "hit", token, hit_id):
-        _refuse_repeat(request_tokens.earlier_result(turn, requester_id, "hit", token))
-    turn.insert(
+    cost = unit_cost(tx, hit_type["reward"], count) * count
+    ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
+    if not request_tokens.remember(tx, requester_id, "hit", token, hit_id):
+        _refuse_repeat(request_tokens.earlier_result(tx, requester_id, "hit", token))
+    tx.insert(
         "hits",
         {
             "hit_id": hit_id,
@@ -76,8 +76,8 @@ def create(turn: Turn, requester_id: str, hit_type_id: str, params: dict[str, An
             "height": asked.height,
             "address": asked.content if asked.kind == "external" else None,
             "annotation": params.get("RequesterAnnotation"),
-            "created": turn.now,
-            "expiration": turn.now + lifetime,
+            "created": tx.now,
+            "expiration": tx.now + lifetime,
             "max_assignments": count,
             "first_max": count,
             "available": count,
@@ -85,9 +85,9 @@ def create(turn: Turn, requester_id: str, hit_type_id: str, params: dict[str, An
         },
     )
     # apart from the counters, which change often and are better short
-    turn.insert("questions", {"hit_id": hit_id, "content": params["Question"]})
-    hit = find(turn, requester_id, hit_id)
-    events.note(turn, "HITCreated", hit)
+    tx.insert("questions", {"hit_id": hit_id, "content": params["Question"]})
+    hit = find(tx, requester_id, hit_id)
+    events.note(tx, "HITCreated", hit)
     return hit
 
 
@@ -110,50 +110,50 @@ def _question(params: dict[str, Any]) -> Question:
     return read_question(params["Question"])
 
 
-def find(turn: Turn, requester_id: str, hit_id: str, *, lock: bool = False) -> Record:
-    """Return a requester's HIT, held for this turn where ``lock`` is set.
+def find(tx: Transaction, requester_id: str, hit_id: str, *, lock: bool = False) -> Record:
+    """Return a requester's HIT, locked until the transaction ends where ``lock`` is set.
 
     Raises
     ------
     RequestError
         ``HITDoesNotExist``.
     """
-    hit = get(turn, hit_id, lock=lock)
+    hit = get(tx, hit_id, lock=lock)
     if hit is None or hit["requester_id"] != requester_id:
         raise missing("HIT", hit_id)
     return hit
 
 
-def get(turn: Turn, hit_id: str, *, lock: bool = False) -> Record | None:
+def get(tx: Transaction, hit_id: str, *, lock: bool = False) -> Record | None:
     """Return a HIT, whoever offers it."""
-    clause = f"{turn.locked} OF h" if lock and turn.locked else ""
-    return turn.record(COLUMNS, f"{JOINED} WHERE h.hit_id = :hit{clause}", hit=hit_id)
+    clause = f"{tx.locked} OF h" if lock and tx.locked else ""
+    return tx.record(COLUMNS, f"{JOINED} WHERE h.hit_id = :hit{clause}", hit=hit_id)
 
 
-def question(turn: Turn, hit_id: str) -> str:
+def question(tx: Transaction, hit_id: str) -> str:
     """Return a HIT's question as it was given."""
-    return str(turn.rows("SELECT content FROM questions WHERE hit_id = :hit", hit=hit_id)[0][0])
+    return str(tx.rows("SELECT content FROM questions WHERE hit_id = :hit", hit=hit_id)[0][0])
 
 
-def shift(turn: Turn, hit: Record, **changes: int) -> None:
+def shift(tx: Transaction, hit: Record, **changes: int) -> None:
     """Change counters of a HIT, in the store and in the record, and tell when it became reviewable."""
     sets = ", ".join(f"{name} = {name} + :{name}" for name in changes)
-    turn.run(f"UPDATE hits SET {sets} WHERE hit_id = :hit", {**changes, "hit": hit["hit_id"]})
+    tx.run(f"UPDATE hits SET {sets} WHERE hit_id = :hit", {**changes, "hit": hit["hit_id"]})
     for name, change in changes.items():
         hit[name] = int(hit[name] or 0) + change
-    announce(turn, hit)
+    announce(tx, hit)
 
 
-def announce(turn: Turn, hit: Record) -> None:
+def announce(tx: Transaction, hit: Record) -> None:
     """Log that the HIT expired or became reviewable, once each time."""
-    expired = int(hit["expiration"] <= turn.now)
-    reviewable = int(status(hit, turn.now) == "Reviewable")
+    expired = int(hit["expiration"] <= tx.now)
+    reviewable = int(status(hit, tx.now) == "Reviewable")
     if expired and not hit["told_expired"]:
-        events.note(turn, "HITExpired", hit)
+        events.note(tx, "HITExpired", hit)
     if reviewable and not hit["told_reviewable"]:
-        events.note(turn, "HITReviewable", hit)
+        events.note(tx, "HITReviewable", hit)
     if (expired, reviewable) != (hit["told_expired"], hit["told_reviewable"]):
-        turn.run(
+        tx.run(
             "UPDATE hits SET told_expired = :expired, told_reviewable = :reviewable WHERE hit_id = :hit",
             expired=expired,
             reviewable=reviewable,
@@ -162,21 +162,21 @@ def announce(turn: Turn, hit: Record) -> None:
         hit["told_expired"], hit["told_reviewable"] = expired, reviewable
 
 
-def expire_at(turn: Turn, hit: Record, time: float) -> None:
+def expire_at(tx: Transaction, hit: Record, time: float) -> None:
     """Move the time at which the HIT expires; a past time ends it now."""
-    _must_be(turn, hit, "Assignable", "Unassignable", "Reviewable")
-    if time > turn.now + hit_types.YEAR:
+    _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable")
+    if time > tx.now + hit_types.YEAR:
         raise invalid("ExpireAt", "is more than a year ahead")
     hit["expiration"] = max(time, hit["created"])
-    turn.run(
+    tx.run(
         "UPDATE hits SET expiration = :time WHERE hit_id = :hit", time=hit["expiration"], hit=hit["hit_id"]
     )
-    if time > turn.now:
-        events.note(turn, "HITExtended", hit)
-    announce(turn, hit)
+    if time > tx.now:
+        events.note(tx, "HITExtended", hit)
+    announce(tx, hit)
 
 
-def extend(turn: Turn, hit: Record, more: int, token: str | None) -> None:
+def extend(tx: Transaction, hit: Record, more: int, token: str | None) -> None:
     """Ask for more assignments.
 
     Raises
@@ -185,9 +185,9 @@ def extend(turn: Turn, hit: Record, more: int, token: str | None) -> None:
         ``InvalidMaximumAssignmentsIncrease`` where a HIT made with less than ten would come to ten or more.
     """
     requester_id, hit_id = hit["requester_id"], hit["hit_id"]
-    if request_tokens.earlier_result(turn, requester_id, "extension", token) is not None:
+    if request_tokens.earlier_result(tx, requester_id, "extension", token) is not None:
         raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
-    _must_be(turn, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
+    _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
     total = hit["max_assignments"] + more
     if more < 1 or total > MAX_ASSIGNMENTS:
         raise invalid("NumberOfAdditionalAssignments", f"{more} is not between 1 and {MAX_ASSIGNMENTS}")
@@ -196,33 +196,33 @@ def extend(turn: Turn, hit: Record, more: int, token: str | None) -> None:
             "InvalidMaximumAssignmentsIncrease",
             "A HIT made with less than 10 assignments cannot come to 10 or more.",
         )
-    cost = unit_cost(turn, hit["reward"], hit["first_max"]) * more
-    ledger.spend(turn, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
-    if not request_tokens.remember(turn, requester_id, "extension", token, hit_id):
+    cost = unit_cost(tx, hit["reward"], hit["first_max"]) * more
+    ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
+    if not request_tokens.remember(tx, requester_id, "extension", token, hit_id):
         raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
-    turn.run("UPDATE hits SET reviewing = 0 WHERE hit_id = :hit", hit=hit_id)
+    tx.run("UPDATE hits SET reviewing = 0 WHERE hit_id = :hit", hit=hit_id)
     hit["reviewing"] = 0
-    events.note(turn, "HITExtended", hit)
-    shift(turn, hit, max_assignments=more, available=more, held=cost)
+    events.note(tx, "HITExtended", hit)
+    shift(tx, hit, max_assignments=more, available=more, held=cost)
 
 
-def review(turn: Turn, hit: Record, *, revert: bool) -> None:
+def review(tx: Transaction, hit: Record, *, revert: bool) -> None:
     """Move a HIT from Reviewable to Reviewing, or back."""
-    _must_be(turn, hit, "Reviewing" if revert else "Reviewable")
-    turn.run("UPDATE hits SET reviewing = :on WHERE hit_id = :hit", on=int(not revert), hit=hit["hit_id"])
+    _must_be(tx, hit, "Reviewing" if revert else "Reviewable")
+    tx.run("UPDATE hits SET reviewing = :on WHERE hit_id = :hit", on=int(not revert), hit=hit["hit_id"])
 
 
-def move(turn: Turn, hit: Record, hit_type_id: str) -> None:
+def move(tx: Transaction, hit: Record, hit_type_id: str) -> None:
     """Move a HIT to another HIT type of the same requester; what it holds follows the new reward."""
     requester_id = hit["requester_id"]
-    hit_type = hit_types.find(turn, requester_id, hit_type_id)
-    _must_be(turn, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
+    hit_type = hit_types.find(tx, requester_id, hit_type_id)
+    _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
     if hit["pending"] or hit["submitted"]:
         raise refused("InvalidHITState", f"The HIT {hit['hit_id']} has assignments at work.")
-    cost = unit_cost(turn, hit_type["reward"], hit["first_max"]) * hit["available"]
-    _release(turn, hit, hit["held"])
-    ledger.spend(turn, requester_id, ledger.hold(requester_id), cost, "hold", hit["hit_id"])
-    turn.run(
+    cost = unit_cost(tx, hit_type["reward"], hit["first_max"]) * hit["available"]
+    _release(tx, hit, hit["held"])
+    ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit["hit_id"])
+    tx.run(
         "UPDATE hits SET hit_type_id = :type, held = :held WHERE hit_id = :hit",
         type=hit_type_id,
         held=cost,
@@ -230,7 +230,7 @@ def move(turn: Turn, hit: Record, hit_type_id: str) -> None:
     )
 
 
-def dispose(turn: Turn, hit: Record) -> None:
+def dispose(tx: Transaction, hit: Record) -> None:
     """Take a HIT out of all lists and give back what it held.
 
     Raises
@@ -238,30 +238,28 @@ def dispose(turn: Turn, hit: Record) -> None:
     RequestError
         ``InvalidHITState``: it is not reviewable, or an assignment is not decided.
     """
-    _must_be(turn, hit, "Reviewing", "Reviewable")
+    _must_be(tx, hit, "Reviewing", "Reviewable")
     if hit["submitted"]:
         raise refused("InvalidHITState", f"{hit['hit_id']} has assignments to approve or reject.")
-    _release(turn, hit, hit["held"])
-    turn.run("UPDATE hits SET disposed = 1, held = 0 WHERE hit_id = :hit", hit=hit["hit_id"])
-    events.note(turn, "HITDisposed", hit)
+    _release(tx, hit, hit["held"])
+    tx.run("UPDATE hits SET disposed = 1, held = 0 WHERE hit_id = :hit", hit=hit["hit_id"])
+    events.note(tx, "HITDisposed", hit)
 
 
-def _release(turn: Turn, hit: Record, cents: int) -> None:
+def _release(tx: Transaction, hit: Record, cents: int) -> None:
     requester_id = hit["requester_id"]
-    ledger.transfer(
-        turn, ledger.hold(requester_id), ledger.free(requester_id), cents, "release", hit["hit_id"]
-    )
+    ledger.transfer(tx, ledger.hold(requester_id), ledger.free(requester_id), cents, "release", hit["hit_id"])
 
 
-def release_unit(turn: Turn, hit: Record) -> int:
+def release_unit(tx: Transaction, hit: Record) -> int:
     """Give back what one assignment would have cost; return the change to ``held``."""
-    cents = unit_cost(turn, hit["reward"], hit["first_max"])
-    _release(turn, hit, cents)
+    cents = unit_cost(tx, hit["reward"], hit["first_max"])
+    _release(tx, hit, cents)
     return -cents
 
 
-def _must_be(turn: Turn, hit: Record, *allowed: str) -> None:
-    now = status(hit, turn.now)
+def _must_be(tx: Transaction, hit: Record, *allowed: str) -> None:
+    now = status(hit, tx.now)
     if now not in allowed:
         raise refused(
             "InvalidHITState",

@@ -6,7 +6,7 @@ from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people import blocks, requirements
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 from prefjudge.marketplace.store.times import iso
 
 PER_PAGE = 20
@@ -25,42 +25,42 @@ _COLUMNS = (
 )
 
 
-def groups(turn: Turn, worker_id: str, number: int = 1) -> dict[str, Any]:
+def groups(tx: Transaction, worker_id: str, number: int = 1) -> dict[str, Any]:
     """Return one page of the groups with HITs that the worker has not done, best paid first."""
-    worker = requirements.standing(turn, worker_id)
-    found = _groups(turn, worker_id, worker, "")
+    worker = requirements.standing(tx, worker_id)
+    found = _groups(tx, worker_id, worker, "")
     pages = max(1, -(-len(found) // PER_PAGE))
     number = min(max(number, 1), pages)
     shown = found[(number - 1) * PER_PAGE : number * PER_PAGE]
     return {
-        "groups": [_view(turn, row, worker, _count(turn, worker_id, row)) for row in shown],
+        "groups": [_view(tx, row, worker, _count(tx, worker_id, row)) for row in shown],
         "page": number,
         "pages": pages,
     }
 
 
-def group(turn: Turn, worker_id: str, group_id: str) -> dict[str, Any] | None:
+def group(tx: Transaction, worker_id: str, group_id: str) -> dict[str, Any] | None:
     """Return one group as this worker sees it, or None where nothing is left in it."""
-    worker = requirements.standing(turn, worker_id)
-    found = _groups(turn, worker_id, worker, " AND t.hit_type_id = :group", group=group_id)
-    return _view(turn, found[0], worker, _count(turn, worker_id, found[0])) if found else None
+    worker = requirements.standing(tx, worker_id)
+    found = _groups(tx, worker_id, worker, " AND t.hit_type_id = :group", group=group_id)
+    return _view(tx, found[0], worker, _count(tx, worker_id, found[0])) if found else None
 
 
-def _count(turn: Turn, worker_id: str, row: Record) -> int:
-    (number,) = turn.rows(
+def _count(tx: Transaction, worker_id: str, row: Record) -> int:
+    (number,) = tx.rows(
         f"SELECT count(*) FROM (SELECT 1 FROM hits h WHERE h.hit_type_id = :type AND {hits.OPEN}"
         f" AND {_UNDONE} LIMIT {COUNTED}) AS counted",
         type=row["hit_type_id"],
         worker=worker_id,
-        now=turn.now,
+        now=tx.now,
     )[0]
     return int(number)
 
 
 def _groups(
-    turn: Turn, worker_id: str, worker: requirements.Standing, where: str, **named: str
+    tx: Transaction, worker_id: str, worker: requirements.Standing, where: str, **named: str
 ) -> list[Record]:
-    rows = turn.records(
+    rows = tx.records(
         _COLUMNS,
         f"FROM (SELECT ({_FIRST}) AS first_seq FROM hit_types t WHERE 1 = 1{where}) o"
         " JOIN hits h ON h.seq = o.first_seq JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
@@ -68,13 +68,13 @@ def _groups(
         " WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = h.requester_id"
         " AND b.worker_id = :worker) ORDER BY t.reward DESC, h.seq",
         worker=worker_id,
-        now=turn.now,
+        now=tx.now,
         **named,
     )
     return [row for row in rows if not requirements.unmet(row["requirements"], worker, "discover")]
 
 
-def _view(turn: Turn, row: Record, worker: requirements.Standing, available: int) -> dict[str, Any]:
+def _view(tx: Transaction, row: Record, worker: requirements.Standing, available: int) -> dict[str, Any]:
     asked = row["requirements"]
     missing = requirements.unmet(asked, worker)
     return {
@@ -89,13 +89,13 @@ def _view(turn: Turn, row: Record, worker: requirements.Standing, available: int
         "duration": row["duration"],
         "expires": iso(row["expiration"]),
         "qualified": not missing,
-        "missing": [requirements.describe(turn, one) for one in missing],
+        "missing": [requirements.describe(tx, one) for one in missing],
         "can_preview": not requirements.unmet(asked, worker, "preview"),
     }
 
 
 def preview(
-    turn: Turn, worker_id: str, *, hit_id: str | None = None, group_id: str | None = None
+    tx: Transaction, worker_id: str, *, hit_id: str | None = None, group_id: str | None = None
 ) -> dict[str, Any]:
     """Return a group and one HIT of it to look at before accepting.
 
@@ -105,17 +105,17 @@ def preview(
         ``no_hit``: there is none, or the worker may not see it.
     """
     if hit_id is None:
-        seen = group(turn, worker_id, group_id or "")
+        seen = group(tx, worker_id, group_id or "")
         hit_id = seen["hit_id"] if seen else ""
-    hit = hits.get(turn, hit_id)
-    if hit is None or blocks.blocked(turn, hit["requester_id"], worker_id):
+    hit = hits.get(tx, hit_id)
+    if hit is None or blocks.blocked(tx, hit["requester_id"], worker_id):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
     asked = hit["requirements"]
-    worker = requirements.standing(turn, worker_id)
+    worker = requirements.standing(tx, worker_id)
     if requirements.unmet(asked, worker, "discover"):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
-    offer = group(turn, worker_id, hit["hit_type_id"]) or _closed(turn, hit, worker)
-    is_open = hits.status(hit, turn.now) == "Assignable"
+    offer = group(tx, worker_id, hit["hit_type_id"]) or _closed(tx, hit, worker)
+    is_open = hits.status(hit, tx.now) == "Assignable"
     reason = "" if offer["qualified"] else "You do not meet the requirements."
     if not is_open or not offer["available"]:
         reason = "This HIT is no longer open to you."
@@ -127,6 +127,6 @@ def preview(
     }
 
 
-def _closed(turn: Turn, hit: Record, worker: requirements.Standing) -> dict[str, Any]:
-    (name,) = turn.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit["requester_id"])[0]
-    return _view(turn, {**hit, "name": name}, worker, 0)
+def _closed(tx: Transaction, hit: Record, worker: requirements.Standing) -> dict[str, Any]:
+    (name,) = tx.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit["requester_id"])[0]
+    return _view(tx, {**hit, "name": name}, worker, 0)

@@ -6,7 +6,7 @@ from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people import payouts
 from prefjudge.marketplace.people.requirements import SIMULATED
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
 ACTIVE_WITHIN = 600
@@ -20,34 +20,34 @@ _STATUS_SQL = (
 )
 
 
-def counts(turn: Turn) -> dict[str, Any]:
+def counts(tx: Transaction) -> dict[str, Any]:
     """Count HITs and assignments by status, workers and requesters."""
-    (workers,) = turn.rows("SELECT count(*) FROM workers")[0]
-    (requesters,) = turn.rows("SELECT count(*) FROM requesters")[0]
-    (active,) = turn.rows(
+    (workers,) = tx.rows("SELECT count(*) FROM workers")[0]
+    (requesters,) = tx.rows("SELECT count(*) FROM requesters")[0]
+    (active,) = tx.rows(
         "SELECT count(DISTINCT worker_id) FROM assignments"
         " WHERE accepted_at > :since OR submitted_at > :since",
-        since=turn.now - ACTIVE_WITHIN,
+        since=tx.now - ACTIVE_WITHIN,
     )[0]
     return {
-        "hits": dict.fromkeys(STATUSES, 0) | turn.tally(_STATUS_SQL, now=turn.now),
-        "assignments": turn.tally("SELECT status, count(*) FROM assignments GROUP BY status ORDER BY status"),
+        "hits": dict.fromkeys(STATUSES, 0) | tx.tally(_STATUS_SQL, now=tx.now),
+        "assignments": tx.tally("SELECT status, count(*) FROM assignments GROUP BY status ORDER BY status"),
         "workers": workers,
         "active_workers": active,
         "requesters": requesters,
     }
 
 
-def overview(turn: Turn) -> dict[str, Any]:
+def overview(tx: Transaction) -> dict[str, Any]:
     """Return everything on the admin's page."""
-    paid = turn.tally(
+    paid = tx.tally(
         "SELECT kind, sum(cents) FROM transfers WHERE kind IN ('reward', 'bonus', 'fee')"
         " AND target <> source AND target NOT LIKE 'hold:%' GROUP BY kind"
     )
-    (held,) = turn.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'hold:%'")[0]
-    (owed,) = turn.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'worker:%'")[0]
-    (spent, pairs) = turn.rows("SELECT sum(visible_ms), sum(visible_pairs) FROM assignments")[0]
-    seen = counts(turn)
+    (held,) = tx.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'hold:%'")[0]
+    (owed,) = tx.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'worker:%'")[0]
+    (spent, pairs) = tx.rows("SELECT sum(visible_ms), sum(visible_pairs) FROM assignments")[0]
+    seen = counts(tx)
     return {
         "counts": seen,
         "money": {
@@ -56,35 +56,35 @@ def overview(turn: Turn) -> dict[str, Any]:
             "fees": from_cents(int(paid.get("fee", 0))),
             "held": from_cents(int(held or 0)),
             "owed": from_cents(int(owed or 0)),
-            "paid_out": from_cents(ledger.balance(turn, ledger.PAID_OUT)),
+            "paid_out": from_cents(ledger.balance(tx, ledger.PAID_OUT)),
         },
         "seconds_per_pair": round(int(spent) / int(pairs) / 1000, 1) if pairs else None,
         "rejected": seen["assignments"].get("Rejected", 0),
-        "workers": worker_list(turn),
-        "requesters": _requesters(turn),
-        "events": last_events(turn),
-        "ledger_imbalance": ledger.imbalance(turn),
+        "workers": worker_list(tx),
+        "requesters": _requesters(tx),
+        "events": last_events(tx),
+        "ledger_imbalance": ledger.imbalance(tx),
     }
 
 
-def worker_list(turn: Turn) -> list[dict[str, Any]]:
+def worker_list(tx: Transaction) -> list[dict[str, Any]]:
     """List the workers, newest first."""
-    rows = turn.records(
+    rows = tx.records(
         "w.worker_id, w.name, w.locale, w.approved, w.rejected, a.cents",
         "FROM workers w LEFT JOIN accounts a ON a.account = 'worker:' || w.worker_id"
         f" ORDER BY w.created DESC, w.worker_id LIMIT {WORKERS}",
     )
-    submitted = turn.tally(
+    submitted = tx.tally(
         "SELECT worker_id, count(*) FROM assignments WHERE status = 'Submitted' GROUP BY worker_id"
     )
-    paid = payouts.paid_out(turn)
+    paid = payouts.paid_out(tx)
     simulated = {
         row[0]
-        for row in turn.rows(
+        for row in tx.rows(
             "SELECT worker_id FROM qualifications WHERE qualification_type_id = :type", type=SIMULATED
         )
     }
-    blocked = {row[0] for row in turn.rows("SELECT DISTINCT worker_id FROM blocks")}
+    blocked = {row[0] for row in tx.rows("SELECT DISTINCT worker_id FROM blocks")}
     return [
         {
             "worker_id": row["worker_id"],
@@ -102,14 +102,14 @@ def worker_list(turn: Turn) -> list[dict[str, Any]]:
     ]
 
 
-def _requesters(turn: Turn) -> list[dict[str, Any]]:
-    rows = turn.records(
+def _requesters(tx: Transaction) -> list[dict[str, Any]]:
+    rows = tx.records(
         "r.requester_id, r.name, a.cents",
         "FROM requesters r LEFT JOIN accounts a ON a.account = 'requester:' || r.requester_id"
         " ORDER BY r.name",
     )
     keys: dict[str, list[str]] = {}
-    for requester_id, access_key in turn.rows("SELECT requester_id, access_key FROM access_keys ORDER BY 2"):
+    for requester_id, access_key in tx.rows("SELECT requester_id, access_key FROM access_keys ORDER BY 2"):
         keys.setdefault(requester_id, []).append(access_key)
     return [
         {
@@ -122,9 +122,9 @@ def _requesters(turn: Turn) -> list[dict[str, Any]]:
     ]
 
 
-def last_events(turn: Turn, most: int = EVENTS) -> list[dict[str, Any]]:
+def last_events(tx: Transaction, most: int = EVENTS) -> list[dict[str, Any]]:
     """List the last events, newest first."""
-    rows = turn.records(
+    rows = tx.records(
         "time, event, hit_id, assignment_id, worker_id",
         "FROM events ORDER BY seq DESC LIMIT :most",
         most=most,

@@ -6,7 +6,7 @@ from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits.decisions import is_paid_in_part
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 from prefjudge.marketplace.store.times import iso
 
 PER_PAGE = 25
@@ -21,7 +21,7 @@ _JOINED = (
 )
 
 
-def find(turn: Turn, worker_id: str, assignment_id: str) -> Record:
+def find(tx: Transaction, worker_id: str, assignment_id: str) -> Record:
     """Return a worker's own assignment, with its HIT.
 
     Raises
@@ -29,7 +29,7 @@ def find(turn: Turn, worker_id: str, assignment_id: str) -> Record:
     Refusal
         ``no_assignment``.
     """
-    found = turn.record(
+    found = tx.record(
         _COLUMNS,
         f"{_JOINED} WHERE a.assignment_id = :id AND a.worker_id = :worker",
         id=assignment_id,
@@ -40,10 +40,10 @@ def find(turn: Turn, worker_id: str, assignment_id: str) -> Record:
     return found
 
 
-def view(turn: Turn, row: Record) -> dict[str, Any]:
+def view(tx: Transaction, row: Record) -> dict[str, Any]:
     """Show an assignment to its worker."""
-    rows = turn.rows("SELECT sum(cents) FROM bonuses WHERE assignment_id = :id", id=row["assignment_id"])
-    left = max(0, int(row["deadline"] - turn.now)) if row["status"] == "Accepted" else 0
+    rows = tx.rows("SELECT sum(cents) FROM bonuses WHERE assignment_id = :id", id=row["assignment_id"])
+    left = max(0, int(row["deadline"] - tx.now)) if row["status"] == "Accepted" else 0
     return {
         "assignment_id": row["assignment_id"],
         "hit_id": row["hit_id"],
@@ -52,7 +52,7 @@ def view(turn: Turn, row: Record) -> dict[str, Any]:
         "reward": from_cents(row["reward"]),
         "requester": row["name"],
         "status": row["status"],
-        "in_part": row["status"] == "Rejected" and is_paid_in_part(turn, row),
+        "in_part": row["status"] == "Rejected" and is_paid_in_part(tx, row),
         "accepted": iso(row["accepted_at"]),
         "deadline": iso(row["deadline"]),
         "duration": row["duration"],
@@ -63,27 +63,27 @@ def view(turn: Turn, row: Record) -> dict[str, Any]:
     }
 
 
-def held(turn: Turn, worker_id: str) -> list[dict[str, Any]]:
+def held(tx: Transaction, worker_id: str) -> list[dict[str, Any]]:
     """Return what the worker has accepted and not yet submitted."""
-    rows = turn.records(
+    rows = tx.records(
         _COLUMNS,
         f"{_JOINED} WHERE a.worker_id = :worker AND a.status = 'Accepted' AND a.deadline > :now"
         " ORDER BY a.deadline",
         worker=worker_id,
-        now=turn.now,
+        now=tx.now,
     )
-    return [view(turn, row) for row in rows]
+    return [view(tx, row) for row in rows]
 
 
-def history(turn: Turn, worker_id: str, number: int = 1) -> dict[str, Any]:
+def history(tx: Transaction, worker_id: str, number: int = 1) -> dict[str, Any]:
     """Return one page of the worker's past work, newest first, and what it earned."""
-    counts = turn.tally(
+    counts = tx.tally(
         "SELECT status, count(*) FROM assignments WHERE worker_id = :w GROUP BY status", w=worker_id
     )
     total = sum(counts.values()) - counts.get("Accepted", 0)
     pages = max(1, -(-total // PER_PAGE))
     number = min(max(number, 1), pages)
-    rows = turn.records(
+    rows = tx.records(
         _COLUMNS,
         f"{_JOINED} WHERE a.worker_id = :worker AND a.status <> 'Accepted' ORDER BY a.seq DESC"
         " LIMIT :size OFFSET :skip",
@@ -92,23 +92,23 @@ def history(turn: Turn, worker_id: str, number: int = 1) -> dict[str, Any]:
         skip=(number - 1) * PER_PAGE,
     )
     return {
-        "assignments": [view(turn, row) for row in rows],
+        "assignments": [view(tx, row) for row in rows],
         "page": number,
         "pages": pages,
-        "earnings": _earnings(turn, worker_id, counts),
+        "earnings": _earnings(tx, worker_id, counts),
     }
 
 
-def _earnings(turn: Turn, worker_id: str, counts: dict[str, int]) -> dict[str, Any]:
+def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> dict[str, Any]:
     account = ledger.earned(worker_id)
-    paid = turn.tally(
+    paid = tx.tally(
         "SELECT kind, sum(cents) FROM transfers WHERE target = :account GROUP BY kind", account=account
     )
-    (pending,) = turn.rows(
+    (pending,) = tx.rows(
         "SELECT sum(reward) FROM assignments WHERE worker_id = :worker AND status = 'Submitted'",
         worker=worker_id,
     )[0]
-    (in_part,) = turn.rows(
+    (in_part,) = tx.rows(
         "SELECT count(*) FROM assignments a WHERE a.worker_id = :worker AND a.status = 'Rejected' AND EXISTS"
         " (SELECT 1 FROM bonuses b WHERE b.assignment_id = a.assignment_id AND b.granted <= a.rejected_at)",
         worker=worker_id,
@@ -117,22 +117,22 @@ def _earnings(turn: Turn, worker_id: str, counts: dict[str, int]) -> dict[str, A
         "approved": from_cents(int(paid.get("reward", 0))),
         "bonus": from_cents(int(paid.get("bonus", 0))),
         "pending": from_cents(int(pending or 0)),
-        "balance": from_cents(ledger.balance(turn, account)),
+        "balance": from_cents(ledger.balance(tx, account)),
         "approved_count": counts.get("Approved", 0),
         "rejected_count": counts.get("Rejected", 0) - in_part,
         "submitted_count": counts.get("Submitted", 0),
     }
 
 
-def inbox(turn: Turn, worker_id: str) -> list[dict[str, Any]]:
+def inbox(tx: Transaction, worker_id: str) -> list[dict[str, Any]]:
     """Return the worker's messages, newest first, and count them as read from now on."""
-    rows = turn.records(
+    rows = tx.records(
         "m.subject, m.body, r.name, m.sent, m.is_read",
         "FROM messages m LEFT JOIN requesters r ON r.requester_id = m.requester_id"
         " WHERE m.worker_id = :worker ORDER BY m.message_id DESC LIMIT 200",
         worker=worker_id,
     )
-    turn.run("UPDATE messages SET is_read = 1 WHERE worker_id = :worker AND is_read = 0", worker=worker_id)
+    tx.run("UPDATE messages SET is_read = 1 WHERE worker_id = :worker AND is_read = 0", worker=worker_id)
     return [
         {
             "subject": row["subject"],

@@ -1,41 +1,41 @@
 """What time brings about: deadlines, expiry, approval by itself, the disposal of old HITs."""
 
 from prefjudge.marketplace.hits import assignments, decisions, hits
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 _BATCH = 500
 
 
-def sweep(turn: Turn) -> None:
+def sweep(tx: Transaction) -> None:
     """Do everything that is due at this moment."""
-    for assignment in turn.records(
+    for assignment in tx.records(
         assignments.COLUMNS,
         "FROM assignments WHERE status = 'Accepted' AND deadline <= :now ORDER BY deadline"
-        f" LIMIT {_BATCH}{turn.skip_locked}",
-        now=turn.now,
+        f" LIMIT {_BATCH}{tx.skip_locked}",
+        now=tx.now,
     ):
-        assignments.abandon(turn, assignment)
-    for assignment in turn.records(
+        assignments.abandon(tx, assignment)
+    for assignment in tx.records(
         assignments.COLUMNS,
         "FROM assignments WHERE status = 'Submitted' AND auto_approve_at <= :now ORDER BY auto_approve_at"
-        f" LIMIT {_BATCH}{turn.skip_locked}",
-        now=turn.now,
+        f" LIMIT {_BATCH}{tx.skip_locked}",
+        now=tx.now,
     ):
-        decisions.approve(turn, assignment)
-    lock = " FOR UPDATE OF h SKIP LOCKED" if turn.skip_locked else ""
-    for hit in turn.records(
+        decisions.approve(tx, assignment)
+    lock = " FOR UPDATE OF h SKIP LOCKED" if tx.skip_locked else ""
+    for hit in tx.records(
         hits.COLUMNS,
         f"{hits.JOINED} WHERE h.expiration <= :now AND h.told_expired = 0 AND h.disposed = 0"
         f" ORDER BY h.expiration LIMIT {_BATCH}{lock}",
-        now=turn.now,
+        now=tx.now,
     ):
-        hits.announce(turn, hit)
-    for hit in turn.records(
+        hits.announce(tx, hit)
+    for hit in tx.records(
         hits.COLUMNS,
         f"{hits.JOINED} WHERE h.expiration <= :old AND h.disposed = 0 AND h.pending = 0 AND h.submitted = 0"
         f" LIMIT {_BATCH}{lock}",
-        old=turn.now - turn.market.rules.dispose_after,
+        old=tx.now - tx.marketplace.rules.dispose_after,
     ):
-        hits.dispose(turn, hit)
-    turn.run("DELETE FROM sessions WHERE expires <= :now", now=turn.now)
-    turn.run("DELETE FROM request_tokens WHERE created <= :old", old=turn.now - turn.market.rules.token_life)
+        hits.dispose(tx, hit)
+    tx.run("DELETE FROM sessions WHERE expires <= :now", now=tx.now)
+    tx.run("DELETE FROM request_tokens WHERE created <= :old", old=tx.now - tx.marketplace.rules.token_life)

@@ -7,7 +7,7 @@ ever paid in.
 
 from prefjudge.marketplace.errors import refused
 from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 OUTSIDE = "outside"
 FEES = "fees"
@@ -38,21 +38,21 @@ def earned(worker_id: str) -> str:
     return f"worker:{worker_id}"
 
 
-def balance(turn: Turn, account: str, *, lock: bool = False) -> int:
-    """Return an account's balance in cents, held for this turn where ``lock`` is set."""
-    clause = turn.locked if lock else ""
-    rows = turn.rows(f"SELECT cents FROM accounts WHERE account = :account{clause}", account=account)
+def balance(tx: Transaction, account: str, *, lock: bool = False) -> int:
+    """Return an account's balance in cents, locked until the transaction ends where ``lock`` is set."""
+    clause = tx.locked if lock else ""
+    rows = tx.rows(f"SELECT cents FROM accounts WHERE account = :account{clause}", account=account)
     return int(rows[0][0]) if rows else 0
 
 
-def transfer(turn: Turn, source: str, target: str, cents: int, kind: str, reference: str) -> None:
+def transfer(tx: Transaction, source: str, target: str, cents: int, kind: str, reference: str) -> None:
     """Move money; nothing happens for zero cents."""
     if not cents:
         return
-    turn.insert(
+    tx.insert(
         "transfers",
         {
-            "time": turn.now,
+            "time": tx.now,
             "source": source,
             "target": target,
             "cents": cents,
@@ -62,14 +62,14 @@ def transfer(turn: Turn, source: str, target: str, cents: int, kind: str, refere
     )
     # in the order of their names, so that two turns never wait for each other
     for account, change in sorted([(source, -cents), (target, cents)]):
-        turn.insert(
+        tx.insert(
             "accounts",
             {"account": account, "cents": change},
             "ON CONFLICT (account) DO UPDATE SET cents = accounts.cents + excluded.cents",
         )
 
 
-def spend(turn: Turn, requester_id: str, target: str, cents: int, kind: str, reference: str) -> None:
+def spend(tx: Transaction, requester_id: str, target: str, cents: int, kind: str, reference: str) -> None:
     """Move money that must be there.
 
     Raises
@@ -84,17 +84,17 @@ def spend(turn: Turn, requester_id: str, target: str, cents: int, kind: str, ref
             f"The {kind} would take {from_cents(cents)} dollars; {from_cents(MOST)} is the most.",
         )
     account = free(requester_id)
-    available = balance(turn, account, lock=True)
+    available = balance(tx, account, lock=True)
     if available < cents:
-        if not turn.market.sandbox:
+        if not tx.marketplace.sandbox:
             raise refused(
                 "InsufficientFunds", f"{kind} needs {cents} cents; {available} cents are available."
             )
         paid_in = -(-(cents - available) // PLAY_MONEY) * PLAY_MONEY
-        transfer(turn, OUTSIDE, account, paid_in, "play money", requester_id)
-    transfer(turn, account, target, cents, kind, reference)
+        transfer(tx, OUTSIDE, account, paid_in, "play money", requester_id)
+    transfer(tx, account, target, cents, kind, reference)
 
 
-def imbalance(turn: Turn) -> list[str]:
+def imbalance(tx: Transaction) -> list[str]:
     """Return the accounts whose balance is not the sum of their transfers: none in a sound store."""
-    return [str(row[0]) for row in turn.rows(UNBALANCED)]
+    return [str(row[0]) for row in tx.rows(UNBALANCED)]

@@ -10,10 +10,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from prefjudge.marketplace.notifications import webhooks
-from prefjudge.marketplace.store.executor import Desk
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.executor import Executor
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
-_LOG = logging.getLogger("prefjudge.marketplace.courier")
+_LOG = logging.getLogger("prefjudge.marketplace.notifications")
 TRIES = 12
 FIRST_WAIT = (
     2.0  # seconds; doubled after each failure, so that the last try is some two hours after the first
@@ -31,21 +31,21 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
     return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-class Courier:
+class WebhookSender:
     """Delivers what is due: each requester's notifications in turn, the requesters' side by side.
 
     So a hook that is slow holds up its own requester and nobody else. A notification may arrive twice: its
     ``X-Prefjudge-Delivery`` header tells.
     """
 
-    def __init__(self, desk: Desk, *, every: float = 0.5, post: Post | None = None) -> None:
-        self._desk = desk
+    def __init__(self, executor: Executor, *, every: float = 0.5, post: Post | None = None) -> None:
+        self._executor = executor
         self._every = every
-        self._post = post or partial(webhooks.post, inside=desk.market.rules.inner_hooks)
+        self._post = post or partial(webhooks.post, inside=executor.marketplace.rules.private_webhooks)
         self._busy: set[str] = set()  # the secrets of the requesters whose notifications are under way
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="courier")
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="webhook")
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="courier", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
 
     def start(self) -> None:
         """Begin to deliver."""
@@ -70,9 +70,9 @@ class Courier:
         return sum(delivered.result() for delivered in self._begin())
 
     def _begin(self) -> "list[Future[int]]":
-        if not self._desk.call(_any_due, write=False):
+        if not self._executor.call(_any_due, write=False):
             return []
-        claimed = self._desk.call(lambda turn: _claim(turn, frozenset(self._busy)))
+        claimed = self._executor.call(lambda tx: _claim(tx, frozenset(self._busy)))
         self._busy.update(claimed)
         return [self._threads.submit(self._deliver_all, *each) for each in claimed.items()]
 
@@ -102,46 +102,46 @@ class Courier:
         last = delivery["attempts"] >= TRIES
         if arrived or last:
             done = DELIVERED if arrived else GIVEN_UP
-            self._desk.call(lambda turn: _settle(turn, delivery["seq"], done))
+            self._executor.call(lambda tx: _settle(tx, delivery["seq"], done))
         return arrived
 
 
-def _any_due(turn: Turn) -> bool:
-    return bool(turn.rows("SELECT 1 FROM deliveries WHERE done = 0 AND due <= :now LIMIT 1", now=turn.now))
+def _any_due(tx: Transaction) -> bool:
+    return bool(tx.rows("SELECT 1 FROM deliveries WHERE done = 0 AND due <= :now LIMIT 1", now=tx.now))
 
 
-def _claim(turn: Turn, busy: Collection[str]) -> dict[str, list[Record]]:
+def _claim(tx: Transaction, busy: Collection[str]) -> dict[str, list[Record]]:
     """Take what is due, by requester, but for those who are ``busy``.
 
     Each is put off to its next try, in case this one fails, or this process does.
     """
     waiting = [
         str(secret)
-        for (secret,) in turn.rows(
-            "SELECT DISTINCT secret FROM deliveries WHERE done = 0 AND due <= :now", now=turn.now
+        for (secret,) in tx.rows(
+            "SELECT DISTINCT secret FROM deliveries WHERE done = 0 AND due <= :now", now=tx.now
         )
     ]
-    return {secret: _claim_of(turn, secret) for secret in waiting if secret not in busy}
+    return {secret: _claim_of(tx, secret) for secret in waiting if secret not in busy}
 
 
-def _claim_of(turn: Turn, secret: str) -> list[Record]:
-    found = turn.records(
+def _claim_of(tx: Transaction, secret: str) -> list[Record]:
+    found = tx.records(
         "seq, destination, secret, body, attempts",
         "FROM deliveries WHERE done = 0 AND due <= :now AND secret = :secret"
-        f" ORDER BY due, seq LIMIT {BATCH}{turn.skip_locked}",
-        now=turn.now,
+        f" ORDER BY due, seq LIMIT {BATCH}{tx.skip_locked}",
+        now=tx.now,
         secret=secret,
     )
     for place, delivery in enumerate(found, start=1):
         attempts = delivery["attempts"] = delivery["attempts"] + 1
-        turn.run(
+        tx.run(
             "UPDATE deliveries SET attempts = :attempts, due = :due WHERE seq = :seq",
             attempts=attempts,
-            due=turn.now + webhooks.TIMEOUT * place + FIRST_WAIT * 2 ** (attempts - 1),
+            due=tx.now + webhooks.TIMEOUT * place + FIRST_WAIT * 2 ** (attempts - 1),
             seq=delivery["seq"],
         )
     return found
 
 
-def _settle(turn: Turn, seq: int, done: int) -> None:
-    turn.run("UPDATE deliveries SET done = :done WHERE seq = :seq", done=done, seq=seq)
+def _settle(tx: Transaction, seq: int, done: int) -> None:
+    tx.run("UPDATE deliveries SET done = :done WHERE seq = :seq", done=done, seq=seq)

@@ -3,14 +3,14 @@
 import json
 import uuid
 
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 from prefjudge.marketplace.store.times import iso
 
 
-def note(turn: Turn, event: str, hit: Record, assignment: Record | None = None) -> None:
+def note(tx: Transaction, event: str, hit: Record, assignment: Record | None = None) -> None:
     """Log an event, and queue its notification where the HIT type has one."""
     happened: Record = {
-        "time": turn.now,
+        "time": tx.now,
         "event": event,
         "requester_id": hit["requester_id"],
         "hit_type_id": hit["hit_type_id"],
@@ -18,17 +18,17 @@ def note(turn: Turn, event: str, hit: Record, assignment: Record | None = None) 
         "assignment_id": assignment["assignment_id"] if assignment else None,
         "worker_id": assignment["worker_id"] if assignment else None,
     }
-    turn.insert("events", happened)
-    wanted = turn.record(
+    tx.insert("events", happened)
+    wanted = tx.record(
         "destination, version, event_types",
         "FROM notifications WHERE hit_type_id = :hit_type AND active = 1",
         hit_type=hit["hit_type_id"],
     )
     if wanted and event in json.loads(wanted["event_types"]):
-        queue(turn, wanted["destination"], wanted["version"], happened)
+        queue(tx, wanted["destination"], wanted["version"], happened)
 
 
-def queue(turn: Turn, destination: str, version: str, happened: Record) -> None:
+def queue(tx: Transaction, destination: str, version: str, happened: Record) -> None:
     """Queue one notification, in the JSON that Mechanical Turk sent to its queues."""
     told = {
         "EventType": happened["event"],
@@ -44,10 +44,10 @@ def queue(turn: Turn, destination: str, version: str, happened: Record) -> None:
         "EventDocVersion": version,
         "Events": [{key: value for key, value in told.items() if value}],
     }
-    (secret,) = turn.rows(
+    (secret,) = tx.rows(
         "SELECT hook_secret FROM requesters WHERE requester_id = :id", id=happened["requester_id"]
     )[0]
-    turn.insert(
+    tx.insert(
         "deliveries",
-        {"destination": destination, "secret": secret, "body": json.dumps(body), "due": turn.now},
+        {"destination": destination, "secret": secret, "body": json.dumps(body), "due": tx.now},
     )

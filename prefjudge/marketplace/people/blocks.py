@@ -1,12 +1,12 @@
 """Workers whom a requester has blocked."""
 
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 
-def blocked(turn: Turn, requester_id: str, worker_id: str) -> bool:
+def blocked(tx: Transaction, requester_id: str, worker_id: str) -> bool:
     """Tell whether the requester has blocked the worker."""
     return bool(
-        turn.rows(
+        tx.rows(
             "SELECT 1 FROM blocks WHERE requester_id = :requester AND worker_id = :worker",
             requester=requester_id,
             worker=worker_id,
@@ -14,18 +14,18 @@ def blocked(turn: Turn, requester_id: str, worker_id: str) -> bool:
     )
 
 
-def block(turn: Turn, requester_id: str, worker_id: str, reason: str) -> None:
+def block(tx: Transaction, requester_id: str, worker_id: str, reason: str) -> None:
     """Keep the worker from the requester's HITs."""
-    turn.insert(
+    tx.insert(
         "blocks",
         {"requester_id": requester_id, "worker_id": worker_id, "reason": reason},
         "ON CONFLICT (requester_id, worker_id) DO UPDATE SET reason = excluded.reason",
     )
 
 
-def unblock(turn: Turn, requester_id: str, worker_id: str) -> None:
+def unblock(tx: Transaction, requester_id: str, worker_id: str) -> None:
     """Lift a block."""
-    turn.run(
+    tx.run(
         "DELETE FROM blocks WHERE requester_id = :requester AND worker_id = :worker",
         requester=requester_id,
         worker=worker_id,

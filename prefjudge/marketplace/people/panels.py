@@ -12,7 +12,7 @@ from typing import Any
 from prefjudge.marketplace.errors import Refusal, invalid
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.store.ids import new_secret
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 OUTCOMES = ("submitted", "returned", "none_left")
 
@@ -27,7 +27,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """A participant at the door: who sent whom, and as which worker if not for the first time."""
+    """A participant who comes by a link: who sent whom, and as which worker if not for the first time."""
 
     panel: str
     participant: str
@@ -37,7 +37,7 @@ class Visit:
     worker_id: str | None
 
 
-def create(turn: Turn, wanted: dict[str, Any]) -> Link:
+def create(tx: Transaction, wanted: dict[str, Any]) -> Link:
     """Register a panel.
 
     ``wanted`` has a ``name``, the names of the link's parameters (``participant``, ``study``, ``session``),
@@ -67,11 +67,11 @@ def create(turn: Turn, wanted: dict[str, Any]) -> Link:
         "locale": workers.locale(_text(wanted, "locale", "US")),
         "completion": json.dumps(_ways_back(wanted.get("completion") or {})),
         "signed": int(bool(wanted.get("signed"))),
-        "created": turn.now,
+        "created": tx.now,
     }
-    if not turn.insert("panels", record, "ON CONFLICT DO NOTHING RETURNING panel"):
+    if not tx.insert("panels", record, "ON CONFLICT DO NOTHING RETURNING panel"):
         raise invalid("name", f"there is a panel {name!r} already")
-    return Link(key=key, secret=_secret(turn, name))
+    return Link(key=key, secret=_secret(tx, name))
 
 
 def _text(wanted: dict[str, Any], name: str, default: str) -> str:
@@ -97,7 +97,7 @@ def _ways_back(completion: Any) -> dict[str, dict[str, str]]:
     return ways
 
 
-def look(turn: Turn, name: str, key: str, query: dict[str, str]) -> Visit:
+def look(tx: Transaction, name: str, key: str, query: dict[str, str]) -> Visit:
     """Return the visit that a panel's link announces.
 
     Raises
@@ -105,7 +105,7 @@ def look(turn: Turn, name: str, key: str, query: dict[str, str]) -> Visit:
     Refusal
         ``bad_link``.
     """
-    panel = turn.record(
+    panel = tx.record(
         "panel, key_hash, participant, study, session, locale, signed", "FROM panels WHERE panel = :n", n=name
     )
     participant = query.get(panel["participant"], "") if panel else ""
@@ -113,10 +113,10 @@ def look(turn: Turn, name: str, key: str, query: dict[str, str]) -> Visit:
         panel is None
         or panel["key_hash"] != _hash(key)
         or not 1 <= len(participant) <= 200
-        or (panel["signed"] and not _is_signed(turn, name, participant, query.get("signature", "")))
+        or (panel["signed"] and not _is_signed(tx, name, participant, query.get("signature", "")))
     ):
         raise Refusal("bad_link", "This link is not valid. Ask who gave it to you.", 404)
-    known = turn.rows(
+    known = tx.rows(
         "SELECT worker_id FROM panel_workers WHERE panel = :panel AND participant = :participant",
         panel=name,
         participant=participant,
@@ -131,10 +131,10 @@ def look(turn: Turn, name: str, key: str, query: dict[str, str]) -> Visit:
     )
 
 
-def arrive(turn: Turn, visit: Visit) -> str:
+def arrive(tx: Transaction, visit: Visit) -> str:
     """Return the worker whom a panel's link brings, who joins if new."""
-    worker_id = visit.worker_id or workers.create(turn, workers.Newcomer(locale=visit.locale))
-    kept = turn.insert(  # of two who arrive at once as the same participant, the first one's worker
+    worker_id = visit.worker_id or workers.create(tx, workers.NewWorker(locale=visit.locale))
+    kept = tx.insert(  # of two who arrive at once as the same participant, the first one's worker
         "panel_workers",
         {
             "panel": visit.panel,
@@ -149,9 +149,9 @@ def arrive(turn: Turn, visit: Visit) -> str:
     return str(kept[0][0])
 
 
-def completion(turn: Turn, worker_id: str, outcome: str) -> dict[str, str] | None:
+def completion(tx: Transaction, worker_id: str, outcome: str) -> dict[str, str] | None:
     """Return the code and the address with which a panel's worker goes back; None for other workers."""
-    rows = turn.rows(
+    rows = tx.rows(
         "SELECT p.completion FROM panel_workers w JOIN panels p ON p.panel = w.panel"
         " WHERE w.worker_id = :worker",
         worker=worker_id,
@@ -160,12 +160,12 @@ def completion(turn: Turn, worker_id: str, outcome: str) -> dict[str, str] | Non
     return {"code": found.get("code", ""), "url": found.get("url", "")} if found else None
 
 
-def _secret(turn: Turn, panel: str) -> str:
-    return turn.market.sign("panel", panel)
+def _secret(tx: Transaction, panel: str) -> str:
+    return tx.marketplace.sign("panel", panel)
 
 
-def _is_signed(turn: Turn, panel: str, participant: str, signature: str) -> bool:
-    expected = hmac.new(_secret(turn, panel).encode(), participant.encode(), hashlib.sha256).hexdigest()
+def _is_signed(tx: Transaction, panel: str, participant: str, signature: str) -> bool:
+    expected = hmac.new(_secret(tx, panel).encode(), participant.encode(), hashlib.sha256).hexdigest()
     return hmac.compare_digest(expected.encode(), signature.lower().encode())
 
 

@@ -7,12 +7,12 @@ from prefjudge.marketplace.errors import invalid, refused
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people import workers
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 COLUMNS = ("worker_id", "name", "earned", "paid_out", "owed")
 
 
-def record(turn: Turn, worker_id: str, cents: int, reference: str) -> None:
+def record(tx: Transaction, worker_id: str, cents: int, reference: str) -> None:
     """Record that a worker was paid.
 
     Raises
@@ -21,12 +21,12 @@ def record(turn: Turn, worker_id: str, cents: int, reference: str) -> None:
         ``DuplicateRequest`` where the worker was paid by this reference before; the worker is not owed as
         much.
     """
-    workers.find(turn, worker_id)
+    workers.find(tx, worker_id)
     if not 1 <= len(reference) <= 200:
         raise invalid("reference", "is what the payment is known by, at your bank say: so none counts twice")
     account = ledger.earned(worker_id)
-    owed = ledger.balance(turn, account, lock=True)
-    if turn.rows(
+    owed = ledger.balance(tx, account, lock=True)
+    if tx.rows(
         "SELECT 1 FROM transfers WHERE source = :account AND kind = 'payout' AND reference = :reference",
         account=account,
         reference=reference,
@@ -36,24 +36,24 @@ def record(turn: Turn, worker_id: str, cents: int, reference: str) -> None:
         )
     if not 1 <= cents <= owed:
         raise invalid("amount", f"{from_cents(cents)} is not between 0.01 and the {from_cents(owed)} owed")
-    ledger.transfer(turn, account, ledger.PAID_OUT, cents, "payout", reference)
+    ledger.transfer(tx, account, ledger.PAID_OUT, cents, "payout", reference)
 
 
-def paid_out(turn: Turn) -> dict[str, int]:
+def paid_out(tx: Transaction) -> dict[str, int]:
     """Return how many cents each worker was paid, by account."""
-    return turn.tally(
+    return tx.tally(
         "SELECT source, sum(cents) FROM transfers WHERE target = :paid AND kind = 'payout' GROUP BY source",
         paid=ledger.PAID_OUT,
     )
 
 
-def table(turn: Turn) -> str:
+def table(tx: Transaction) -> str:
     """Write what each worker has earned, was paid, and is owed, as CSV."""
-    paid = paid_out(turn)
+    paid = paid_out(tx)
     written = io.StringIO()
     rows = csv.writer(written)
     rows.writerow(COLUMNS)
-    for worker_id, name, owed in turn.rows(
+    for worker_id, name, owed in tx.rows(
         "SELECT w.worker_id, w.name, a.cents FROM workers w"
         " JOIN accounts a ON a.account = 'worker:' || w.worker_id ORDER BY w.worker_id"
     ):

@@ -4,7 +4,7 @@ from prefjudge.marketplace.errors import Refusal, missing, refused
 from prefjudge.marketplace.people import qualifications
 from prefjudge.marketplace.questions.answers import Fields
 from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 COLUMNS = (
     "seq, request_id, qualification_type_id, requester_id, worker_id, status, answer, started,"
@@ -12,9 +12,9 @@ COLUMNS = (
 )
 
 
-def latest(turn: Turn, kind: Record, worker_id: str) -> Record | None:
+def latest(tx: Transaction, kind: Record, worker_id: str) -> Record | None:
     """Return the worker's last request of this type; one whose time for the test ran out is Rejected."""
-    last = turn.record(
+    last = tx.record(
         COLUMNS,
         "FROM qualification_requests WHERE qualification_type_id = :type AND worker_id = :worker"
         " ORDER BY seq DESC LIMIT 1",
@@ -22,12 +22,12 @@ def latest(turn: Turn, kind: Record, worker_id: str) -> Record | None:
         worker=worker_id,
     )
     tested = last is not None and last["status"] == "Open" and kind["test"] is not None
-    if last and tested and last["started"] + kind["test_duration"] <= turn.now:
+    if last and tested and last["started"] + kind["test_duration"] <= tx.now:
         last["status"] = "Rejected"
     return last
 
 
-def begin(turn: Turn, type_id: str, worker_id: str) -> None:
+def begin(tx: Transaction, type_id: str, worker_id: str) -> None:
     """Ask for a qualification; where it has a test, the worker's time for it starts now.
 
     Raises
@@ -35,29 +35,29 @@ def begin(turn: Turn, type_id: str, worker_id: str) -> None:
     Refusal
         ``closed``, ``pending``, or ``retry_later`` (``never`` where the type allows no second request).
     """
-    kind = _requestable(turn, type_id)
-    last = latest(turn, kind, worker_id)
+    kind = _requestable(tx, type_id)
+    last = latest(tx, kind, worker_id)
     if last and last["status"] == "Open" and kind["test"] is not None:
         return
     if last and last["status"] == "Submitted":
         raise Refusal("pending", "Your request waits for the requester.")
     if last and last["status"] in ("Granted", "Rejected"):
-        _refuse_retry(turn, kind, last)
+        _refuse_retry(tx, kind, last)
     record: Record = {
         "request_id": new_id(),
         "qualification_type_id": type_id,
         "requester_id": kind["requester_id"],
         "worker_id": worker_id,
         "status": "Open",
-        "started": turn.now,
+        "started": tx.now,
     }
-    turn.insert("qualification_requests", record)
+    tx.insert("qualification_requests", record)
     if kind["test"] is None:
-        finish(turn, type_id, worker_id, [])
+        finish(tx, type_id, worker_id, [])
 
 
-def _requestable(turn: Turn, type_id: str) -> Record:
-    kind = turn.record(
+def _requestable(tx: Transaction, type_id: str) -> Record:
+    kind = tx.record(
         qualifications.TYPE_COLUMNS,
         "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0 AND status = 'Active'",
         id=type_id,
@@ -67,14 +67,14 @@ def _requestable(turn: Turn, type_id: str) -> Record:
     return kind
 
 
-def _refuse_retry(turn: Turn, kind: Record, last: Record) -> None:
+def _refuse_retry(tx: Transaction, kind: Record, last: Record) -> None:
     if kind["retry_delay"] is None:
         raise Refusal("never", "This qualification can be requested only once.")
-    if (last["submitted_at"] or last["started"]) + kind["retry_delay"] > turn.now:
+    if (last["submitted_at"] or last["started"]) + kind["retry_delay"] > tx.now:
         raise Refusal("retry_later", "You can ask again later.")
 
 
-def finish(turn: Turn, type_id: str, worker_id: str, fields: Fields) -> None:
+def finish(tx: Transaction, type_id: str, worker_id: str, fields: Fields) -> None:
     """Hand in a request, with the answers to its test, and grant it where that needs no person.
 
     Raises
@@ -82,27 +82,27 @@ def finish(turn: Turn, type_id: str, worker_id: str, fields: Fields) -> None:
     Refusal
         ``no_request``, ``too_late``, or ``incomplete`` answers.
     """
-    kind = _requestable(turn, type_id)
-    request = latest(turn, kind, worker_id)
+    kind = _requestable(tx, type_id)
+    request = latest(tx, kind, worker_id)
     if request and request["status"] == "Rejected" and request["submitted_at"] is None:
         raise Refusal("too_late", "The time for the test is over.", 410)
     if request is None or request["status"] != "Open":
         raise Refusal("no_request", "You have no open request for this qualification.")
     fields = list(fields)
-    turn.run(
+    tx.run(
         "UPDATE qualification_requests SET status = 'Submitted', submitted_at = :now, answer = :answer"
         " WHERE request_id = :id",
-        now=turn.now,
+        now=tx.now,
         answer=_answer(kind["test"], fields),
         id=request["request_id"],
     )
     request["status"] = "Submitted"
     if kind["auto_granted"]:
-        accept(turn, request, kind["auto_value"])
+        accept(tx, request, kind["auto_value"])
     elif kind["answer_key"] is not None:
         from prefjudge.marketplace.questions.answer_keys import read_answer_key
 
-        accept(turn, request, read_answer_key(kind["answer_key"]).score(fields))
+        accept(tx, request, read_answer_key(kind["answer_key"]).score(fields))
 
 
 def _answer(test: str | None, fields: Fields) -> str | None:
@@ -114,7 +114,7 @@ def _answer(test: str | None, fields: Fields) -> str | None:
     return write_form_answers(parse_form(test, "Test"), fields)
 
 
-def find(turn: Turn, requester_id: str, request_id: str) -> Record:
+def find(tx: Transaction, requester_id: str, request_id: str) -> Record:
     """Return a request that waits for its requester.
 
     Raises
@@ -122,9 +122,9 @@ def find(turn: Turn, requester_id: str, request_id: str) -> Record:
     RequestError
         ``QualificationRequestDoesNotExist``, or it is decided.
     """
-    found = turn.record(
+    found = tx.record(
         COLUMNS,
-        f"FROM qualification_requests WHERE request_id = :id AND requester_id = :requester{turn.locked}",
+        f"FROM qualification_requests WHERE request_id = :id AND requester_id = :requester{tx.locked}",
         id=request_id,
         requester=requester_id,
     )
@@ -135,20 +135,20 @@ def find(turn: Turn, requester_id: str, request_id: str) -> Record:
     return found
 
 
-def accept(turn: Turn, request: Record, value: int) -> None:
+def accept(tx: Transaction, request: Record, value: int) -> None:
     """Grant what was asked for."""
-    qualifications.grant(turn, request["qualification_type_id"], request["worker_id"], value)
-    _close(turn, request, "Granted", None)
+    qualifications.grant(tx, request["qualification_type_id"], request["worker_id"], value)
+    _close(tx, request, "Granted", None)
 
 
-def reject(turn: Turn, request: Record, reason: str | None) -> None:
+def reject(tx: Transaction, request: Record, reason: str | None) -> None:
     """Decline what was asked for."""
-    _close(turn, request, "Rejected", reason)
+    _close(tx, request, "Rejected", reason)
 
 
-def _close(turn: Turn, request: Record, status: str, reason: str | None) -> None:
+def _close(tx: Transaction, request: Record, status: str, reason: str | None) -> None:
     request["status"] = status
-    turn.run(
+    tx.run(
         "UPDATE qualification_requests SET status = :status, reason = :reason WHERE request_id = :id",
         status=status,
         reason=reason,

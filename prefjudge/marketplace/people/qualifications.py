@@ -6,7 +6,7 @@ from prefjudge.marketplace.errors import invalid, missing, refused, wrong_state
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.requirements import SIMULATED, SYSTEM
 from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 TYPE_COLUMNS = (
     "seq, qualification_type_id, requester_id, name, description, keywords, status, test, test_duration,"
@@ -25,7 +25,7 @@ _FIELDS = {  # request parameter: column
 }
 
 
-def create_type(turn: Turn, requester_id: str, params: dict[str, Any]) -> Record:
+def create_type(tx: Transaction, requester_id: str, params: dict[str, Any]) -> Record:
     """Make a qualification type.
 
     Raises
@@ -43,18 +43,18 @@ def create_type(turn: Turn, requester_id: str, params: dict[str, Any]) -> Record
         "keywords": params.get("Keywords"),
         "auto_granted": 0,
         "auto_value": 1,
-        "created": turn.now,
+        "created": tx.now,
         **_columns(params),
     }
     _check_type(record, params)
-    if not turn.insert("qualification_types", record, "ON CONFLICT DO NOTHING RETURNING seq"):
+    if not tx.insert("qualification_types", record, "ON CONFLICT DO NOTHING RETURNING seq"):
         raise refused("QualificationTypeAlreadyExists", f"The name is {params['Name']!r}.")
-    return find_type(turn, record["qualification_type_id"], requester_id)
+    return find_type(tx, record["qualification_type_id"], requester_id)
 
 
-def update_type(turn: Turn, requester_id: str, params: dict[str, Any]) -> Record:
+def update_type(tx: Transaction, requester_id: str, params: dict[str, Any]) -> Record:
     """Change a qualification type; a new test without an AnswerKey has none."""
-    record = find_type(turn, params["QualificationTypeId"], requester_id)
+    record = find_type(tx, params["QualificationTypeId"], requester_id)
     changes = _columns(params)
     if "AnswerKey" in params and "Test" not in params:
         raise invalid("AnswerKey", "is changed together with the Test")
@@ -64,7 +64,7 @@ def update_type(turn: Turn, requester_id: str, params: dict[str, Any]) -> Record
     _check_type(record, params)
     if changes:
         sets = ", ".join(f"{column} = :{column}" for column in changes)
-        turn.run(
+        tx.run(
             f"UPDATE qualification_types SET {sets} WHERE qualification_type_id = :id",
             {**changes, "id": record["qualification_type_id"]},
         )
@@ -101,7 +101,7 @@ def _check_type(record: Record, params: dict[str, Any]) -> None:
         read_answer_key(params["AnswerKey"])
 
 
-def find_type(turn: Turn, type_id: str, requester_id: str | None = None) -> Record:
+def find_type(tx: Transaction, type_id: str, requester_id: str | None = None) -> Record:
     """Return a qualification type: anybody's, or only the requester's where one is given.
 
     Raises
@@ -109,7 +109,7 @@ def find_type(turn: Turn, type_id: str, requester_id: str | None = None) -> Reco
     RequestError
         ``QualificationTypeDoesNotExist``.
     """
-    found = turn.record(
+    found = tx.record(
         TYPE_COLUMNS, "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
     )
     if found is None or requester_id not in (None, found["requester_id"]):
@@ -119,7 +119,7 @@ def find_type(turn: Turn, type_id: str, requester_id: str | None = None) -> Reco
     return found
 
 
-def check_readable(turn: Turn, type_id: str, requester_id: str) -> None:
+def check_readable(tx: Transaction, type_id: str, requester_id: str) -> None:
     """Refuse to say who has a qualification, but to its owner; who is simulated, everybody may ask.
 
     Raises
@@ -128,24 +128,24 @@ def check_readable(turn: Turn, type_id: str, requester_id: str) -> None:
         ``QualificationTypeDoesNotExist``, or it is another's.
     """
     if type_id != SIMULATED:
-        find_type(turn, type_id, requester_id)
+        find_type(tx, type_id, requester_id)
 
 
-def delete_type(turn: Turn, requester_id: str, type_id: str) -> None:
+def delete_type(tx: Transaction, requester_id: str, type_id: str) -> None:
     """Take a qualification type out of use; its name is free again."""
-    find_type(turn, type_id, requester_id)
-    turn.run("UPDATE qualification_types SET deleted = 1 WHERE qualification_type_id = :id", id=type_id)
+    find_type(tx, type_id, requester_id)
+    tx.run("UPDATE qualification_types SET deleted = 1 WHERE qualification_type_id = :id", id=type_id)
 
 
-def grant(turn: Turn, type_id: str, worker_id: str, value: int) -> None:
+def grant(tx: Transaction, type_id: str, worker_id: str, value: int) -> None:
     """Give a worker a qualification, or another value of it."""
-    turn.insert(
+    tx.insert(
         "qualifications",
         {
             "qualification_type_id": type_id,
             "worker_id": worker_id,
             "value": value,
-            "granted": turn.now,
+            "granted": tx.now,
             "status": "Granted",
         },
         "ON CONFLICT (qualification_type_id, worker_id) DO UPDATE SET value = excluded.value,"
@@ -153,14 +153,14 @@ def grant(turn: Turn, type_id: str, worker_id: str, value: int) -> None:
     )
 
 
-def associate(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
+def associate(tx: Transaction, requester_id: str, params: dict[str, Any]) -> None:
     """Give a worker a qualification unasked, and tell the worker unless told not to."""
-    kind = find_type(turn, params["QualificationTypeId"], requester_id)
-    workers.find(turn, params["WorkerId"])
-    grant(turn, params["QualificationTypeId"], params["WorkerId"], params.get("IntegerValue", 1))
+    kind = find_type(tx, params["QualificationTypeId"], requester_id)
+    workers.find(tx, params["WorkerId"])
+    grant(tx, params["QualificationTypeId"], params["WorkerId"], params.get("IntegerValue", 1))
     if params.get("SendNotification", True):
         workers.write(
-            turn,
+            tx,
             requester_id,
             params["WorkerId"],
             "You have a new qualification",
@@ -168,11 +168,11 @@ def associate(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
         )
 
 
-def revoke(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
+def revoke(tx: Transaction, requester_id: str, params: dict[str, Any]) -> None:
     """Take a qualification from a worker."""
-    find_type(turn, params["QualificationTypeId"], requester_id)
-    find_grant(turn, params["QualificationTypeId"], params["WorkerId"])
-    turn.run(
+    find_type(tx, params["QualificationTypeId"], requester_id)
+    find_grant(tx, params["QualificationTypeId"], params["WorkerId"])
+    tx.run(
         "UPDATE qualifications SET status = 'Revoked', reason = :reason"
         " WHERE qualification_type_id = :type AND worker_id = :worker",
         reason=params.get("Reason"),
@@ -181,7 +181,7 @@ def revoke(turn: Turn, requester_id: str, params: dict[str, Any]) -> None:
     )
 
 
-def find_grant(turn: Turn, type_id: str, worker_id: str) -> Record:
+def find_grant(tx: Transaction, type_id: str, worker_id: str) -> Record:
     """Return a worker's grant.
 
     Raises
@@ -189,7 +189,7 @@ def find_grant(turn: Turn, type_id: str, worker_id: str) -> Record:
     RequestError
         ``QualificationDoesNotExist``; ``InvalidQualificationState``: it was revoked.
     """
-    found = turn.record(
+    found = tx.record(
         GRANT_COLUMNS,
         "FROM qualifications WHERE qualification_type_id = :type AND worker_id = :worker",
         type=type_id,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from prefjudge.marketplace.errors import Refusal, missing
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.store.ids import new_access_key, new_secret, new_worker_id
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 LOCAL = "local"
 """The name of the requester who sends unsigned requests from this machine."""
@@ -23,22 +23,22 @@ class Key:
     hook_secret: str
 
 
-def ensure(turn: Turn, name: str) -> str:
+def ensure(tx: Transaction, name: str) -> str:
     """Return the id of the requester of that name, who joins if new; a sandbox gives play money."""
     requester_id = new_worker_id()
-    new = turn.insert(
+    new = tx.insert(
         "requesters",
-        {"requester_id": requester_id, "name": name, "hook_secret": new_secret(), "created": turn.now},
+        {"requester_id": requester_id, "name": name, "hook_secret": new_secret(), "created": tx.now},
         "ON CONFLICT (name) DO NOTHING RETURNING requester_id",
     )
     if new:
-        if turn.market.sandbox:
-            pay_in(turn, requester_id, ledger.PLAY_MONEY)
+        if tx.marketplace.sandbox:
+            pay_in(tx, requester_id, ledger.PLAY_MONEY)
         return requester_id
-    return str(turn.rows("SELECT requester_id FROM requesters WHERE name = :name", name=name)[0][0])
+    return str(tx.rows("SELECT requester_id FROM requesters WHERE name = :name", name=name)[0][0])
 
 
-def new_key(turn: Turn, name: str) -> Key:
+def new_key(tx: Transaction, name: str) -> Key:
     """Issue a key to the requester of that name.
 
     Raises
@@ -48,41 +48,41 @@ def new_key(turn: Turn, name: str) -> Key:
     """
     if not name.strip():
         raise Refusal("invalid", "A requester needs a name.", 400)
-    requester_id = ensure(turn, name)
+    requester_id = ensure(tx, name)
     access_key, secret = new_access_key(), new_secret()
-    turn.insert(
+    tx.insert(
         "access_keys",
-        {"access_key": access_key, "secret": secret, "requester_id": requester_id, "created": turn.now},
+        {"access_key": access_key, "secret": secret, "requester_id": requester_id, "created": tx.now},
     )
-    (hook,) = turn.rows("SELECT hook_secret FROM requesters WHERE requester_id = :id", id=requester_id)[0]
+    (hook,) = tx.rows("SELECT hook_secret FROM requesters WHERE requester_id = :id", id=requester_id)[0]
     return Key(requester_id=requester_id, access_key=access_key, secret_key=secret, hook_secret=str(hook))
 
 
-def revoke_key(turn: Turn, access_key: str) -> None:
+def revoke_key(tx: Transaction, access_key: str) -> None:
     """Take a key back: requests signed with it are nobody's from now on."""
-    if not turn.rows("DELETE FROM access_keys WHERE access_key = :key RETURNING access_key", key=access_key):
+    if not tx.rows("DELETE FROM access_keys WHERE access_key = :key RETURNING access_key", key=access_key):
         raise missing("AccessKey", access_key)
 
 
-def pay_in(turn: Turn, requester_id: str, cents: int) -> None:
+def pay_in(tx: Transaction, requester_id: str, cents: int) -> None:
     """Add to what a requester may spend."""
-    if not turn.rows("SELECT 1 FROM requesters WHERE requester_id = :id", id=requester_id):
+    if not tx.rows("SELECT 1 FROM requesters WHERE requester_id = :id", id=requester_id):
         raise missing("Requester", requester_id)
-    ledger.transfer(turn, ledger.OUTSIDE, ledger.free(requester_id), cents, "payment", requester_id)
+    ledger.transfer(tx, ledger.OUTSIDE, ledger.free(requester_id), cents, "payment", requester_id)
 
 
-def key_owner(turn: Turn, access_key: str) -> tuple[str, str] | None:
+def key_owner(tx: Transaction, access_key: str) -> tuple[str, str] | None:
     """Return the secret and the requester of an access key."""
     if access_key == LOCAL_KEY:
-        return turn.market.admin_token, ensure(turn, LOCAL)
-    rows = turn.rows("SELECT secret, requester_id FROM access_keys WHERE access_key = :key", key=access_key)
+        return tx.marketplace.admin_token, ensure(tx, LOCAL)
+    rows = tx.rows("SELECT secret, requester_id FROM access_keys WHERE access_key = :key", key=access_key)
     return (str(rows[0][0]), str(rows[0][1])) if rows else None
 
 
-def keys_issued(turn: Turn) -> bool:
+def keys_issued(tx: Transaction) -> bool:
     """Tell whether any requester has a key, or had one: a key that is taken back opens nothing."""
     return bool(
-        turn.rows(
+        tx.rows(
             "SELECT 1 FROM access_keys UNION ALL SELECT 1 FROM requesters WHERE name <> :local LIMIT 1",
             local=LOCAL,
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prefjudge.marketplace.errors import invalid, missing
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 LOCALE = "00000000000000000071"
 APPROVED = "00000000000000000040"
@@ -64,7 +64,7 @@ class Standing:
     subdivision: str
 
 
-def check(turn: Turn, requirements: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+def check(tx: Transaction, requirements: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
     """Return the requirements in a normal form.
 
     Raises
@@ -73,13 +73,13 @@ def check(turn: Turn, requirements: list[dict[str, Any]], where: str) -> list[di
         A requirement names no qualification type, or its values do not fit its comparator.
     """
     return [
-        _check_one(turn, one, f"{where}.QualificationRequirements[{i}]") for i, one in enumerate(requirements)
+        _check_one(tx, one, f"{where}.QualificationRequirements[{i}]") for i, one in enumerate(requirements)
     ]
 
 
-def _check_one(turn: Turn, requirement: dict[str, Any], where: str) -> dict[str, Any]:
+def _check_one(tx: Transaction, requirement: dict[str, Any], where: str) -> dict[str, Any]:
     type_id, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
-    if type_id not in SYSTEM and not turn.rows(
+    if type_id not in SYSTEM and not tx.rows(
         "SELECT 1 FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
     ):
         raise missing("QualificationType", type_id)
@@ -115,9 +115,9 @@ def _check_one(turn: Turn, requirement: dict[str, Any], where: str) -> dict[str,
     return {**requirement, "ActionsGuarded": guarded, "RequiredToPreview": guarded != "Accept"}
 
 
-def standing(turn: Turn, worker_id: str) -> Standing:
+def standing(tx: Transaction, worker_id: str) -> Standing:
     """Return what the worker brings at this moment."""
-    (approved, rejected, locale), *_ = turn.rows(
+    (approved, rejected, locale), *_ = tx.rows(
         "SELECT approved, rejected, locale FROM workers WHERE worker_id = :worker", worker=worker_id
     )
     decided = approved + rejected
@@ -126,7 +126,7 @@ def standing(turn: Turn, worker_id: str) -> Standing:
     values: dict[str, int | None] = {APPROVED: approved, APPROVAL_RATE: rate, ADULT: 1}
     values.update(
         (str(type_id), value)
-        for type_id, value in turn.rows(
+        for type_id, value in tx.rows(
             "SELECT qualification_type_id, value FROM qualifications"
             " WHERE worker_id = :worker AND status = 'Granted'",
             worker=worker_id,
@@ -172,11 +172,11 @@ def _locale_meets(comparator: str, locales: list[dict[str, str]], worker: Standi
     return inside == (comparator in ("EqualTo", "In"))
 
 
-def shunned(turn: Turn) -> frozenset[str]:
+def shunned(tx: Transaction) -> frozenset[str]:
     """Return the qualification types that HITs ask workers to be without."""
     return frozenset(
         one["QualificationTypeId"]
-        for (text,) in turn.rows(
+        for (text,) in tx.rows(
             "SELECT DISTINCT requirements FROM hit_types WHERE requirements LIKE '%DoesNotExist%'"
         )
         for one in json.loads(text)
@@ -184,10 +184,10 @@ def shunned(turn: Turn) -> frozenset[str]:
     )
 
 
-def describe(turn: Turn, requirement: dict[str, Any]) -> dict[str, Any]:
+def describe(tx: Transaction, requirement: dict[str, Any]) -> dict[str, Any]:
     """Say in words what a requirement asks, for the worker's pages, and whether there is a page about it."""
     type_id = requirement["QualificationTypeId"]
-    rows = turn.rows(
+    rows = tx.rows(
         "SELECT name, deleted FROM qualification_types WHERE qualification_type_id = :id", id=type_id
     )
     values = [str(value) for value in requirement.get("IntegerValues", [])] or [

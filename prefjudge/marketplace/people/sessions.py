@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.store.ids import new_secret
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 MIN_PASSWORD = 8
 ADMIN_SESSION = 12 * 3600
@@ -24,26 +24,26 @@ class Session:
     unread: int
 
 
-def invite(turn: Turn, worker_id: str) -> str:
+def invite(tx: Transaction, worker_id: str) -> str:
     """Return the text that lets its holder in as this worker, for the life of an invitation."""
-    expires = str(int(turn.now + turn.market.rules.invite_life))
-    return f"{worker_id}.{expires}.{turn.market.sign('invite', worker_id, expires, _epoch(turn, worker_id))}"
+    expires = str(int(tx.now + tx.marketplace.rules.invite_life))
+    return f"{worker_id}.{expires}.{tx.marketplace.sign('invite', worker_id, expires, _epoch(tx, worker_id))}"
 
 
-def invite_again(turn: Turn, worker_id: str) -> str:
+def invite_again(tx: Transaction, worker_id: str) -> str:
     """Return a new invitation: the password and whatever else let the worker in before no longer does."""
-    workers.find(turn, worker_id)
-    _set_password(turn, worker_id, None)
-    return invite(turn, worker_id)
+    workers.find(tx, worker_id)
+    _set_password(tx, worker_id, None)
+    return invite(tx, worker_id)
 
 
-def _epoch(turn: Turn, worker_id: str) -> str:
+def _epoch(tx: Transaction, worker_id: str) -> str:
     """Return the worker's epoch: invitations are of one, and the next one makes them void."""
-    rows = turn.rows("SELECT epoch FROM workers WHERE worker_id = :id", id=worker_id)
+    rows = tx.rows("SELECT epoch FROM workers WHERE worker_id = :id", id=worker_id)
     return str(rows[0][0]) if rows else ""
 
 
-def read_invite(turn: Turn, text: str) -> str:
+def read_invite(tx: Transaction, text: str) -> str:
     """Return the worker whom an invitation lets in.
 
     Raises
@@ -53,72 +53,72 @@ def read_invite(turn: Turn, text: str) -> str:
     """
     worker_id, _, rest = text.strip().partition(".")
     expires, _, signature = rest.partition(".")
-    epoch = _epoch(turn, worker_id)
-    if not turn.market.signed(signature, "invite", worker_id, expires, epoch) or int(expires) <= turn.now:
+    epoch = _epoch(tx, worker_id)
+    if not tx.marketplace.signed(signature, "invite", worker_id, expires, epoch) or int(expires) <= tx.now:
         raise Refusal("bad_invite", "This invitation is not valid, or no longer. Ask for a new one.", 401)
     return worker_id
 
 
-def open_session(turn: Turn, worker_id: str) -> str:
+def open_session(tx: Transaction, worker_id: str) -> str:
     """Return the secret of a new session, for a cookie."""
     secret = new_secret()
-    turn.insert(
+    tx.insert(
         "sessions",
         {
             "session_hash": _hash(secret),
             "worker_id": worker_id,
-            "created": turn.now,
-            "expires": turn.now + turn.market.rules.session_life,
+            "created": tx.now,
+            "expires": tx.now + tx.marketplace.rules.session_life,
         },
     )
     return secret
 
 
-def find_session(turn: Turn, secret: str | None) -> Session | None:
+def find_session(tx: Transaction, secret: str | None) -> Session | None:
     """Return the session of a cookie, while it lasts."""
     if not secret:
         return None
-    rows = turn.rows(
+    rows = tx.rows(
         "SELECT w.worker_id, w.name, (SELECT count(*) FROM messages m"
         " WHERE m.worker_id = w.worker_id AND m.is_read = 0)"
         " FROM sessions s JOIN workers w ON w.worker_id = s.worker_id"
         " WHERE s.session_hash = :hash AND s.expires > :now",
         hash=_hash(secret),
-        now=turn.now,
+        now=tx.now,
     )
     if not rows:
         return None
     worker_id, name, unread = rows[0]
-    return Session(worker_id=worker_id, name=name, csrf=turn.market.sign("csrf", secret), unread=unread)
+    return Session(worker_id=worker_id, name=name, csrf=tx.marketplace.sign("csrf", secret), unread=unread)
 
 
-def close_session(turn: Turn, secret: str | None) -> None:
+def close_session(tx: Transaction, secret: str | None) -> None:
     """End a session."""
-    turn.run("DELETE FROM sessions WHERE session_hash = :hash", hash=_hash(secret or ""))
+    tx.run("DELETE FROM sessions WHERE session_hash = :hash", hash=_hash(secret or ""))
 
 
-def open_admin_session(turn: Turn) -> str:
+def open_admin_session(tx: Transaction) -> str:
     """Return the secret of a new session of the admin, for a cookie."""
-    turn.run("DELETE FROM admin_sessions WHERE expires <= :now", now=turn.now)
+    tx.run("DELETE FROM admin_sessions WHERE expires <= :now", now=tx.now)
     secret = new_secret()
-    turn.insert("admin_sessions", {"session_hash": _hash(secret), "expires": turn.now + ADMIN_SESSION})
+    tx.insert("admin_sessions", {"session_hash": _hash(secret), "expires": tx.now + ADMIN_SESSION})
     return secret
 
 
-def is_admin(turn: Turn, secret: str) -> bool:
+def is_admin(tx: Transaction, secret: str) -> bool:
     """Tell whether a cookie is of a session of the admin that lasts."""
     return bool(
-        turn.rows(
+        tx.rows(
             "SELECT 1 FROM admin_sessions WHERE session_hash = :hash AND expires > :now",
             hash=_hash(secret),
-            now=turn.now,
+            now=tx.now,
         )
     )
 
 
-def close_admin_session(turn: Turn, secret: str) -> None:
+def close_admin_session(tx: Transaction, secret: str) -> None:
     """End a session of the admin."""
-    turn.run("DELETE FROM admin_sessions WHERE session_hash = :hash", hash=_hash(secret))
+    tx.run("DELETE FROM admin_sessions WHERE session_hash = :hash", hash=_hash(secret))
 
 
 def _hash(secret: str) -> str:
@@ -141,7 +141,7 @@ def _scrypt(password: str, salt: bytes) -> bytes:
     return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1)
 
 
-def set_password(turn: Turn, worker_id: str, name: str, password_hash: str, secret: str = "") -> None:
+def set_password(tx: Transaction, worker_id: str, name: str, password_hash: str, secret: str = "") -> None:
     """Let the worker sign in by name and password, and no longer by invitation.
 
     Every session but the one of ``secret`` ends.
@@ -151,29 +151,27 @@ def set_password(turn: Turn, worker_id: str, name: str, password_hash: str, secr
     Refusal
         ``name_taken``.
     """
-    taken = turn.rows(
-        "SELECT 1 FROM workers WHERE name = :name AND worker_id <> :id", name=name, id=worker_id
-    )
+    taken = tx.rows("SELECT 1 FROM workers WHERE name = :name AND worker_id <> :id", name=name, id=worker_id)
     if taken:
         raise Refusal("name_taken", "Another worker has this name.")
-    turn.run("UPDATE workers SET name = :name WHERE worker_id = :id", name=name, id=worker_id)
-    _set_password(turn, worker_id, password_hash, secret)
+    tx.run("UPDATE workers SET name = :name WHERE worker_id = :id", name=name, id=worker_id)
+    _set_password(tx, worker_id, password_hash, secret)
 
 
-def _set_password(turn: Turn, worker_id: str, password_hash: str | None, secret: str = "") -> None:
-    turn.run(
+def _set_password(tx: Transaction, worker_id: str, password_hash: str | None, secret: str = "") -> None:
+    tx.run(
         "UPDATE workers SET password_hash = :hash, epoch = epoch + 1 WHERE worker_id = :id",
         hash=password_hash,
         id=worker_id,
     )
-    turn.run(
+    tx.run(
         "DELETE FROM sessions WHERE worker_id = :id AND session_hash <> :kept",
         id=worker_id,
         kept=_hash(secret),
     )
 
 
-def password_of(turn: Turn, name: str) -> tuple[str | None, str | None]:
+def password_of(tx: Transaction, name: str) -> tuple[str | None, str | None]:
     """Return the worker of a name and what is kept of the password; Nones where there is no such worker."""
-    rows = turn.rows("SELECT worker_id, password_hash FROM workers WHERE name = :name", name=name)
+    rows = tx.rows("SELECT worker_id, password_hash FROM workers WHERE name = :name", name=name)
     return (rows[0][0], rows[0][1]) if rows else (None, None)

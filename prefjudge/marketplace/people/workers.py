@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from prefjudge.marketplace.errors import RequestError, invalid, missing
 from prefjudge.marketplace.store.ids import new_worker_id
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 COLUMNS = "worker_id, name, locale, approved, rejected, created"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Newcomer:
+class NewWorker:
     """What is known of a worker who joins: a name to sign in with, a locale, and a record from elsewhere."""
 
     name: str | None = None
@@ -20,7 +20,7 @@ class Newcomer:
     approval_rate: int = 100
 
 
-def create(turn: Turn, newcomer: Newcomer) -> str:
+def create(tx: Transaction, newcomer: NewWorker) -> str:
     """Register a worker and return the worker's id.
 
     Raises
@@ -39,9 +39,9 @@ def create(turn: Turn, newcomer: Newcomer) -> str:
         "locale": locale(newcomer.locale),
         "approved": newcomer.approved,
         "rejected": rejected,
-        "created": turn.now,
+        "created": tx.now,
     }
-    if not turn.insert("workers", record, "ON CONFLICT (name) DO NOTHING RETURNING worker_id"):
+    if not tx.insert("workers", record, "ON CONFLICT (name) DO NOTHING RETURNING worker_id"):
         raise invalid("name", f"{newcomer.name!r} is taken")
     return str(record["worker_id"])
 
@@ -59,7 +59,7 @@ def locale(text: str) -> str:
     return text
 
 
-def find(turn: Turn, worker_id: str) -> Record:
+def find(tx: Transaction, worker_id: str) -> Record:
     """Return a worker.
 
     Raises
@@ -67,41 +67,41 @@ def find(turn: Turn, worker_id: str) -> Record:
     RequestError
         ``WorkerDoesNotExist``.
     """
-    found = turn.record(COLUMNS, "FROM workers WHERE worker_id = :worker", worker=worker_id)
+    found = tx.record(COLUMNS, "FROM workers WHERE worker_id = :worker", worker=worker_id)
     if found is None:
         raise missing("Worker", worker_id)
     return found
 
 
-def tell(turn: Turn, requester_id: str, worker_id: str, subject: str, text: str) -> str:
+def tell(tx: Transaction, requester_id: str, worker_id: str, subject: str, text: str) -> str:
     """Put a message into a worker's inbox; return what prevents it, or nothing.
 
     A requester reaches only workers whose work the requester has decided on.
     """
     try:
-        find(turn, worker_id)
+        find(tx, worker_id)
     except RequestError as error:
         return error.message
-    if not turn.rows(
+    if not tx.rows(
         "SELECT 1 FROM assignments WHERE worker_id = :worker AND requester_id = :requester"
         " AND status IN ('Approved', 'Rejected') LIMIT 1",
         worker=worker_id,
         requester=requester_id,
     ):
         return "You have not approved or rejected work of this worker."
-    write(turn, requester_id, worker_id, subject, text)
+    write(tx, requester_id, worker_id, subject, text)
     return ""
 
 
-def write(turn: Turn, requester_id: str, worker_id: str, subject: str, text: str) -> None:
+def write(tx: Transaction, requester_id: str, worker_id: str, subject: str, text: str) -> None:
     """Put a message into a worker's inbox."""
-    turn.insert(
+    tx.insert(
         "messages",
         {
             "worker_id": worker_id,
             "requester_id": requester_id,
             "subject": subject,
             "body": text,
-            "sent": turn.now,
+            "sent": tx.now,
         },
     )

@@ -1,4 +1,4 @@
-"""Where requests wait for their turn: from the event loop to the database and back."""
+"""Runs transactions on threads of its own, for requests that are served on the event loop."""
 
 import asyncio
 import threading
@@ -7,10 +7,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from prefjudge.marketplace.store.marketplace import Market, Turn
+from prefjudge.marketplace.store.marketplace import Marketplace, Transaction
 
 T = TypeVar("T")
-Act = Callable[[Turn], T]
+Act = Callable[[Transaction], T]
 
 _RETRIED = ("40001", "40P01")  # SQLSTATE of a serialisation failure and of a deadlock
 _TRIES = 5
@@ -18,46 +18,46 @@ _THREADS = {"sqlite": 2, "postgresql": 8}
 _TOGETHER = 64
 
 
-class Desk:
-    """Runs turns on threads of its own.
+class Executor:
+    """Runs transactions on threads of its own.
 
     SQLite has one writer at a time: one thread writes, and carries out together whatever waits. PostgreSQL
     sees to that itself, and gets several threads.
     """
 
-    def __init__(self, market: Market) -> None:
-        self.market = market
-        self._pool = ThreadPoolExecutor(_THREADS[market.database.dialect], thread_name_prefix="turn")
-        self._writer = _Writer(market) if market.database.dialect == "sqlite" else None
+    def __init__(self, marketplace: Marketplace) -> None:
+        self.marketplace = marketplace
+        self._pool = ThreadPoolExecutor(_THREADS[marketplace.database.dialect], thread_name_prefix="store")
+        self._writer = _Writer(marketplace) if marketplace.database.dialect == "sqlite" else None
 
     async def run(self, act: Act[T], *, write: bool = True) -> T:
-        """Carry out ``act`` in a turn; its result is durable when this returns."""
+        """Call ``act`` in a transaction; its result is durable when this returns."""
         return await asyncio.wrap_future(self._submit(act, write))
 
     def call(self, act: Act[T], *, write: bool = True) -> T:
-        """Carry out ``act`` in a turn, for a caller that is no coroutine."""
+        """Call ``act`` in a transaction, for a caller that is no coroutine."""
         return self._submit(act, write).result()
 
     def _submit(self, act: Act[T], write: bool) -> "Future[T]":
         # a sweep writes, so a reading that would begin with one goes to the writer too
-        if self._writer is not None and (write or self.market.sweep_is_due()):
+        if self._writer is not None and (write or self.marketplace.sweep_is_due()):
             return self._writer.submit(act)
         return self._pool.submit(self._carry_out, act, write)
 
     def _carry_out(self, act: Act[T], write: bool) -> T:
-        """Carry out one turn; one that the database broke off in a deadlock is tried again."""
+        """Run one transaction; one that the database broke off in a deadlock is tried again."""
         for _ in range(_TRIES - 1):
             try:
-                with self.market.turn(write=write) as turn:
-                    return act(turn)
+                with self.marketplace.transaction(write=write) as tx:
+                    return act(tx)
             except Exception as error:
                 if getattr(error, "sqlstate", None) not in _RETRIED:
                     raise
-        with self.market.turn(write=write) as turn:
-            return act(turn)
+        with self.marketplace.transaction(write=write) as tx:
+            return act(tx)
 
     def close(self) -> None:
-        """Wait for the turns under way, and end the threads."""
+        """Wait for the transactions under way, and end the threads."""
         if self._writer is not None:
             self._writer.close()
         self._pool.shutdown(wait=True)
@@ -66,8 +66,8 @@ class Desk:
 class _Writer:
     """One thread that takes all that waits into one transaction: one write to disk serves them all."""
 
-    def __init__(self, market: Market) -> None:
-        self._market = market
+    def __init__(self, marketplace: Marketplace) -> None:
+        self._marketplace = marketplace
         self._waiting: SimpleQueue[tuple[Act[Any], Future[Any]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
         self._thread.start()
@@ -101,9 +101,9 @@ class _Writer:
     def _carry_out(self, batch: list[tuple[Act[Any], Future[Any]]]) -> None:
         outcomes: list[tuple[Any, Exception | None]] = []
         try:
-            with self._market.turn() as turn:
+            with self._marketplace.transaction() as tx:
                 for act, _ in batch:
-                    outcomes.append(_apart(turn, act))
+                    outcomes.append(_apart(tx, act))
         except Exception as error:  # the transaction itself failed: nothing was done for anybody
             outcomes = [(None, error)] * len(batch)
         for (_, future), (result, problem) in zip(batch, outcomes, strict=True):
@@ -113,16 +113,16 @@ class _Writer:
                 future.set_exception(problem)
 
 
-def _apart(turn: Turn, act: Act[T]) -> tuple[T | None, Exception | None]:
+def _apart(tx: Transaction, act: Act[T]) -> tuple[T | None, Exception | None]:
     """Carry out one act among others: what it changed goes where it raises, and only that."""
-    turn.run("SAVEPOINT act")
+    tx.run("SAVEPOINT act")
     outcome: tuple[T | None, Exception | None]
     try:
-        outcome = act(turn), None
+        outcome = act(tx), None
     except Exception as error:
-        if turn.db.ended:  # the disk is full, say, and what the others did is gone, too
+        if tx.db.ended:  # the disk is full, say, and what the others did is gone, too
             raise
-        turn.run("ROLLBACK TO act")
+        tx.run("ROLLBACK TO act")
         outcome = None, error
-    turn.run("RELEASE act")
+    tx.run("RELEASE act")
     return outcome

@@ -1,4 +1,4 @@
-"""The marketplace as one value: its store, its clock, its rules; and the turns in which its state changes."""
+"""The marketplace as one value: its store, its clock, its rules; and its transactions."""
 
 import contextlib
 import hashlib
@@ -24,11 +24,11 @@ Record = dict[str, Any]
 """One row, by the names of its columns."""
 
 
-class Turn:
+class Transaction:
     """One transaction at one moment."""
 
-    def __init__(self, market: "Market", db: Connection, now: float) -> None:
-        self.market = market
+    def __init__(self, marketplace: "Marketplace", db: Connection, now: float) -> None:
+        self.marketplace = marketplace
         self.db = db
         self.now = now
 
@@ -62,23 +62,23 @@ class Turn:
 
     @property
     def locked(self) -> str:
-        """The clause that holds the selected rows for this turn."""
-        return self.market.database.for_update
+        """The clause that locks the selected rows until the transaction ends."""
+        return self.marketplace.database.for_update
 
     @property
     def skip_locked(self) -> str:
         """The clause that passes over rows that another process holds."""
-        return self.market.database.skip_locked
+        return self.marketplace.database.skip_locked
 
 
-Sweep = Callable[[Turn], None]
+Sweep = Callable[[Transaction], None]
 
 
-class Market:
+class Marketplace:
     """The store, the clock and the rules of one marketplace.
 
     Nothing runs in the background: what the passing of time brings about (deadlines, expiry, automatic
-    approval) is carried out by ``sweep`` at the start of the next turn.
+    approval) is carried out by ``sweep`` at the start of the next transaction.
 
     A sandbox pays in play money and never runs out of it. Which of the two a marketplace is stands in its
     store from the first day, so that play money never becomes real: ``sandbox`` says which one is meant, None
@@ -119,14 +119,14 @@ class Market:
             raise _other_kind(store_url, self.sandbox)
 
     @contextlib.contextmanager
-    def turn(self, *, write: bool = True) -> Iterator[Turn]:
+    def transaction(self, *, write: bool = True) -> Iterator[Transaction]:
         """Open a transaction at the present moment, with everything due by now done."""
         now = self.clock()
         if self._due(now):
             with self.database.transaction() as db:
-                self._sweep(Turn(self, db, now))
+                self._sweep(Transaction(self, db, now))
         with self.database.transaction(write=write) as db:
-            yield Turn(self, db, now)
+            yield Transaction(self, db, now)
 
     def sign(self, purpose: str, *parts: str) -> str:
         """Return a signature that only this marketplace can make."""
@@ -147,7 +147,7 @@ class Market:
         self.database.close()
 
     def sweep_is_due(self) -> bool:
-        """Tell whether the next turn will carry out what time has brought about."""
+        """Tell whether the next transaction will first do what time has brought about."""
         return abs(self.clock() - self._swept) >= self.sweep_every
 
     def _due(self, now: float) -> bool:

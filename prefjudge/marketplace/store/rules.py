@@ -35,4 +35,4 @@ class Rules:
     token_life: float = 86400
     session_life: float = 30 * 86400
     invite_life: float = 90 * 86400
-    inner_hooks: bool = False
+    private_webhooks: bool = False

@@ -1,1 +1,1 @@
-"""The marketplace on the network: the requester API, the worker site and the admin's door."""
+"""The marketplace on the network: the requester API, the worker site and the admin page."""

@@ -1,4 +1,4 @@
-"""The doors of the site: open to all, to signed-in workers, to the admin."""
+"""Who may use a route: everybody, workers who are signed in, or the admin."""
 
 import hmac
 from collections.abc import Awaitable, Callable
@@ -11,19 +11,19 @@ from prefjudge.marketplace.errors import Refusal, RequestError
 from prefjudge.marketplace.people.sessions import Session, find_session, is_admin
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page, refused_page, respond, wants_json
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 
-OpenRoute = Callable[[Front, Request], Awaitable[Page | Response]]
-WorkerRoute = Callable[[Front, Request, Session], Awaitable[Page | Response]]
+PublicRoute = Callable[[AppState, Request], Awaitable[Page | Response]]
+WorkerRoute = Callable[[AppState, Request, Session], Awaitable[Page | Response]]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def open_door(front: Front, route: OpenRoute) -> Handler:
+def public_handler(state: AppState, route: PublicRoute) -> Handler:
     """Let everybody in."""
 
     async def handler(request: Request) -> Response:
         try:
-            page = await route(front, request)
+            page = await route(state, request)
         except Refusal as refusal:
             page = refused_page(refusal)
         except RequestError as error:
@@ -31,68 +31,68 @@ def open_door(front: Front, route: OpenRoute) -> Handler:
         return (
             page
             if isinstance(page, Response)
-            else respond(front, request, page, await session_of(front, request))
+            else respond(state, request, page, await session_of(state, request))
         )
 
     return handler
 
 
-def worker_door(front: Front, route: WorkerRoute) -> Handler:
+def worker_handler(state: AppState, route: WorkerRoute) -> Handler:
     """Let workers in who are signed in, and take changes only with their session's token."""
 
     async def handler(request: Request) -> Response:
-        session = await session_of(front, request)
+        session = await session_of(state, request)
         if session is None:
-            return _sign_in_first(front, request)
+            return _sign_in_first(state, request)
         try:
             if request.method != "GET":
                 await _check_csrf(request, session.csrf)
-            page = await route(front, request, session)
+            page = await route(state, request, session)
         except Refusal as refusal:
             page = refused_page(refusal)
-        return page if isinstance(page, Response) else respond(front, request, page, session)
+        return page if isinstance(page, Response) else respond(state, request, page, session)
 
     return handler
 
 
-def admin_door(front: Front, route: OpenRoute) -> Handler:
+def admin_handler(state: AppState, route: PublicRoute) -> Handler:
     """Let the admin in, by the token or by a cookie that the token bought."""
 
     async def handler(request: Request) -> Response:
-        cookie = await _admin_cookie(front, request)
-        token = front.market.sign("admin csrf", cookie) if cookie else ""
-        if not cookie and not _is_admin_token(front, request):
+        cookie = await _admin_cookie(state, request)
+        token = state.marketplace.sign("admin csrf", cookie) if cookie else ""
+        if not cookie and not _is_admin_token(state, request):
             if wants_json(request) or request.method != "GET":
                 return respond(
-                    front, request, refused_page(Refusal("not_admin", "Give the admin token.", 401))
+                    state, request, refused_page(Refusal("not_admin", "Give the admin token.", 401))
                 )
-            return respond(front, request, Page(name="admin_signin", location="/admin/signin"))
+            return respond(state, request, Page(name="admin_signin", location="/admin/signin"))
         try:
             if cookie and request.method != "GET":
                 await _check_csrf(request, token)
-            page = await route(front, request)
+            page = await route(state, request)
         except Refusal as refusal:
             page = refused_page(refusal)
         except RequestError as error:
             page = refused_page(Refusal("invalid", error.message, 400))
-        return page if isinstance(page, Response) else respond(front, request, page, csrf=token)
+        return page if isinstance(page, Response) else respond(state, request, page, csrf=token)
 
     return handler
 
 
-async def session_of(front: Front, request: Request) -> Session | None:
+async def session_of(state: AppState, request: Request) -> Session | None:
     """Return the worker's session, if any."""
-    secret = request.cookies.get(front.cookie("worker"))
+    secret = request.cookies.get(state.cookie("worker"))
     if not secret:
         return None
-    return await front.desk.run(lambda turn: find_session(turn, secret), write=False)
+    return await state.executor.run(lambda tx: find_session(tx, secret), write=False)
 
 
-def _sign_in_first(front: Front, request: Request) -> Response:
+def _sign_in_first(state: AppState, request: Request) -> Response:
     if wants_json(request):
-        return respond(front, request, refused_page(Refusal("signed_out", "Sign in first.", 401)))
+        return respond(state, request, refused_page(Refusal("signed_out", "Sign in first.", 401)))
     here = request.url.path if request.method == "GET" else "/hits"
-    return respond(front, request, Page(name="signin", location=f"/signin?next={quote(here)}"))
+    return respond(state, request, Page(name="signin", location=f"/signin?next={quote(here)}"))
 
 
 async def _check_csrf(request: Request, expected: str) -> None:
@@ -101,15 +101,15 @@ async def _check_csrf(request: Request, expected: str) -> None:
         raise Refusal("csrf", "The page is out of date. Go back, reload it and try again.", 403)
 
 
-def _is_admin_token(front: Front, request: Request) -> bool:
+def _is_admin_token(state: AppState, request: Request) -> bool:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return scheme.lower() == "bearer" and hmac.compare_digest(
-        token.strip().encode(), front.admin_token.encode()
+        token.strip().encode(), state.admin_token.encode()
     )
 
 
-async def _admin_cookie(front: Front, request: Request) -> str:
-    cookie = request.cookies.get(front.cookie("admin"), "")
-    if not cookie or not await front.desk.run(lambda turn: is_admin(turn, cookie), write=False):
+async def _admin_cookie(state: AppState, request: Request) -> str:
+    cookie = request.cookies.get(state.cookie("admin"), "")
+    if not cookie or not await state.executor.run(lambda tx: is_admin(tx, cookie), write=False):
         return ""
     return cookie

@@ -1,4 +1,4 @@
-"""The admin's door: workers, requesters, panels, faults; what goes on."""
+"""The admin page: workers, requesters, panels, faults; what goes on."""
 
 import hmac
 from dataclasses import replace
@@ -13,86 +13,86 @@ from prefjudge.marketplace.hits import overview
 from prefjudge.marketplace.money.amounts import from_cents, to_cents
 from prefjudge.marketplace.people import panels, payouts, qualifications, requesters, sessions, workers
 from prefjudge.marketplace.people.requirements import SIMULATED
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.forms import read_json, remembered_fields
 from prefjudge.marketplace.web.pages import Page
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 
 
-async def show_sign_in(front: Front, request: Request) -> Page:
+async def show_sign_in(state: AppState, request: Request) -> Page:
     """Show the form that asks for the token."""
     return Page(name="admin_signin", context={"error": ""})
 
 
-async def sign_in(front: Front, request: Request) -> Page:
+async def sign_in(state: AppState, request: Request) -> Page:
     """Take the token, which nobody guesses, for a cookie."""
     token = (await remembered_fields(request)).get("token", "")
-    if not hmac.compare_digest(token.strip().encode(), front.admin_token.encode()):
+    if not hmac.compare_digest(token.strip().encode(), state.admin_token.encode()):
         return Page(name="admin_signin", context={"error": "The token is wrong."}, status=401)
-    cookies = {front.cookie("admin"): await front.desk.run(sessions.open_admin_session)}
+    cookies = {state.cookie("admin"): await state.executor.run(sessions.open_admin_session)}
     return Page(name="admin_signin", context={}, location="/admin", cookies=cookies)
 
 
-async def sign_out(front: Front, request: Request) -> Page:
+async def sign_out(state: AppState, request: Request) -> Page:
     """End the session."""
-    name = front.cookie("admin")
+    name = state.cookie("admin")
     secret = request.cookies.get(name, "")
-    await front.desk.run(lambda turn: sessions.close_admin_session(turn, secret))
+    await state.executor.run(lambda tx: sessions.close_admin_session(tx, secret))
     return Page(name="admin_signin", location="/admin/signin", cookies={name: None})
 
 
-async def show(front: Front, request: Request) -> Page:
+async def show(state: AppState, request: Request) -> Page:
     """Show everything."""
-    return Page(name="admin", context=await front.desk.run(overview.overview, write=False))
+    return Page(name="admin", context=await state.executor.run(overview.overview, write=False))
 
 
-async def add_worker(front: Front, request: Request) -> Page:
+async def add_worker(state: AppState, request: Request) -> Page:
     """Register a worker, or an account for simulation, and make the invitation."""
     fields = await remembered_fields(request)
     password = fields.get("password", "")
-    newcomer = workers.Newcomer(
+    newcomer = workers.NewWorker(
         name=fields.get("name", "").strip() or None,
         locale=fields.get("locale", "").strip().upper() or "US",
         approved=_whole(fields, "approved", 0),
         approval_rate=_whole(fields, "approval_rate", 100),
     )
     simulated = fields.get("simulated", "").lower() in ("true", "yes", "1", "on")
-    if simulated and not front.market.sandbox:
+    if simulated and not state.marketplace.sandbox:
         raise Refusal("live", "Simulated workers are for sandboxes, and here money is real.", 409)
     kept = sessions.hash_password(password) if password else None
 
-    def act(turn: Turn) -> tuple[str, str]:
-        worker_id = workers.create(turn, newcomer)
+    def act(tx: Transaction) -> tuple[str, str]:
+        worker_id = workers.create(tx, newcomer)
         if simulated:
-            qualifications.grant(turn, SIMULATED, worker_id, 1)
+            qualifications.grant(tx, SIMULATED, worker_id, 1)
         if kept and newcomer.name:
-            sessions.set_password(turn, worker_id, newcomer.name, kept)
-        return worker_id, sessions.invite(turn, worker_id)
+            sessions.set_password(tx, worker_id, newcomer.name, kept)
+        return worker_id, sessions.invite(tx, worker_id)
 
-    worker_id, invitation = await front.desk.run(act)
-    page = _invited(front, request, worker_id, newcomer.name, invitation)
+    worker_id, invitation = await state.executor.run(act)
+    page = _invited(state, request, worker_id, newcomer.name, invitation)
     return replace(page, context={**page.context, "simulated": simulated})
 
 
-def _invited(front: Front, request: Request, worker_id: str, name: str | None, invitation: str) -> Page:
+def _invited(state: AppState, request: Request, worker_id: str, name: str | None, invitation: str) -> Page:
     context = {
         "worker_id": worker_id,
         "name": name,
         "invite": invitation,
-        "invite_url": f"{front.origin(request)}/signin?invite={invitation}",
+        "invite_url": f"{state.origin(request)}/signin?invite={invitation}",
     }
     return Page(name="invited", context=context, status=201)
 
 
-async def invite_again(front: Front, request: Request) -> Page:
+async def invite_again(state: AppState, request: Request) -> Page:
     """Let a worker in anew who lost the invitation or the password, or shut out who has taken them."""
     worker_id = request.path_params["worker_id"]
 
-    def act(turn: Turn) -> tuple[str | None, str]:
-        return workers.find(turn, worker_id)["name"], sessions.invite_again(turn, worker_id)
+    def act(tx: Transaction) -> tuple[str | None, str]:
+        return workers.find(tx, worker_id)["name"], sessions.invite_again(tx, worker_id)
 
-    name, invitation = await front.desk.run(act)
-    page = _invited(front, request, worker_id, name, invitation)
+    name, invitation = await state.executor.run(act)
+    page = _invited(state, request, worker_id, name, invitation)
     return replace(page, context={**page.context, "again": True})
 
 
@@ -105,95 +105,95 @@ def _whole(fields: dict[str, str], name: str, default: int) -> int:
     return int(text)
 
 
-async def list_workers(front: Front, request: Request) -> Response:
+async def list_workers(state: AppState, request: Request) -> Response:
     """List the workers."""
-    return JSONResponse({"workers": await front.desk.run(overview.worker_list, write=False)})
+    return JSONResponse({"workers": await state.executor.run(overview.worker_list, write=False)})
 
 
-async def add_requester(front: Front, request: Request) -> Response:
+async def add_requester(state: AppState, request: Request) -> Response:
     """Issue a key to a requester, with a budget where one is given."""
     fields = await remembered_fields(request)
     name = fields.get("name", "").strip()
 
-    def act(turn: Turn) -> requesters.Key:
-        key = requesters.new_key(turn, name)
+    def act(tx: Transaction) -> requesters.Key:
+        key = requesters.new_key(tx, name)
         if fields.get("budget"):
-            requesters.pay_in(turn, key.requester_id, to_cents(fields["budget"], "budget"))
+            requesters.pay_in(tx, key.requester_id, to_cents(fields["budget"], "budget"))
         return key
 
-    key = await front.desk.run(act)
+    key = await state.executor.run(act)
     said = {name: getattr(key, name) for name in ("requester_id", "access_key", "secret_key", "hook_secret")}
     return JSONResponse(said, 201)
 
 
-async def revoke_key(front: Front, request: Request) -> Response:
+async def revoke_key(state: AppState, request: Request) -> Response:
     """Take a requester's key back."""
     access_key = request.path_params["access_key"]
-    await front.desk.run(lambda turn: requesters.revoke_key(turn, access_key))
+    await state.executor.run(lambda tx: requesters.revoke_key(tx, access_key))
     return JSONResponse({"revoked": access_key})
 
 
-async def add_funds(front: Front, request: Request) -> Response:
+async def add_funds(state: AppState, request: Request) -> Response:
     """Add to a requester's budget."""
     fields = await remembered_fields(request)
     requester_id = fields.get("requester_id", "")
     cents = to_cents(fields.get("amount", ""), "amount")
-    await front.desk.run(lambda turn: requesters.pay_in(turn, requester_id, cents))
+    await state.executor.run(lambda tx: requesters.pay_in(tx, requester_id, cents))
     return JSONResponse({"requester_id": requester_id, "paid_in": fields["amount"]}, 201)
 
 
-async def list_payouts(front: Front, request: Request) -> Response:
+async def list_payouts(state: AppState, request: Request) -> Response:
     """List what each worker has earned, was paid and is owed, for a spreadsheet or a bank."""
-    return Response(await front.desk.run(payouts.table, write=False), media_type="text/csv")
+    return Response(await state.executor.run(payouts.table, write=False), media_type="text/csv")
 
 
-async def add_payout(front: Front, request: Request) -> Response:
+async def add_payout(state: AppState, request: Request) -> Response:
     """Record that a worker was paid."""
     fields = await remembered_fields(request)
     worker_id, reference = fields.get("worker_id", ""), fields.get("reference", "").strip()
     cents = to_cents(fields.get("amount", ""), "amount")
-    await front.desk.run(lambda turn: payouts.record(turn, worker_id, cents, reference))
+    await state.executor.run(lambda tx: payouts.record(tx, worker_id, cents, reference))
     return JSONResponse({"worker_id": worker_id, "paid_out": from_cents(cents), "reference": reference}, 201)
 
 
-async def add_panel(front: Front, request: Request) -> Response:
+async def add_panel(state: AppState, request: Request) -> Response:
     """Register a panel and make its study's link."""
     wanted = await read_json(request)
-    link = await front.desk.run(lambda turn: panels.create(turn, wanted))
-    url = f"{front.origin(request)}/panel/{wanted['name']}/{link.key}"
+    link = await state.executor.run(lambda tx: panels.create(tx, wanted))
+    url = f"{state.origin(request)}/panel/{wanted['name']}/{link.key}"
     said = {"panel": wanted["name"], "key": link.key, "url": url}
     return JSONResponse(said | ({"secret": link.secret} if wanted.get("signed") else {}), 201)
 
 
-async def add_fault(front: Front, request: Request) -> Response:
+async def add_fault(state: AppState, request: Request) -> Response:
     """Ask for a failure of the requester API."""
-    if not front.market.sandbox:
+    if not state.marketplace.sandbox:
         raise Refusal("live", "Faults are for sandboxes, and here money is real.", 409)
     wanted = await read_json(request)
     known = set(Fault.__dataclass_fields__)
     if set(wanted) - known or "kind" not in wanted:
         raise Refusal("invalid", f"A fault has a kind, and may have {', '.join(sorted(known))}.", 400)
-    front.faults.add(Fault(**wanted))
+    state.faults.add(Fault(**wanted))
     return JSONResponse(wanted, 201)
 
 
-async def clear_faults(front: Front, request: Request) -> Response:
+async def clear_faults(state: AppState, request: Request) -> Response:
     """Let everything go well again."""
-    front.faults.clear()
+    state.faults.clear()
     return JSONResponse({})
 
 
-async def list_events(front: Front, request: Request) -> Response:
+async def list_events(state: AppState, request: Request) -> Response:
     """List the last events."""
-    events = await front.desk.run(lambda turn: overview.last_events(turn, 1000), write=False)
+    events = await state.executor.run(lambda tx: overview.last_events(tx, 1000), write=False)
     return JSONResponse({"events": events})
 
 
-async def metrics(front: Front, request: Request) -> Response:
+async def metrics(state: AppState, request: Request) -> Response:
     """Write the counters for Prometheus."""
-    seen: dict[str, Any] = await front.desk.run(overview.counts, write=False)
+    seen: dict[str, Any] = await state.executor.run(overview.counts, write=False)
     gauges: dict[str, float] = {f"prefjudge_{name}": seen[name] for name in ("workers", "active_workers")}
     for what in ("hits", "assignments"):
         for status, number in seen[what].items():
             gauges[f'prefjudge_{what}{{status="{status}"}}'] = number
-    return PlainTextResponse(front.meters.text(gauges))
+    return PlainTextResponse(state.metrics.text(gauges))

@@ -9,17 +9,17 @@ from starlette.routing import Route
 from prefjudge.marketplace import site
 from prefjudge.marketplace.web import admin, frames, panels, qualifications, signin, work
 from prefjudge.marketplace.web.access import (
-    OpenRoute,
+    PublicRoute,
     WorkerRoute,
-    admin_door,
-    open_door,
+    admin_handler,
+    public_handler,
     session_of,
-    worker_door,
+    worker_handler,
 )
-from prefjudge.marketplace.web.middleware import Guard
+from prefjudge.marketplace.web.middleware import SecurityMiddleware
 from prefjudge.marketplace.web.pages import Page, respond
 from prefjudge.marketplace.web.requester_api import requester_api
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 from prefjudge.version import __version__
 
 WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
@@ -42,7 +42,7 @@ WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
     ("GET", "/qualifications/{type_id}", qualifications.show_type),
     ("POST", "/qualifications/{type_id}", qualifications.request_type),
 )
-OPEN_ROUTES: tuple[tuple[str, str, OpenRoute], ...] = (
+PUBLIC_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/signin", signin.show_sign_in),
     ("POST", "/signin", signin.sign_in),
     ("GET", "/admin/signin", admin.show_sign_in),
@@ -50,7 +50,7 @@ OPEN_ROUTES: tuple[tuple[str, str, OpenRoute], ...] = (
     ("GET", "/panel/{panel}/{key}", panels.show_arrival),
     ("POST", "/panel/{panel}/{key}", panels.arrive),
 )
-ADMIN_ROUTES: tuple[tuple[str, str, OpenRoute], ...] = (
+ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/admin", admin.show),
     ("GET", "/admin/overview", admin.show),
     ("POST", "/admin/signout", admin.sign_out),
@@ -70,29 +70,29 @@ ADMIN_ROUTES: tuple[tuple[str, str, OpenRoute], ...] = (
 )
 
 
-def build_app(front: Front) -> Starlette:
+def build_app(state: AppState) -> Starlette:
     """Put the routes together."""
 
     async def home(request: Request) -> Response:
         if request.method == "POST":
-            return await requester_api(front, request)
-        session = await session_of(front, request)
-        return respond(front, request, Page(name="hits", location="/hits" if session else "/signin"))
+            return await requester_api(state, request)
+        session = await session_of(state, request)
+        return respond(state, request, Page(name="hits", location="/hits" if session else "/signin"))
 
     async def group_by_old_address(request: Request) -> Response:
         group_id = request.query_params.get("groupId", "")
         location = f"/groups/{group_id}" if group_id.isalnum() else "/hits"
-        return respond(front, request, Page(name="preview", location=location))
+        return respond(state, request, Page(name="preview", location=location))
 
     async def frame(request: Request) -> Response:
-        return await frames.show_frame(front, request)
+        return await frames.show_frame(state, request)
 
     async def submit(request: Request) -> Response:
-        return await work.external_submit(front, request)
+        return await work.external_submit(state, request)
 
     async def health(request: Request) -> Response:
-        await front.desk.run(lambda turn: turn.rows("SELECT 1"), write=False)
-        kind = {"marketplace": front.market.ident, "sandbox": front.market.sandbox}
+        await state.executor.run(lambda tx: tx.rows("SELECT 1"), write=False)
+        kind = {"marketplace": state.marketplace.ident, "sandbox": state.marketplace.sandbox}
         return JSONResponse({**kind, "status": "ok", "version": __version__})
 
     routes = [
@@ -103,21 +103,21 @@ def build_app(front: Front) -> Starlette:
         Route("/frames/{hit_id}", frame),
         Route("/assets/{name}", _asset),
     ]
-    routes += [Route(path, worker_door(front, act), methods=[verb]) for verb, path, act in WORKER_ROUTES]
-    routes += [Route(path, open_door(front, act), methods=[verb]) for verb, path, act in OPEN_ROUTES]
-    routes += [Route(path, admin_door(front, act), methods=[verb]) for verb, path, act in ADMIN_ROUTES]
+    routes += [Route(path, worker_handler(state, act), methods=[verb]) for verb, path, act in WORKER_ROUTES]
+    routes += [Route(path, public_handler(state, act), methods=[verb]) for verb, path, act in PUBLIC_ROUTES]
+    routes += [Route(path, admin_handler(state, act), methods=[verb]) for verb, path, act in ADMIN_ROUTES]
 
     async def lost(request: Request, _: Exception) -> Response:
         said = {"status": 404, "title": "Nothing here", "text": "There is no page at this address."}
-        return respond(front, request, Page(name="error", context=said, status=404))
+        return respond(state, request, Page(name="error", context=said, status=404))
 
     async def broken(request: Request, _: Exception) -> Response:
         said = {"status": 500, "title": "Something broke", "text": "It is not your fault. Try again."}
-        return respond(front, request, Page(name="error", context=said, status=500))
+        return respond(state, request, Page(name="error", context=said, status=500))
 
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, front=front)],
+        middleware=[Middleware(SecurityMiddleware, state=state)],
         exception_handlers={404: lost, 500: broken},
     )
 

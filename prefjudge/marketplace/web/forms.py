@@ -44,7 +44,7 @@ async def read_pairs(request: Request) -> Pairs:
 
 
 async def remembered_pairs(request: Request) -> Pairs:
-    """Read a form, or a JSON object that says the same; once, for the door and for the route behind it."""
+    """Read a form, or a JSON object that says the same; once for the check of the token and for the route."""
     if not hasattr(request.state, "pairs"):
         if request.headers.get("content-type", "").startswith("application/json"):
             given = await read_json(request)

@@ -8,9 +8,9 @@ from starlette.responses import RedirectResponse, Response
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.questions.kinds import read_question
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.pages import Page, refused_page, respond
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 
 SANDBOX = "allow-scripts allow-forms allow-popups allow-modals allow-downloads"
 SCRIPT = "/assets/externalHIT_v1.js"
@@ -25,15 +25,15 @@ _MTURK = "https://www.mturk.com"
 _BEFORE_SCRIPTS = re.compile(r"(?:\s|<!--.*?-->|<\?.*?\?>)*(?:<!doctype[^>]*>)?", re.IGNORECASE | re.DOTALL)
 
 
-async def show_frame(front: Front, request: Request) -> Response:
+async def show_frame(state: AppState, request: Request) -> Response:
     """Send the page of a HIT to who has a ticket for it."""
     try:
-        xml = await front.desk.run(lambda turn: _ticketed(turn, request), write=False)
+        xml = await state.executor.run(lambda tx: _ticketed(tx, request), write=False)
     except Refusal as refusal:
-        return respond(front, request, refused_page(refusal, framed=True))
-    origin, question = front.origin(request), read_question(xml)
+        return respond(state, request, refused_page(refusal, framed=True))
+    origin, question = state.origin(request), read_question(xml)
     if question.kind == "form":
-        answer = _form(front, request, xml, origin)
+        answer = _form(state, request, xml, origin)
     elif _CROWD_ELEMENTS.search(question.content) and request.query_params.get("turkSubmitTo") != _MTURK:
         there = request.url.include_query_params(turkSubmitTo=_MTURK)
         answer = RedirectResponse(f"{there.path}?{there.query}", 303)
@@ -59,18 +59,18 @@ def at_home(html: str, origin: str) -> str:
     return f'{html[:start]}<script src="{origin}{SCRIPT}"></script>{html[start:]}'
 
 
-def _ticketed(turn: Turn, request: Request) -> str:
+def _ticketed(tx: Transaction, request: Request) -> str:
     query, hit_id = request.query_params, request.path_params["hit_id"]
     parts = (hit_id, query.get("assignmentId", ""), query.get("workerId", ""))
-    if not turn.market.signed(query.get("ticket", ""), "frame", *parts):
+    if not tx.marketplace.signed(query.get("ticket", ""), "frame", *parts):
         raise Refusal("bad_ticket", "This address is not valid. Open the HIT from your list.", 403)
-    hit = hits.get(turn, hit_id)
+    hit = hits.get(tx, hit_id)
     if hit is None or hit["disposed"]:
         raise Refusal("no_hit", "This HIT is gone.", 404)
-    return hits.question(turn, hit_id)
+    return hits.question(tx, hit_id)
 
 
-def _form(front: Front, request: Request, xml: str, origin: str) -> Response:
+def _form(state: AppState, request: Request, xml: str, origin: str) -> Response:
     from prefjudge.marketplace.questions.forms import form_view, parse_form
 
     assignment_id = request.query_params["assignmentId"]
@@ -80,7 +80,7 @@ def _form(front: Front, request: Request, xml: str, origin: str) -> Response:
         "submit_to": origin,
         "preview": assignment_id == "ASSIGNMENT_ID_NOT_AVAILABLE",
     }
-    answer = respond(front, request, Page(name="question_form", context=context, framed=True))
+    answer = respond(state, request, Page(name="question_form", context=context, framed=True))
     policy = answer.headers.get("Content-Security-Policy", "").replace(
         "form-action 'self'", f"form-action {origin}"
     )

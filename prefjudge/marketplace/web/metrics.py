@@ -6,7 +6,7 @@ from collections import defaultdict
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
-class Meters:
+class Metrics:
     """Counts requests by route and status, and their time by route."""
 
     def __init__(self) -> None:

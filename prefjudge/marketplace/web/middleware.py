@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 
 _LOG = logging.getLogger("prefjudge.marketplace.requests")
 _HEADERS = [
@@ -24,12 +24,12 @@ _GONE = 499
 """How web servers log a request whose sender did not wait; nothing is sent."""
 
 
-class Guard:
+class SecurityMiddleware:
     """Checks Host and Origin around the application."""
 
-    def __init__(self, app: ASGIApp, front: Front) -> None:
+    def __init__(self, app: ASGIApp, state: AppState) -> None:
         self.app = app
-        self.front = front
+        self.state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -62,13 +62,13 @@ class Guard:
     def _problem(self, request: Request) -> str:
         if "\0" in request.url.path or b"%00" in request.scope["query_string"]:
             return "The address is malformed."
-        if not self.front.settings.knows_host(request.url.hostname or ""):
+        if not self.state.settings.knows_host(request.url.hostname or ""):
             return "This marketplace is not known by that host name."
         origin = request.headers.get("origin")
         if request.method in ("GET", "HEAD") or origin is None:
             return ""
         there = urlsplit(origin)
-        known = {urlsplit(self.front.origin(request)).netloc, request.headers.get("host", "")}
+        known = {urlsplit(self.state.origin(request)).netloc, request.headers.get("host", "")}
         strange = there.netloc not in known and request.url.path not in _FROM_ANYWHERE
         if request.headers.get("x-amz-target") or strange:
             return "Requests from other sites are refused."
@@ -76,9 +76,9 @@ class Guard:
 
     def _log(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "-")  # the pattern: paths and queries carry secrets
-        state = scope["state"]
-        operation = state.get("operation", "")
-        self.front.meters.count(f"{route} {operation}".strip(), status, seconds)
+        noted = scope["state"]
+        operation = noted.get("operation", "")
+        self.state.metrics.count(f"{route} {operation}".strip(), status, seconds)
         _LOG.info(
             "request",
             extra={
@@ -86,7 +86,7 @@ class Guard:
                     "method": scope["method"],
                     "route": route,
                     "operation": operation,
-                    "invocation": state.get("invocation", ""),
+                    "invocation": noted.get("invocation", ""),
                     "status": status,
                     "ms": round(seconds * 1000, 1),
                 }

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from prefjudge.marketplace import site
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.people.sessions import Session
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ def wants_json(request: Request) -> bool:
 
 
 def respond(
-    front: Front, request: Request, page: Page, session: Session | None = None, csrf: str = ""
+    state: AppState, request: Request, page: Page, session: Session | None = None, csrf: str = ""
 ) -> Response:
     """Write a page in the form that the client asks for."""
     if wants_json(request):
@@ -45,19 +45,19 @@ def respond(
     elif page.location is not None:
         answer = RedirectResponse(page.location, 303)
     else:
-        answer = _html(front, request, page, session, csrf)
+        answer = _html(state, request, page, session, csrf)
     answer.headers["Cache-Control"] = "no-store"
     for name, value in page.cookies.items():
         if value is None:
             answer.delete_cookie(name, path="/")
         else:
             answer.set_cookie(
-                name, value, path="/", httponly=True, samesite="lax", secure=front.settings.secure_cookies
+                name, value, path="/", httponly=True, samesite="lax", secure=state.settings.secure_cookies
             )
     return answer
 
 
-def _html(front: Front, request: Request, page: Page, session: Session | None, csrf: str) -> Response:
+def _html(state: AppState, request: Request, page: Page, session: Session | None, csrf: str) -> Response:
     nonce = secrets.token_urlsafe(16)
     common = {
         "csrf": session.csrf if session else csrf,
@@ -66,7 +66,7 @@ def _html(front: Front, request: Request, page: Page, session: Session | None, c
         "unread": session.unread if session else 0,
         "path": request.url.path,
         "framed": page.framed,
-        "marketplace": front.about,
+        "marketplace": state.about,
     }
     answer = Response(
         site.render_page(page.name, {**common, **page.context}), page.status, media_type="text/html"

@@ -8,21 +8,21 @@ from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.people import qualification_requests, requirements
 from prefjudge.marketplace.people.qualifications import TYPE_COLUMNS
 from prefjudge.marketplace.people.sessions import Session
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 from prefjudge.marketplace.store.times import iso
 from prefjudge.marketplace.web.forms import remembered_pairs
 from prefjudge.marketplace.web.pages import Page
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 
 HAND_IN = "hand_in"
 _MOST_LISTED = 200
 _STATUS = {"Open": "none", "Submitted": "pending", "Granted": "granted", "Rejected": "rejected"}
 
 
-def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
+def _view(tx: Transaction, kind: Record, worker_id: str) -> dict[str, Any]:
     type_id = kind["qualification_type_id"]
-    last = qualification_requests.latest(turn, kind, worker_id)
-    granted = turn.rows(
+    last = qualification_requests.latest(tx, kind, worker_id)
+    granted = tx.rows(
         "SELECT value FROM qualifications WHERE qualification_type_id = :t AND worker_id = :w"
         " AND status = 'Granted'",
         t=type_id,
@@ -31,7 +31,7 @@ def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
     retry, rejected = None, bool(last and last["status"] == "Rejected")
     if last and rejected and kind["retry_delay"] is not None:
         again = (last["submitted_at"] or last["started"]) + kind["retry_delay"]
-        retry = iso(again) if again > turn.now else None
+        retry = iso(again) if again > tx.now else None
     return {
         "qualification_type_id": type_id,
         "name": kind["name"],
@@ -45,15 +45,15 @@ def _view(turn: Turn, kind: Record, worker_id: str) -> dict[str, Any]:
     }
 
 
-async def list_types(front: Front, request: Request, session: Session) -> Page:
+async def list_types(state: AppState, request: Request, session: Session) -> Page:
     """List the qualifications that can be requested, and those that the worker has.
 
     Not the marks by which requesters keep workers from HITs: to ask for one would do only harm.
     """
 
-    def act(turn: Turn) -> list[dict[str, Any]]:
-        marks = requirements.shunned(turn)
-        kinds = turn.records(
+    def act(tx: Transaction) -> list[dict[str, Any]]:
+        marks = requirements.shunned(tx)
+        kinds = tx.records(
             TYPE_COLUMNS,
             "FROM qualification_types WHERE deleted = 0 AND (status = 'Active' OR qualification_type_id IN"
             " (SELECT qualification_type_id FROM qualifications WHERE worker_id = :w AND status = 'Granted'))"
@@ -65,13 +65,13 @@ async def list_types(front: Front, request: Request, session: Session) -> Page:
             for kind in kinds
             if kind["qualification_type_id"] not in marks or kind["auto_granted"] or kind["test"] is not None
         ]
-        return [_view(turn, kind, session.worker_id) for kind in wanted[:_MOST_LISTED]]
+        return [_view(tx, kind, session.worker_id) for kind in wanted[:_MOST_LISTED]]
 
-    return Page(name="qualifications", context={"types": await front.desk.run(act, write=False)})
+    return Page(name="qualifications", context={"types": await state.executor.run(act, write=False)})
 
 
-def _kind(turn: Turn, type_id: str) -> Record:
-    kind = turn.record(
+def _kind(tx: Transaction, type_id: str) -> Record:
+    kind = tx.record(
         TYPE_COLUMNS, "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
     )
     if kind is None:
@@ -79,20 +79,20 @@ def _kind(turn: Turn, type_id: str) -> Record:
     return kind
 
 
-async def show_type(front: Front, request: Request, session: Session) -> Page:
+async def show_type(state: AppState, request: Request, session: Session) -> Page:
     """Show a qualification, and the test of a request that is open."""
     type_id = request.path_params["type_id"]
 
-    def act(turn: Turn) -> dict[str, Any]:
-        kind = _kind(turn, type_id)
-        last = qualification_requests.latest(turn, kind, session.worker_id)
+    def act(tx: Transaction) -> dict[str, Any]:
+        kind = _kind(tx, type_id)
+        last = qualification_requests.latest(tx, kind, session.worker_id)
         form, deadline = None, None
         if last and last["status"] == "Open" and kind["test"] is not None:
             form = _form(kind["test"])
             deadline = iso(last["started"] + kind["test_duration"])
-        return {"type": _view(turn, kind, session.worker_id), "form": form, "deadline": deadline}
+        return {"type": _view(tx, kind, session.worker_id), "form": form, "deadline": deadline}
 
-    return Page(name="qualification", context=await front.desk.run(act, write=False))
+    return Page(name="qualification", context=await state.executor.run(act, write=False))
 
 
 def _form(xml: str) -> dict[str, Any]:
@@ -101,21 +101,21 @@ def _form(xml: str) -> dict[str, Any]:
     return form_view(parse_form(xml, "Test"))
 
 
-async def request_type(front: Front, request: Request, session: Session) -> Page:
+async def request_type(state: AppState, request: Request, session: Session) -> Page:
     """Ask for a qualification, or hand in its test: the page marks that, for the answers may be empty."""
     type_id = request.path_params["type_id"]
     sent = [(name, text) for name, text in await remembered_pairs(request) if name != "csrf"]
     fields = [(name, text) for name, text in sent if name != HAND_IN]
 
-    def act(turn: Turn) -> dict[str, Any]:
-        kind = _kind(turn, type_id)
+    def act(tx: Transaction) -> dict[str, Any]:
+        kind = _kind(tx, type_id)
         if sent and kind["test"] is not None:
-            qualification_requests.finish(turn, type_id, session.worker_id, fields)
+            qualification_requests.finish(tx, type_id, session.worker_id, fields)
         else:
-            qualification_requests.begin(turn, type_id, session.worker_id)
-        return _view(turn, kind, session.worker_id)
+            qualification_requests.begin(tx, type_id, session.worker_id)
+        return _view(tx, kind, session.worker_id)
 
-    context = await front.desk.run(act)
+    context = await state.executor.run(act)
     back = (
         f"/qualifications/{type_id}"
         if context["has_test"] and context["status"] == "none"

@@ -8,14 +8,14 @@ WINDOW = 60.0
 _REMEMBERED = 10_000
 
 
-class Patience:
+class RateLimit:
     """Counts tries by name of whatever tries, within a minute."""
 
     def __init__(self) -> None:
         self._tries: OrderedDict[str, list[float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def admit(self, who: str, now: float, tries: int = TRIES) -> bool:
+    def allow(self, who: str, now: float, tries: int = TRIES) -> bool:
         """Count a try of ``who`` and let it be made, unless there were too many of late.
 
         It counts before it is made, so that many at once are as many as one after another.
@@ -28,7 +28,7 @@ class Patience:
                 self._tries.popitem(last=False)
             return admitted
 
-    def forgive(self, who: str, now: float) -> None:
+    def refund(self, who: str, now: float) -> None:
         """Take back a try, which went well."""
         with self._lock:
             if now in (tries := self._tries.get(who, [])):

@@ -25,9 +25,9 @@ from prefjudge.marketplace.errors import (
 )
 from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.settings import LOOPBACK
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.connections import drop_connection
-from prefjudge.marketplace.web.state import Front, read_body
+from prefjudge.marketplace.web.state import AppState, read_body
 
 MEDIA_TYPE = "application/x-amz-json-1.1"
 _PASSED_ON = ("x-forwarded-", "forwarded", "x-real-ip", "via")
@@ -35,16 +35,16 @@ _PASSED_ON = ("x-forwarded-", "forwarded", "x-real-ip", "via")
 _LOG = logging.getLogger("prefjudge.marketplace.api")
 
 
-async def requester_api(front: Front, request: Request) -> Response:
+async def requester_api(state: AppState, request: Request) -> Response:
     """Answer one call of the requester API."""
     request_id = secrets.token_hex(16)
     operation = request.headers.get("x-amz-target", "").removeprefix(mturk().target_prefix + ".")
     request.state.operation = operation if operation in OPERATIONS else "unknown"
     request.state.invocation = request.headers.get("amz-sdk-invocation-id", "")
-    fault = front.faults.next(operation)
+    fault = state.faults.next(operation)
     try:
         await _before(fault)
-        body = await _answer(front, request, operation)
+        body = await _answer(state, request, operation)
     except ApiError as error:
         return _failed(error, request_id)
     except ClientDisconnect:
@@ -71,7 +71,7 @@ async def _before(fault: Fault | None) -> None:
         raise ServiceFault("A fault that the admin asked for.")
 
 
-async def _answer(front: Front, request: Request, operation: str) -> bytes:
+async def _answer(state: AppState, request: Request, operation: str) -> bytes:
     act = OPERATIONS.get(operation)
     if act is None:
         raise UnknownOperation(f"There is no operation {operation[:64]!r}.")
@@ -80,17 +80,17 @@ async def _answer(front: Front, request: Request, operation: str) -> bytes:
     except Refusal as refusal:
         raise RequestError(refusal.message, "AWS.MalformedInput") from refusal
     headers = dict(request.headers)
-    unsigned = _may_be_unsigned(front, request)
+    unsigned = _may_be_unsigned(state, request)
     now = time.time()  # a signature is of the caller's clock, not of the marketplace's
 
-    def turn_of(turn: Turn) -> bytes:
-        requester_id = _requester(turn, headers, body, unsigned, now)
-        return wire.serialize(operation, act(turn, requester_id, wire.parse(operation, body)))
+    def answer(tx: Transaction) -> bytes:
+        requester_id = _requester(tx, headers, body, unsigned, now)
+        return wire.serialize(operation, act(tx, requester_id, wire.parse(operation, body)))
 
-    return await front.desk.run(turn_of)
+    return await state.executor.run(answer)
 
 
-def _may_be_unsigned(front: Front, request: Request) -> bool:
+def _may_be_unsigned(state: AppState, request: Request) -> bool:
     """Tell whether nobody but this machine comes in, and the call is not passed on by some web server.
 
     With a public address, whoever gets a web server on this machine to call here would be the requester.
@@ -98,29 +98,29 @@ def _may_be_unsigned(front: Front, request: Request) -> bool:
     client = request.client.host if request.client else ""
     forwarded = any(name.startswith(_PASSED_ON) for name in request.headers)
     return (
-        front.settings.is_private
+        state.settings.is_private
         and client in LOOPBACK
         and request.url.hostname in LOOPBACK
         and not forwarded
     )
 
 
-def _requester(turn: Turn, headers: dict[str, str], body: bytes, unsigned: bool, now: float) -> str:
+def _requester(tx: Transaction, headers: dict[str, str], body: bytes, unsigned: bool, now: float) -> str:
     """Return who calls.
 
     On this machine a call may be unsigned, or signed with any key, until there is a requester with a key.
     """
     authorization = headers.get("authorization")
-    anybody = unsigned and not requesters.keys_issued(turn)
+    anybody = unsigned and not requesters.keys_issued(tx)
     if authorization is None:
         if anybody:
-            return requesters.ensure(turn, requesters.LOCAL)
+            return requesters.ensure(tx, requesters.LOCAL)
         raise AccessDenied("The request is not signed.", "MissingAuthenticationTokenException")
     claim = signing.read_claim(authorization)
-    owner = requesters.key_owner(turn, claim.access_key)
+    owner = requesters.key_owner(tx, claim.access_key)
     if owner is None:
         if anybody:
-            return requesters.ensure(turn, requesters.LOCAL)
+            return requesters.ensure(tx, requesters.LOCAL)
         raise AccessDenied("The access key is not one of this marketplace.", "UnrecognizedClientException")
     secret, requester_id = owner
     signing.check(claim, secret, mturk().signing_name, headers, body, now)

@@ -7,14 +7,14 @@ from starlette.requests import Request
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.people import sessions
 from prefjudge.marketplace.people.sessions import Session
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page
 from prefjudge.marketplace.web.rate_limit import TRIES
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 
 
-async def show_sign_in(front: Front, request: Request) -> Page:
+async def show_sign_in(state: AppState, request: Request) -> Page:
     """Show the form."""
     query = request.query_params
     context = {
@@ -26,44 +26,44 @@ async def show_sign_in(front: Front, request: Request) -> Page:
     return Page(name="signin", context=context)
 
 
-async def sign_in(front: Front, request: Request) -> Page:
+async def sign_in(state: AppState, request: Request) -> Page:
     """Open a session for who has an invitation, or a name and its password."""
     fields = await remembered_fields(request)
     try:
-        secret, session = await _open(front, fields, request.client.host if request.client else "")
+        secret, session = await _open(state, fields, request.client.host if request.client else "")
     except Refusal as refusal:
         return _again(fields, refusal)
     return Page(
         name="signin",
         context={"worker_id": session.worker_id, "name": session.name, "csrf": session.csrf},
         location=_local(fields.get("next", "")),
-        cookies={front.cookie("worker"): secret},
+        cookies={state.cookie("worker"): secret},
     )
 
 
-async def _open(front: Front, fields: dict[str, str], address: str) -> tuple[str, Session]:
+async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[str, Session]:
     worker_id: str | None = None
     if not fields.get("invite"):  # which nobody guesses
         name, password = fields.get("name", "").strip(), fields.get("password", "")
-        who, now = f"{address}|{name}", front.market.clock()
-        if not (front.patience.admit(who, now) and front.patience.admit(address, now, 10 * TRIES)):
+        who, now = f"{address}|{name}", state.marketplace.clock()
+        if not (state.rate_limit.allow(who, now) and state.rate_limit.allow(address, now, 10 * TRIES)):
             raise Refusal("too_many_tries", "Too many wrong tries. Wait a minute.", 429)
-        worker_id = await _by_password(front, name, password)
-        front.patience.forgive(who, now)
-        front.patience.forgive(address, now)
+        worker_id = await _by_password(state, name, password)
+        state.rate_limit.refund(who, now)
+        state.rate_limit.refund(address, now)
 
-    def act(turn: Turn) -> tuple[str, Session]:
-        secret = sessions.open_session(turn, worker_id or sessions.read_invite(turn, fields["invite"]))
-        session = sessions.find_session(turn, secret)
+    def act(tx: Transaction) -> tuple[str, Session]:
+        secret = sessions.open_session(tx, worker_id or sessions.read_invite(tx, fields["invite"]))
+        session = sessions.find_session(tx, secret)
         assert session is not None, "it was just opened"
         return secret, session
 
-    return await front.desk.run(act)
+    return await state.executor.run(act)
 
 
-async def _by_password(front: Front, name: str, password: str) -> str:
-    worker_id, kept = await front.desk.run(lambda turn: sessions.password_of(turn, name), write=False)
-    # off the loop and outside a turn: a password is slow to check on purpose
+async def _by_password(state: AppState, name: str, password: str) -> str:
+    worker_id, kept = await state.executor.run(lambda tx: sessions.password_of(tx, name), write=False)
+    # off the event loop and outside a transaction: a password is slow to check on purpose
     right = await asyncio.get_running_loop().run_in_executor(None, sessions.matches, password, kept)
     if worker_id is None or not right:
         raise Refusal("wrong_password", "The name or the password is wrong.", 401)
@@ -86,28 +86,28 @@ def _local(path: str) -> str:
     return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/hits"
 
 
-async def sign_out(front: Front, request: Request, session: Session) -> Page:
+async def sign_out(state: AppState, request: Request, session: Session) -> Page:
     """Close the session."""
-    name = front.cookie("worker")
+    name = state.cookie("worker")
     secret = request.cookies.get(name)
-    await front.desk.run(lambda turn: sessions.close_session(turn, secret))
+    await state.executor.run(lambda tx: sessions.close_session(tx, secret))
     return Page(name="signin", context={"signed_out": True}, location="/signin", cookies={name: None})
 
 
-async def show_account(front: Front, request: Request, session: Session) -> Page:
+async def show_account(state: AppState, request: Request, session: Session) -> Page:
     """Show the worker's account."""
-    return Page(name="account", context=await _account(front, session, ""))
+    return Page(name="account", context=await _account(state, session, ""))
 
 
-async def _account(front: Front, session: Session, error: str) -> dict[str, object]:
-    def act(turn: Turn) -> tuple[str, bool]:
-        (row,) = turn.rows(
+async def _account(state: AppState, session: Session, error: str) -> dict[str, object]:
+    def act(tx: Transaction) -> tuple[str, bool]:
+        (row,) = tx.rows(
             "SELECT locale, password_hash IS NOT NULL FROM workers WHERE worker_id = :id",
             id=session.worker_id,
         )
         return str(row[0]), bool(row[1])
 
-    locale, has_password = await front.desk.run(act, write=False)
+    locale, has_password = await state.executor.run(act, write=False)
     return {
         "worker_id": session.worker_id,
         "name": session.name,
@@ -117,19 +117,19 @@ async def _account(front: Front, session: Session, error: str) -> dict[str, obje
     }
 
 
-async def set_password(front: Front, request: Request, session: Session) -> Page:
+async def set_password(state: AppState, request: Request, session: Session) -> Page:
     """Set the worker's name and password."""
     fields = await remembered_fields(request)
     name, password = fields.get("name", "").strip(), fields.get("password", "")
     if not 1 <= len(name) <= 100 or len(password) < sessions.MIN_PASSWORD:
         error = f"Give a name, and a password of at least {sessions.MIN_PASSWORD} characters."
-        return Page(name="account", context=await _account(front, session, error), status=400)
+        return Page(name="account", context=await _account(state, session, error), status=400)
     kept = await asyncio.get_running_loop().run_in_executor(None, sessions.hash_password, password)
     try:
-        secret = request.cookies.get(front.cookie("worker"), "")
-        await front.desk.run(lambda turn: sessions.set_password(turn, session.worker_id, name, kept, secret))
+        secret = request.cookies.get(state.cookie("worker"), "")
+        await state.executor.run(lambda tx: sessions.set_password(tx, session.worker_id, name, kept, secret))
     except Refusal as refusal:
         return Page(
-            name="account", context=await _account(front, session, refusal.message), status=refusal.status
+            name="account", context=await _account(state, session, refusal.message), status=refusal.status
         )
     return Page(name="account", context={"name": name}, location="/account")

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
-from prefjudge.marketplace.api.faults import FaultSwitch
+from prefjudge.marketplace.api.faults import FaultInjector
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.settings import Settings
-from prefjudge.marketplace.store.executor import Desk
-from prefjudge.marketplace.store.marketplace import Market
-from prefjudge.marketplace.web.metrics import Meters
-from prefjudge.marketplace.web.rate_limit import Patience
+from prefjudge.marketplace.store.executor import Executor
+from prefjudge.marketplace.store.marketplace import Marketplace
+from prefjudge.marketplace.web.metrics import Metrics
+from prefjudge.marketplace.web.rate_limit import RateLimit
 from prefjudge.version import __version__
 
 MAX_BODY = 1_000_000
@@ -19,23 +19,23 @@ BODY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Front:
+class AppState:
     """The running marketplace, as its routes see it."""
 
-    market: Market
-    desk: Desk
+    marketplace: Marketplace
+    executor: Executor
     settings: Settings
     admin_token: str
-    faults: FaultSwitch = field(default_factory=FaultSwitch)
-    meters: Meters = field(default_factory=Meters)
-    patience: Patience = field(default_factory=Patience)
+    faults: FaultInjector = field(default_factory=FaultInjector)
+    metrics: Metrics = field(default_factory=Metrics)
+    rate_limit: RateLimit = field(default_factory=RateLimit)
 
     @property
     def about(self) -> dict[str, object]:
         """Say which marketplace this is."""
         return {
             "name": "prefjudge marketplace",
-            "sandbox": self.market.sandbox,
+            "sandbox": self.marketplace.sandbox,
             "version": __version__,
         }
 
@@ -45,7 +45,7 @@ class Front:
 
     def cookie(self, purpose: str) -> str:
         """Name a cookie so that two marketplaces on one host keep theirs apart."""
-        return f"prefjudge_{purpose}_{self.market.ident[-8:].lower()}"
+        return f"prefjudge_{purpose}_{self.marketplace.ident[-8:].lower()}"
 
 
 async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:

@@ -11,11 +11,11 @@ from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import assignments, offers, own_work
 from prefjudge.marketplace.people import panels
 from prefjudge.marketplace.people.sessions import Session
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.access import session_of
 from prefjudge.marketplace.web.forms import read_json, read_pairs
 from prefjudge.marketplace.web.pages import Page, refused_page, respond
-from prefjudge.marketplace.web.state import Front
+from prefjudge.marketplace.web.state import AppState
 
 NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
 MAX_DRAFT = 64_000
@@ -27,7 +27,7 @@ def _number(request: Request) -> int:
 
 
 def frame(
-    front: Front, origin: str, hit: dict[str, Any], assignment_id: str, worker_id: str
+    state: AppState, origin: str, hit: dict[str, Any], assignment_id: str, worker_id: str
 ) -> dict[str, Any]:
     """Return the address, height and kind of the frame that shows a HIT."""
     names = {
@@ -39,36 +39,36 @@ def frame(
     if hit["kind"] == "external":
         url = f"{hit['address']}{'&' if '?' in hit['address'] else '?'}{urlencode(names)}"
     else:
-        names["ticket"] = front.market.sign("frame", hit["hit_id"], assignment_id, worker_id)
+        names["ticket"] = state.marketplace.sign("frame", hit["hit_id"], assignment_id, worker_id)
         url = f"{origin}/frames/{hit['hit_id']}?{urlencode(names)}"
     return {"url": url, "height": hit["height"], "kind": hit["kind"]}
 
 
-async def list_groups(front: Front, request: Request, session: Session) -> Page:
+async def list_groups(state: AppState, request: Request, session: Session) -> Page:
     """List what is on offer."""
 
-    def act(turn: Turn) -> dict[str, Any]:
-        shown = offers.groups(turn, session.worker_id, _number(request))
-        held = own_work.held(turn, session.worker_id)
-        back = None if shown["groups"] or held else panels.completion(turn, session.worker_id, "none_left")
+    def act(tx: Transaction) -> dict[str, Any]:
+        shown = offers.groups(tx, session.worker_id, _number(request))
+        held = own_work.held(tx, session.worker_id)
+        back = None if shown["groups"] or held else panels.completion(tx, session.worker_id, "none_left")
         return {**shown, "open": held, "completion": back}
 
-    return Page(name="hits", context=await front.desk.run(act, write=False))
+    return Page(name="hits", context=await state.executor.run(act, write=False))
 
 
-async def preview(front: Front, request: Request, session: Session) -> Page:
+async def preview(state: AppState, request: Request, session: Session) -> Page:
     """Show one HIT before it is accepted."""
-    origin = front.origin(request)
+    origin = state.origin(request)
     path = request.path_params
-    seen = await front.desk.run(
-        lambda turn: offers.preview(
-            turn, session.worker_id, hit_id=path.get("hit_id"), group_id=path.get("group_id")
+    seen = await state.executor.run(
+        lambda tx: offers.preview(
+            tx, session.worker_id, hit_id=path.get("hit_id"), group_id=path.get("group_id")
         ),
         write=False,
     )
     shown = None
     if seen["group"]["can_preview"]:
-        shown = frame(front, origin, seen["hit"], NOT_AVAILABLE, session.worker_id)
+        shown = frame(state, origin, seen["hit"], NOT_AVAILABLE, session.worker_id)
     hit = {"hit_id": seen["hit"]["hit_id"]}
     return Page(name="preview", context={**seen, "hit": hit, "frame": shown}, frame_source=_source(shown))
 
@@ -77,35 +77,37 @@ def _source(shown: dict[str, Any] | None) -> str:
     return "https: http:" if shown and shown["kind"] == "external" else "'self'"
 
 
-async def accept(front: Front, request: Request, session: Session) -> Page:
+async def accept(state: AppState, request: Request, session: Session) -> Page:
     """Take a HIT, or any of a group."""
-    origin = front.origin(request)
+    origin = state.origin(request)
     path = request.path_params
 
-    def act(turn: Turn) -> dict[str, Any]:
+    def act(tx: Transaction) -> dict[str, Any]:
         taken = assignments.accept(
-            turn, session.worker_id, hit_id=path.get("hit_id"), hit_type_id=path.get("group_id")
+            tx, session.worker_id, hit_id=path.get("hit_id"), hit_type_id=path.get("group_id")
         )
-        return _shown(front, turn, session, taken["assignment_id"], origin)
+        return _shown(state, tx, session, taken["assignment_id"], origin)
 
-    shown = (await front.desk.run(act))["assignment"]
+    shown = (await state.executor.run(act))["assignment"]
     return Page(
         name="assignment", context=shown, status=201, location=f"/assignments/{shown['assignment_id']}"
     )
 
 
-def _shown(front: Front, turn: Turn, session: Session, assignment_id: str, origin: str) -> dict[str, Any]:
-    row = own_work.find(turn, session.worker_id, assignment_id)
-    shown = frame(front, origin, row, assignment_id, session.worker_id)
+def _shown(
+    state: AppState, tx: Transaction, session: Session, assignment_id: str, origin: str
+) -> dict[str, Any]:
+    row = own_work.find(tx, session.worker_id, assignment_id)
+    shown = frame(state, origin, row, assignment_id, session.worker_id)
     draft = json.loads(row["draft"]) if row["draft"] else None
-    assignment = {**own_work.view(turn, row), "frame_url": shown["url"]}
+    assignment = {**own_work.view(tx, row), "frame_url": shown["url"]}
     return {"assignment": assignment, "frame": shown, "draft": draft}
 
 
-async def show_assignment(front: Front, request: Request, session: Session) -> Page:
+async def show_assignment(state: AppState, request: Request, session: Session) -> Page:
     """Show an assignment that the worker holds."""
-    origin, ident = front.origin(request), request.path_params["assignment_id"]
-    shown = await front.desk.run(lambda turn: _shown(front, turn, session, ident, origin), write=False)
+    origin, ident = state.origin(request), request.path_params["assignment_id"]
+    shown = await state.executor.run(lambda tx: _shown(state, tx, session, ident, origin), write=False)
     done = shown["assignment"]["status"] != "Accepted"
     return Page(
         name="assignment",
@@ -115,63 +117,63 @@ async def show_assignment(front: Front, request: Request, session: Session) -> P
     )
 
 
-async def give_back(front: Front, request: Request, session: Session) -> Page:
+async def give_back(state: AppState, request: Request, session: Session) -> Page:
     """Return an assignment undone."""
     ident = request.path_params["assignment_id"]
 
-    def act(turn: Turn) -> dict[str, Any]:
-        assignments.give_back(turn, ident, session.worker_id)
-        completion = panels.completion(turn, session.worker_id, "returned")
+    def act(tx: Transaction) -> dict[str, Any]:
+        assignments.give_back(tx, ident, session.worker_id)
+        completion = panels.completion(tx, session.worker_id, "returned")
         return {"assignment_id": ident, "status": "Returned", "completion": completion}
 
-    return Page(name="done", context=await front.desk.run(act), location=f"/assignments/{ident}/done")
+    return Page(name="done", context=await state.executor.run(act), location=f"/assignments/{ident}/done")
 
 
-async def show_draft(front: Front, request: Request, session: Session) -> Response:
+async def show_draft(state: AppState, request: Request, session: Session) -> Response:
     """Return what the worker has answered so far."""
     ident = request.path_params["assignment_id"]
-    row = await front.desk.run(lambda turn: own_work.find(turn, session.worker_id, ident), write=False)
+    row = await state.executor.run(lambda tx: own_work.find(tx, session.worker_id, ident), write=False)
     return JSONResponse({"draft": json.loads(row["draft"]) if row["draft"] else None})
 
 
-async def save_draft(front: Front, request: Request, session: Session) -> Response:
+async def save_draft(state: AppState, request: Request, session: Session) -> Response:
     """Keep what the worker has answered so far."""
     draft = json.dumps((await read_json(request)).get("draft"))
     if len(draft) > MAX_DRAFT:
         raise Refusal("too_large", f"A draft may have {MAX_DRAFT} characters.", 413)
     ident = request.path_params["assignment_id"]
-    await front.desk.run(lambda turn: assignments.save_draft(turn, ident, session.worker_id, draft))
+    await state.executor.run(lambda tx: assignments.save_draft(tx, ident, session.worker_id, draft))
     return JSONResponse({"saved": True})
 
 
-async def show_done(front: Front, request: Request, session: Session) -> Page:
+async def show_done(state: AppState, request: Request, session: Session) -> Page:
     """Show what became of an assignment, and what comes next."""
     ident = request.path_params["assignment_id"]
 
-    def act(turn: Turn) -> dict[str, Any]:
-        row = own_work.find(turn, session.worker_id, ident)
-        more = offers.group(turn, session.worker_id, row["hit_type_id"])
+    def act(tx: Transaction) -> dict[str, Any]:
+        row = own_work.find(tx, session.worker_id, ident)
+        more = offers.group(tx, session.worker_id, row["hit_type_id"])
         undone = row["status"] in ("Returned", "Abandoned")
-        back = panels.completion(turn, session.worker_id, "returned" if undone else "submitted")
+        back = panels.completion(tx, session.worker_id, "returned" if undone else "submitted")
         return {
-            "assignment": own_work.view(turn, row),
+            "assignment": own_work.view(tx, row),
             "completion": None if row["status"] == "Accepted" else back,  # no code before the work
             "next": {"group_id": more["group_id"], "available": more["available"]} if more else None,
         }
 
-    shown = await front.desk.run(act, write=False)
+    shown = await state.executor.run(act, write=False)
     unfinished = shown["assignment"]["status"] == "Accepted"
     return Page(name="done", context=shown, location=f"/assignments/{ident}" if unfinished else None)
 
 
-async def external_submit(front: Front, request: Request) -> Response:
+async def external_submit(state: AppState, request: Request) -> Response:
     """Take the answers that a HIT's page sends.
 
     The page runs on an origin of its own, without the worker's cookie; the assignment id, which nobody but
     the worker has, stands for the worker. A cookie that does come must be the worker's. A page may also send
     them in the address, as Mechanical Turk lets it.
     """
-    session = await session_of(front, request)
+    session = await session_of(state, request)
     try:
         if request.method == "HEAD":
             raise Refusal("bad_method", "A HIT is submitted with GET or POST.", 405)
@@ -181,27 +183,27 @@ async def external_submit(front: Front, request: Request) -> Response:
         if not ident or ident == NOT_AVAILABLE:
             raise Refusal("no_assignment", "Accept the HIT before you submit it.", 400)
 
-        def act(turn: Turn) -> dict[str, Any]:
-            taken = assignments.submit(turn, ident, fields, session.worker_id if session else None)
-            completion = panels.completion(turn, taken["worker_id"], "submitted")
+        def act(tx: Transaction) -> dict[str, Any]:
+            taken = assignments.submit(tx, ident, fields, session.worker_id if session else None)
+            completion = panels.completion(tx, taken["worker_id"], "submitted")
             return {"assignment_id": ident, "status": taken["status"], "completion": completion}
 
-        page = Page(name="submitted", context=await front.desk.run(act), framed=True)
+        page = Page(name="submitted", context=await state.executor.run(act), framed=True)
     except Refusal as refusal:
         page = refused_page(refusal, framed=True)
-    return respond(front, request, page)
+    return respond(state, request, page)
 
 
-async def history(front: Front, request: Request, session: Session) -> Page:
+async def history(state: AppState, request: Request, session: Session) -> Page:
     """Show past work and earnings."""
     number = _number(request)
-    context = await front.desk.run(
-        lambda turn: own_work.history(turn, session.worker_id, number), write=False
+    context = await state.executor.run(
+        lambda tx: own_work.history(tx, session.worker_id, number), write=False
     )
     return Page(name="history", context=context)
 
 
-async def inbox(front: Front, request: Request, session: Session) -> Page:
+async def inbox(state: AppState, request: Request, session: Session) -> Page:
     """Show the messages of requesters."""
-    messages = await front.desk.run(lambda turn: own_work.inbox(turn, session.worker_id))
+    messages = await state.executor.run(lambda tx: own_work.inbox(tx, session.worker_id))
     return Page(name="inbox", context={"messages": messages})

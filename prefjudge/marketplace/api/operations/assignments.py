@@ -5,7 +5,7 @@ from prefjudge.marketplace.api.operations.operation import Operation, Params, Re
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import invalid
 from prefjudge.marketplace.hits import assignments, decisions, hits
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 UNKNOWN = "null"  # the state of what is not submitted, as Mechanical Turk words it to who decides
 
@@ -28,37 +28,37 @@ def view(assignment: Record) -> Result:
     }
 
 
-def _approve(turn: Turn, requester_id: str, params: Params) -> Result:
+def _approve(tx: Transaction, requester_id: str, params: Params) -> Result:
     decisions.approve(
-        turn,
-        assignments.find(turn, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN),
+        tx,
+        assignments.find(tx, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN),
         feedback=params.get("RequesterFeedback"),
         overturn=params.get("OverrideRejection", False),
     )
     return {}
 
 
-def _reject(turn: Turn, requester_id: str, params: Params) -> Result:
+def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
     if not params["RequesterFeedback"].strip():
         raise invalid("RequesterFeedback", "is empty")
-    assignment = assignments.find(turn, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN)
-    decisions.reject(turn, assignment, params["RequesterFeedback"])
+    assignment = assignments.find(tx, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN)
+    decisions.reject(tx, assignment, params["RequesterFeedback"])
     return {}
 
 
-def _get(turn: Turn, requester_id: str, params: Params) -> Result:
-    assignment = assignments.find(turn, requester_id, params["AssignmentId"])
-    hit = hits.find(turn, requester_id, assignment["hit_id"])
-    return {"Assignment": view(assignment), "HIT": show_hit(turn, hit)}
+def _get(tx: Transaction, requester_id: str, params: Params) -> Result:
+    assignment = assignments.find(tx, requester_id, params["AssignmentId"])
+    hit = hits.find(tx, requester_id, assignment["hit_id"])
+    return {"Assignment": view(assignment), "HIT": show_hit(tx, hit)}
 
 
-def _list(turn: Turn, requester_id: str, params: Params) -> Result:
-    hits.find(turn, requester_id, params["HITId"])
+def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
+    hits.find(tx, requester_id, params["HITId"])
     wanted = params.get("AssignmentStatuses") or assignments.SUBMITTED
     names = {f"s{i}": status for i, status in enumerate(sorted(set(wanted)))}
     statuses = ", ".join(f":{name}" for name in names)
     found, about = page(
-        turn,
+        tx,
         f"assignments {params['HITId']}",
         params,
         assignments.COLUMNS,
@@ -69,8 +69,8 @@ def _list(turn: Turn, requester_id: str, params: Params) -> Result:
     return {**about, "Assignments": [view(assignment) for assignment in found]}
 
 
-def _file_url(turn: Turn, requester_id: str, params: Params) -> Result:
-    assignments.find(turn, requester_id, params["AssignmentId"])
+def _file_url(tx: Transaction, requester_id: str, params: Params) -> Result:
+    assignments.find(tx, requester_id, params["AssignmentId"])
     raise invalid("QuestionIdentifier", "this marketplace takes no files from workers")
 
 

@@ -6,32 +6,32 @@ from prefjudge.marketplace.errors import RequestError
 from prefjudge.marketplace.hits import assignments, bonuses, hits
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 
-def _balance(turn: Turn, requester_id: str, _: Params) -> Result:
+def _balance(tx: Transaction, requester_id: str, _: Params) -> Result:
     return {
-        "AvailableBalance": from_cents(ledger.balance(turn, ledger.free(requester_id))),
-        "OnHoldBalance": from_cents(ledger.balance(turn, ledger.hold(requester_id))),
+        "AvailableBalance": from_cents(ledger.balance(tx, ledger.free(requester_id))),
+        "OnHoldBalance": from_cents(ledger.balance(tx, ledger.hold(requester_id))),
     }
 
 
-def _send_bonus(turn: Turn, requester_id: str, params: Params) -> Result:
-    bonuses.send(turn, requester_id, params)
+def _send_bonus(tx: Transaction, requester_id: str, params: Params) -> Result:
+    bonuses.send(tx, requester_id, params)
     return {}
 
 
-def _list_bonuses(turn: Turn, requester_id: str, params: Params) -> Result:
+def _list_bonuses(tx: Transaction, requester_id: str, params: Params) -> Result:
     if ("HITId" in params) == ("AssignmentId" in params):
         raise RequestError("Give a HITId or an AssignmentId, and not both.", "AWS.MissingParameters")
     if "HITId" in params:
-        ident = hits.find(turn, requester_id, params["HITId"])["hit_id"]
+        ident = hits.find(tx, requester_id, params["HITId"])["hit_id"]
         column = "hit_id"
     else:
-        ident = assignments.find(turn, requester_id, params["AssignmentId"])["assignment_id"]
+        ident = assignments.find(tx, requester_id, params["AssignmentId"])["assignment_id"]
         column = "assignment_id"
     found, about = page(
-        turn, f"bonuses {ident}", params, bonuses.COLUMNS, f"FROM bonuses WHERE {column} = :id", id=ident
+        tx, f"bonuses {ident}", params, bonuses.COLUMNS, f"FROM bonuses WHERE {column} = :id", id=ident
     )
     shown = [
         {

@@ -8,12 +8,12 @@ from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import missing
 from prefjudge.marketplace.hits import hit_types, hits
 from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 
-def show(turn: Turn, hit: Record) -> Result:
+def show(tx: Transaction, hit: Record) -> Result:
     """Show a HIT as the API does."""
-    return _view({**hit, "content": hits.question(turn, hit["hit_id"])}, turn.now)
+    return _view({**hit, "content": hits.question(tx, hit["hit_id"])}, tx.now)
 
 
 def _view(hit: Record, now: float) -> Result:
@@ -41,53 +41,53 @@ def _view(hit: Record, now: float) -> Result:
     }
 
 
-def _create_hit_type(turn: Turn, requester_id: str, params: Params) -> Result:
-    return {"HITTypeId": hit_types.ensure(turn, requester_id, params)}
+def _create_hit_type(tx: Transaction, requester_id: str, params: Params) -> Result:
+    return {"HITTypeId": hit_types.ensure(tx, requester_id, params)}
 
 
-def _create_hit(turn: Turn, requester_id: str, params: Params) -> Result:
-    hit_type_id = hit_types.ensure(turn, requester_id, params)
-    return {"HIT": show(turn, hits.create(turn, requester_id, hit_type_id, params))}
+def _create_hit(tx: Transaction, requester_id: str, params: Params) -> Result:
+    hit_type_id = hit_types.ensure(tx, requester_id, params)
+    return {"HIT": show(tx, hits.create(tx, requester_id, hit_type_id, params))}
 
 
-def _create_hit_with_hit_type(turn: Turn, requester_id: str, params: Params) -> Result:
-    return {"HIT": show(turn, hits.create(turn, requester_id, params["HITTypeId"], params))}
+def _create_hit_with_hit_type(tx: Transaction, requester_id: str, params: Params) -> Result:
+    return {"HIT": show(tx, hits.create(tx, requester_id, params["HITTypeId"], params))}
 
 
-def _get_hit(turn: Turn, requester_id: str, params: Params) -> Result:
-    return {"HIT": show(turn, hits.find(turn, requester_id, params["HITId"]))}
+def _get_hit(tx: Transaction, requester_id: str, params: Params) -> Result:
+    return {"HIT": show(tx, hits.find(tx, requester_id, params["HITId"]))}
 
 
-def _extend_hit(turn: Turn, requester_id: str, params: Params) -> Result:
-    hit = hits.find(turn, requester_id, params["HITId"], lock=True)
-    hits.extend(turn, hit, params["NumberOfAdditionalAssignments"], params.get("UniqueRequestToken"))
+def _extend_hit(tx: Transaction, requester_id: str, params: Params) -> Result:
+    hit = hits.find(tx, requester_id, params["HITId"], lock=True)
+    hits.extend(tx, hit, params["NumberOfAdditionalAssignments"], params.get("UniqueRequestToken"))
     return {}
 
 
-def _update_expiration(turn: Turn, requester_id: str, params: Params) -> Result:
-    hits.expire_at(turn, hits.find(turn, requester_id, params["HITId"], lock=True), params["ExpireAt"])
+def _update_expiration(tx: Transaction, requester_id: str, params: Params) -> Result:
+    hits.expire_at(tx, hits.find(tx, requester_id, params["HITId"], lock=True), params["ExpireAt"])
     return {}
 
 
-def _update_review_status(turn: Turn, requester_id: str, params: Params) -> Result:
-    hit = hits.find(turn, requester_id, params["HITId"], lock=True)
-    hits.review(turn, hit, revert=params.get("Revert", False))
+def _update_review_status(tx: Transaction, requester_id: str, params: Params) -> Result:
+    hit = hits.find(tx, requester_id, params["HITId"], lock=True)
+    hits.review(tx, hit, revert=params.get("Revert", False))
     return {}
 
 
-def _update_hit_type(turn: Turn, requester_id: str, params: Params) -> Result:
-    hits.move(turn, hits.find(turn, requester_id, params["HITId"], lock=True), params["HITTypeId"])
+def _update_hit_type(tx: Transaction, requester_id: str, params: Params) -> Result:
+    hits.move(tx, hits.find(tx, requester_id, params["HITId"], lock=True), params["HITTypeId"])
     return {}
 
 
-def _delete_hit(turn: Turn, requester_id: str, params: Params) -> Result:
-    hits.dispose(turn, hits.find(turn, requester_id, params["HITId"], lock=True))
+def _delete_hit(tx: Transaction, requester_id: str, params: Params) -> Result:
+    hits.dispose(tx, hits.find(tx, requester_id, params["HITId"], lock=True))
     return {}
 
 
-def _list(turn: Turn, name: str, params: Params, where: str, **named: Any) -> Result:
+def _list(tx: Transaction, name: str, params: Params, where: str, **named: Any) -> Result:
     found, about = page(
-        turn,
+        tx,
         name,
         params,
         f"{hits.COLUMNS}, q.content",
@@ -96,29 +96,29 @@ def _list(turn: Turn, name: str, params: Params, where: str, **named: Any) -> Re
         newest_first=True,
         **named,
     )
-    return {**about, "HITs": [_view(hit, turn.now) for hit in found]}
+    return {**about, "HITs": [_view(hit, tx.now) for hit in found]}
 
 
-def _list_hits(turn: Turn, requester_id: str, params: Params) -> Result:
-    return _list(turn, "hits", params, "h.requester_id = :requester", requester=requester_id)
+def _list_hits(tx: Transaction, requester_id: str, params: Params) -> Result:
+    return _list(tx, "hits", params, "h.requester_id = :requester", requester=requester_id)
 
 
-def _list_reviewable(turn: Turn, requester_id: str, params: Params) -> Result:
+def _list_reviewable(tx: Transaction, requester_id: str, params: Params) -> Result:
     reviewing = params.get("Status") == "Reviewing"
     where = "h.requester_id = :requester AND " + (
         "h.reviewing = 1" if reviewing else f"h.reviewing = 0 AND {hits.REVIEWABLE}"
     )
-    named: Params = {"requester": requester_id, "now": turn.now}
+    named: Params = {"requester": requester_id, "now": tx.now}
     if "HITTypeId" in params:
-        hit_types.find(turn, requester_id, params["HITTypeId"])
+        hit_types.find(tx, requester_id, params["HITTypeId"])
         where += " AND h.hit_type_id = :type"
         named["type"] = params["HITTypeId"]
-    return _list(turn, "reviewable", params, where, **named)
+    return _list(tx, "reviewable", params, where, **named)
 
 
-def _list_for_qualification(turn: Turn, requester_id: str, params: Params) -> Result:
+def _list_for_qualification(tx: Transaction, requester_id: str, params: Params) -> Result:
     type_id = params["QualificationTypeId"]
-    if not turn.rows(
+    if not tx.rows(
         "SELECT 1 FROM qualification_types WHERE qualification_type_id = :id"
         " AND requester_id = :requester AND deleted = 0",
         id=type_id,
@@ -126,7 +126,7 @@ def _list_for_qualification(turn: Turn, requester_id: str, params: Params) -> Re
     ):
         raise missing("QualificationType", type_id)
     return _list(
-        turn,
+        tx,
         "hits for qualification",
         params,
         "h.requester_id = :requester AND t.requirements LIKE :asked",
@@ -135,9 +135,9 @@ def _list_for_qualification(turn: Turn, requester_id: str, params: Params) -> Re
     )
 
 
-def _list_policy_results(turn: Turn, requester_id: str, params: Params) -> Result:
+def _list_policy_results(tx: Transaction, requester_id: str, params: Params) -> Result:
     """Say that no review policy ran: a HIT with one is refused when it is made."""
-    hits.find(turn, requester_id, params["HITId"])
+    hits.find(tx, requester_id, params["HITId"])
     return {"HITId": params["HITId"]}
 
 

@@ -6,32 +6,32 @@ from prefjudge.marketplace.api.operations.operation import Operation, Params, Re
 from prefjudge.marketplace.errors import invalid, refused
 from prefjudge.marketplace.hits import hit_types
 from prefjudge.marketplace.notifications import events, webhooks
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 VERSIONS = ("2006-05-05", "2014-08-15")
 
 
-def _check(turn: Turn, notification: Params) -> None:
+def _check(tx: Transaction, notification: Params) -> None:
     """Refuse a notification that cannot be sent: mail and AWS queues are not reachable from here."""
     if notification["Transport"] == "Email":
         raise invalid(
             "Notification.Transport", "this marketplace sends no mail: it posts to an https address"
         )
-    problem = webhooks.refusal(notification["Destination"], inside=turn.market.rules.inner_hooks)
+    problem = webhooks.refusal(notification["Destination"], inside=tx.marketplace.rules.private_webhooks)
     if problem:
         raise invalid("Notification.Destination", f"{notification['Destination'][:64]!r} {problem}")
     if notification["Version"] not in VERSIONS:
         raise invalid("Notification.Version", f"must be {' or '.join(VERSIONS)}")
 
 
-def _update(turn: Turn, requester_id: str, params: Params) -> Result:
-    hit_types.find(turn, requester_id, params["HITTypeId"])
+def _update(tx: Transaction, requester_id: str, params: Params) -> Result:
+    hit_types.find(tx, requester_id, params["HITTypeId"])
     notification, active = params.get("Notification"), params.get("Active")
     if notification is None and active is None:
         raise invalid("UpdateNotificationSettings", "give a Notification, or Active, or both")
     if notification is not None:
-        _check(turn, notification)
-        turn.insert(
+        _check(tx, notification)
+        tx.insert(
             "notifications",
             {
                 "hit_type_id": params["HITTypeId"],
@@ -44,7 +44,7 @@ def _update(turn: Turn, requester_id: str, params: Params) -> Result:
             "ON CONFLICT (hit_type_id) DO UPDATE SET destination = excluded.destination,"
             " transport = excluded.transport, version = excluded.version, event_types = excluded.event_types",
         )
-    if active is not None and not turn.rows(
+    if active is not None and not tx.rows(
         "UPDATE notifications SET active = :active WHERE hit_type_id = :type RETURNING hit_type_id",
         active=int(active),
         type=params["HITTypeId"],
@@ -53,10 +53,10 @@ def _update(turn: Turn, requester_id: str, params: Params) -> Result:
     return {}
 
 
-def _send_test(turn: Turn, requester_id: str, params: Params) -> Result:
-    _check(turn, params["Notification"])
-    happened = {"time": turn.now, "event": params["TestEventType"], "requester_id": requester_id}
-    events.queue(turn, params["Notification"]["Destination"], params["Notification"]["Version"], happened)
+def _send_test(tx: Transaction, requester_id: str, params: Params) -> Result:
+    _check(tx, params["Notification"])
+    happened = {"time": tx.now, "event": params["TestEventType"], "requester_id": requester_id}
+    events.queue(tx, params["Notification"]["Destination"], params["Notification"]["Version"], happened)
     return {}
 
 

@@ -3,7 +3,7 @@
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.people import qualifications
-from prefjudge.marketplace.store.marketplace import Record, Turn
+from prefjudge.marketplace.store.marketplace import Record, Transaction
 
 
 def _view_type(kind: Record) -> Result:
@@ -34,28 +34,28 @@ def _view_grant(grant: Record) -> Result:
     }
 
 
-def _create(turn: Turn, requester_id: str, params: Params) -> Result:
-    return {"QualificationType": _view_type(qualifications.create_type(turn, requester_id, params))}
+def _create(tx: Transaction, requester_id: str, params: Params) -> Result:
+    return {"QualificationType": _view_type(qualifications.create_type(tx, requester_id, params))}
 
 
-def _update(turn: Turn, requester_id: str, params: Params) -> Result:
-    return {"QualificationType": _view_type(qualifications.update_type(turn, requester_id, params))}
+def _update(tx: Transaction, requester_id: str, params: Params) -> Result:
+    return {"QualificationType": _view_type(qualifications.update_type(tx, requester_id, params))}
 
 
-def _delete(turn: Turn, requester_id: str, params: Params) -> Result:
-    qualifications.delete_type(turn, requester_id, params["QualificationTypeId"])
+def _delete(tx: Transaction, requester_id: str, params: Params) -> Result:
+    qualifications.delete_type(tx, requester_id, params["QualificationTypeId"])
     return {}
 
 
-def _get(turn: Turn, requester_id: str, params: Params) -> Result:
+def _get(tx: Transaction, requester_id: str, params: Params) -> Result:
     """Show a type to anybody, but its answer key to its owner only."""
-    kind = qualifications.find_type(turn, params["QualificationTypeId"])
+    kind = qualifications.find_type(tx, params["QualificationTypeId"])
     if kind["requester_id"] != requester_id:
         kind["answer_key"] = None
     return {"QualificationType": _view_type(kind)}
 
 
-def _list(turn: Turn, requester_id: str, params: Params) -> Result:
+def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
     named: Params = {}
     where = "deleted = 0"
     if params["MustBeRequestable"]:
@@ -70,7 +70,7 @@ def _list(turn: Turn, requester_id: str, params: Params) -> Result:
             plain = plain.replace(special, "!" + special)
         named["query"] = f"%{plain}%"
     found, about = page(
-        turn,
+        tx,
         "qualification types",
         params,
         qualifications.TYPE_COLUMNS,
@@ -83,26 +83,26 @@ def _list(turn: Turn, requester_id: str, params: Params) -> Result:
     return {**about, "QualificationTypes": [_view_type(kind) for kind in found]}
 
 
-def _associate(turn: Turn, requester_id: str, params: Params) -> Result:
-    qualifications.associate(turn, requester_id, params)
+def _associate(tx: Transaction, requester_id: str, params: Params) -> Result:
+    qualifications.associate(tx, requester_id, params)
     return {}
 
 
-def _disassociate(turn: Turn, requester_id: str, params: Params) -> Result:
-    qualifications.revoke(turn, requester_id, params)
+def _disassociate(tx: Transaction, requester_id: str, params: Params) -> Result:
+    qualifications.revoke(tx, requester_id, params)
     return {}
 
 
-def _score(turn: Turn, requester_id: str, params: Params) -> Result:
-    qualifications.check_readable(turn, params["QualificationTypeId"], requester_id)
-    grant = qualifications.find_grant(turn, params["QualificationTypeId"], params["WorkerId"])
+def _score(tx: Transaction, requester_id: str, params: Params) -> Result:
+    qualifications.check_readable(tx, params["QualificationTypeId"], requester_id)
+    grant = qualifications.find_grant(tx, params["QualificationTypeId"], params["WorkerId"])
     return {"Qualification": _view_grant(grant)}
 
 
-def _list_workers(turn: Turn, requester_id: str, params: Params) -> Result:
-    qualifications.check_readable(turn, params["QualificationTypeId"], requester_id)
+def _list_workers(tx: Transaction, requester_id: str, params: Params) -> Result:
+    qualifications.check_readable(tx, params["QualificationTypeId"], requester_id)
     found, about = page(
-        turn,
+        tx,
         f"workers with {params['QualificationTypeId']}",
         params,
         qualifications.GRANT_COLUMNS,

@@ -5,30 +5,30 @@ from typing import Any
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.people import qualification_requests, qualifications
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 
-def _accept(turn: Turn, requester_id: str, params: Params) -> Result:
-    request = qualification_requests.find(turn, requester_id, params["QualificationRequestId"])
-    qualification_requests.accept(turn, request, params.get("IntegerValue", 1))
+def _accept(tx: Transaction, requester_id: str, params: Params) -> Result:
+    request = qualification_requests.find(tx, requester_id, params["QualificationRequestId"])
+    qualification_requests.accept(tx, request, params.get("IntegerValue", 1))
     return {}
 
 
-def _reject(turn: Turn, requester_id: str, params: Params) -> Result:
-    request = qualification_requests.find(turn, requester_id, params["QualificationRequestId"])
-    qualification_requests.reject(turn, request, params.get("Reason"))
+def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
+    request = qualification_requests.find(tx, requester_id, params["QualificationRequestId"])
+    qualification_requests.reject(tx, request, params.get("Reason"))
     return {}
 
 
-def _list(turn: Turn, requester_id: str, params: Params) -> Result:
+def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
     named: Params = {"requester": requester_id}
     where = "r.requester_id = :requester AND r.status = 'Submitted'"
     if "QualificationTypeId" in params:
-        qualifications.find_type(turn, params["QualificationTypeId"], requester_id)
+        qualifications.find_type(tx, params["QualificationTypeId"], requester_id)
         where += " AND r.qualification_type_id = :type"
         named["type"] = params["QualificationTypeId"]
     found, about = page(
-        turn,
+        tx,
         "qualification requests",
         params,
         "r.seq, r.request_id, r.qualification_type_id, r.worker_id, q.test, r.answer, r.submitted_at",

@@ -3,24 +3,24 @@
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.people import blocks, workers
-from prefjudge.marketplace.store.marketplace import Turn
+from prefjudge.marketplace.store.marketplace import Transaction
 
 
-def _block(turn: Turn, requester_id: str, params: Params) -> Result:
-    workers.find(turn, params["WorkerId"])
-    blocks.block(turn, requester_id, params["WorkerId"], params["Reason"])
+def _block(tx: Transaction, requester_id: str, params: Params) -> Result:
+    workers.find(tx, params["WorkerId"])
+    blocks.block(tx, requester_id, params["WorkerId"], params["Reason"])
     return {}
 
 
-def _unblock(turn: Turn, requester_id: str, params: Params) -> Result:
-    workers.find(turn, params["WorkerId"])
-    blocks.unblock(turn, requester_id, params["WorkerId"])
+def _unblock(tx: Transaction, requester_id: str, params: Params) -> Result:
+    workers.find(tx, params["WorkerId"])
+    blocks.unblock(tx, requester_id, params["WorkerId"])
     return {}
 
 
-def _list_blocks(turn: Turn, requester_id: str, params: Params) -> Result:
+def _list_blocks(tx: Transaction, requester_id: str, params: Params) -> Result:
     found, about = page(
-        turn,
+        tx,
         "blocks",
         params,
         "seq, worker_id, reason",
@@ -33,10 +33,10 @@ def _list_blocks(turn: Turn, requester_id: str, params: Params) -> Result:
     }
 
 
-def _notify(turn: Turn, requester_id: str, params: Params) -> Result:
+def _notify(tx: Transaction, requester_id: str, params: Params) -> Result:
     failures = []
     for worker_id in params["WorkerIds"]:
-        problem = workers.tell(turn, requester_id, worker_id, params["Subject"], params["MessageText"])
+        problem = workers.tell(tx, requester_id, worker_id, params["Subject"], params["MessageText"])
         if problem:
             failures.append(
                 {

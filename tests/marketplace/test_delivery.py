@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from prefjudge.marketplace.notifications import delivery as couriers
-from prefjudge.marketplace.notifications.delivery import Courier, sign
+from prefjudge.marketplace.notifications import delivery
+from prefjudge.marketplace.notifications.delivery import WebhookSender, sign
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
@@ -29,17 +29,17 @@ def notify(requester, hit_type, *events, **changes):
 
 @pytest.fixture
 def posted(market):
-    """A courier that notes what it posts, and is told what to hear."""
+    """A sender that notes what it posts, and is told what to hear."""
 
-    class Noting(Courier):
+    class Noting(WebhookSender):
         heard, answer = [], 200
 
         def post(self, address, body, headers):
             self.heard.append((address, body, headers))
             return self.answer
 
-    market._courier.stop()
-    noting = Noting(market.front.desk, post=lambda *sent: noting.post(*sent))
+    market._webhook_sender.stop()
+    noting = Noting(market.state.executor, post=lambda *sent: noting.post(*sent))
     noting.heard = []
     return noting
 
@@ -54,8 +54,8 @@ def test_events_of_a_type_are_posted_signed(requester, worker, posted, market):
     assert [body["Events"][0]["EventType"] for body in bodies] == ["AssignmentSubmitted", "HITReviewable"]
     assert bodies[0]["Events"][0]["AssignmentId"] == ident
     address, body, headers = posted.heard[0]
-    with market.market.turn() as turn:
-        ((secret,),) = turn.rows("SELECT hook_secret FROM requesters")
+    with market.marketplace.transaction() as tx:
+        ((secret,),) = tx.rows("SELECT hook_secret FROM requesters")
     assert len({body["EventDocId"] for body in bodies}) == 2
     assert bodies[0]["Events"][0]["HITGroupId"] == bodies[0]["Events"][0]["HITTypeId"] == hit["HITTypeId"]
     assert address == HOOK
@@ -67,10 +67,10 @@ def test_a_failed_delivery_is_tried_again_and_given_up(requester, worker, posted
     notify(requester, hit["HITTypeId"], "AssignmentAccepted")
     worker.accept(hit)
     posted.answer = 503
-    for _ in range(couriers.TRIES + 5):
+    for _ in range(delivery.TRIES + 5):
         posted.round()
         clock.advance(3600 * 3)
-    assert len(posted.heard) == couriers.TRIES
+    assert len(posted.heard) == delivery.TRIES
     assert len({headers["X-Prefjudge-Delivery"] for *_, headers in posted.heard}) == 1
 
 
