@@ -4,15 +4,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
+from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.paper_rates import Rates, mean_shift
 from prefjudge.core.pooling.pools import build_pools
-from prefjudge.core.pooling.qrels import restrict
+from prefjudge.core.pooling.qrels import Qrels, restrict
 from prefjudge.core.pooling.runs import Order
-from prefjudge.core.pooling.top_pairs import top_pairs
+from prefjudge.core.pooling.top_pairs import TopSplit, top_pairs
 from prefjudge.core.resolving.preferences import resolve, to_qrels
+from prefjudge.core.resolving.resolutions import Status
 from prefjudge.engines import files
-from prefjudge.evaluation.comparing.simulated_paper import simulate_paper
+from prefjudge.errors import InputError
+from prefjudge.evaluation.comparing.simulated_paper import SimulatedPaper, simulate_paper
 from prefjudge.evaluation.comparing.top_against_qrel import top_against_qrel
 from prefjudge.evaluation.comparing.winratio import PERFECT, win_ratios
 from prefjudge.evaluation.leaderboards.correlation import kendall_tau
@@ -25,46 +29,128 @@ SURE = Rates(error=0.2, qrel_agreed=0.9, rival_differs=0.95)
 """People so sure that sixty queries show something."""
 
 
-def _write(folder: Path) -> tuple[list[Path], Path]:
-    """Write three runs: on half of the sixty queries the first one puts the qrel second."""
-    tops = {"new": ("new", "known"), "old": ("old", "known"), "mixed": ("known", "old")}
-    for run, docs in tops.items():
-        lines = []
-        for query in range(60):
-            shown = ("known", "old") if run == "new" and query % 2 else docs
-            lines += [f"q{query} Q0 {doc} {place} {9 - place} {run}" for place, doc in enumerate(shown, 1)]
-        (folder / run).write_text("\n".join(lines) + "\n")
-    (folder / "qrels").write_text("".join(f"q{query} 0 known 1\n" for query in range(60)))
-    return [folder / run for run in tops], folder / "qrels"
+TOPS = {"new": ("new", "known"), "old": ("old", "known"), "mixed": ("known", "old")}
+
+
+class Experiment:
+    """Runs on sixty queries with the qrel "known"; the first run, "new", is held against it.
+
+    On half of the queries that run may show something else than ``tops`` says.
+    """
+
+    def __init__(self, folder: Path, tops: dict[str, tuple[str, ...]], odd: tuple[str, ...] = ()) -> None:
+        for run, docs in tops.items():
+            lines = []
+            for query in range(60):
+                shown = odd if odd and run == "new" and query % 2 else docs
+                lines += [
+                    f"q{query} Q0 {doc} {place} {9 - place} {run}" for place, doc in enumerate(shown, 1)
+                ]
+            (folder / run).write_text("\n".join(lines) + "\n")
+        (folder / "qrels").write_text("".join(f"q{query} 0 known 1\n" for query in range(60)))
+        self.paths, self.qrels = [folder / run for run in tops], read_qrels(folder / "qrels")
+        self.heads = files.top(self.paths, k=2, order=Order.SCORE)
+        self.top = top_pairs(self.heads, self.qrels, "new")
+        self.pools = build_pools(self.heads, self.qrels, depth=1)
+        self.original = self.means(restrict(self.qrels, self.pools.queries))
+
+    def means(self, labels: Qrels) -> np.ndarray:
+        ranks = files.judged(self.paths, labels, order=Order.SCORE)
+        return score_matrix(ranks, labels, RR).values.mean(axis=0)
+
+    def simulate(
+        self, *, rates: Rates = SURE, studies: int = 1, seed: int = 1
+    ) -> tuple[Judgments, Judgments, SimulatedPaper]:
+        ranks = files.judged(self.paths, pooled_documents(self.pools), order=Order.SCORE)
+        return simulate_paper(
+            self.pools, self.top, self.heads, ranks, self.original,
+            rates=rates, studies=studies, rng=np.random.default_rng(seed),
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_one_study_shows_what_the_verbs_show_of_its_votes(seed: int, tmp_path: Path) -> None:
-    paths, labelled = _write(tmp_path)
-    qrels = read_qrels(labelled)
-    heads = files.top(paths, k=2, order=Order.SCORE)
-    top, pools = top_pairs(heads, qrels, "new"), build_pools(heads, qrels, depth=1)
-    labels = restrict(qrels, pools.queries)
-
-    def means(labels: object) -> np.ndarray:
-        ranks = files.judged(paths, labels, order=Order.SCORE)  # type: ignore[arg-type]
-        return score_matrix(ranks, labels, RR).values.mean(axis=0)  # type: ignore[arg-type]
-
-    ranks = files.judged(paths, pooled_documents(pools), order=Order.SCORE)
-    rng = np.random.default_rng(seed)
-    votes, pooled, found = simulate_paper(
-        pools, top, heads, ranks, means(labels), rates=SURE, studies=1, rng=rng
-    )
+    experiment = Experiment(tmp_path, TOPS, odd=("known", "old"))
+    heads, qrels, means = experiment.heads, experiment.qrels, experiment.means
+    votes, pooled, found = experiment.simulate(seed=seed)
     ratios = win_ratios(pooled, heads, qrels)
     sure = [pair for pair in ratios.pairs if pair.p_bonferroni <= 0.05]
     assert found.significant_ratios.mean == len(sure) > 0
     better = sum(pair.a == PERFECT and pair.wins_b > pair.wins_a for pair in sure)
     assert found.better_than_perfect.mean == better > 0
-    preference = to_qrels(resolve(pooled))
-    assert found.tau.mean == pytest.approx(kendall_tau(means(labels), means(preference)))
+    answers = resolve(pooled)
+    assert found.circles.mean == sum(one.status is Status.CYCLE for one in answers)
+    assert found.tau.mean == pytest.approx(kendall_tau(experiment.original, means(to_qrels(answers))))
     against = top_against_qrel(votes, heads, qrels, "new")
     assert found.qrel_ratio.mean == pytest.approx(against.a.qrel / (against.a.qrel + against.a.rival))
-    assert found.rival_ratio.mean == pytest.approx(against.b.rival / (against.b.qrel + against.b.rival))
+    judged = against.b.qrel + against.b.rival
+    assert found.rival_ratio.mean == pytest.approx(against.b.rival / judged)
+    assert found.significant == float(binomtest(against.b.rival, judged).pvalue <= 0.05)
+
+
+def test_a_simulation_tells_its_size_and_keeps_the_first_study(tmp_path: Path) -> None:
+    # On half of the queries "far" is second to the qrel: it is asked for, and is in no pool.
+    experiment = Experiment(tmp_path, TOPS, odd=("known", "far"))
+    votes, pooled, found = experiment.simulate(studies=40)
+    assert found.split == experiment.top.split == TopSplit(a=30, b=30, no_rival=0, not_retrieved=0)
+    assert (found.studies, found.duels, found.queries) == (40, 60, 60)
+    # Half of the pools are those of "old", "known" and "new", and half have no "new".
+    assert (found.documents, found.pairs) == (30 * 3 + 30 * 2, 30 * 3 + 30)
+    assert len(votes) == 120 + 30
+    assert len(pooled) == 120
+    shown = {pooled.docs[doc] for side in (pooled.left, pooled.right) for doc in side}
+    assert shown == {"old", "known", "new"}
+    first, again, alone = experiment.simulate(studies=1)
+    assert (votes.choice.tolist(), pooled.choice.tolist()) == (first.choice.tolist(), again.choice.tolist())
+    for spread, one in ((found.rival_ratio, alone.rival_ratio), (found.tau, alone.tau)):
+        assert spread.low < spread.mean < spread.high
+        assert one.low == one.mean == one.high
+
+
+def test_circles_are_those_of_the_votes(tmp_path: Path) -> None:
+    _, pooled, found = Experiment(tmp_path, TOPS).simulate(rates=Rates(error=0.45))
+    circles = sum(one.status is Status.CYCLE for one in resolve(pooled))
+    assert found.circles.mean == circles > 5, "of three that are even a quarter makes a circle"
+
+
+def test_who_never_errs_finds_the_best_and_a_coin_finds_it_half_the_time(tmp_path: Path) -> None:
+    experiment = Experiment(tmp_path, {"new": ("new", "known"), "old": ("known", "new")})
+    *_, sure = experiment.simulate(rates=Rates(error=1e-6, rival_differs=0.9), studies=20)
+    assert sure.right.mean == pytest.approx(1.0, abs=0.01)
+    assert sure.significant == 1.0
+    *_, even = experiment.simulate(rates=Rates(error=0.33, rival_differs=0.5), studies=300)
+    assert even.right.mean == pytest.approx(1 - 0.33, abs=0.03)
+    assert even.rival_ratio.mean == pytest.approx(0.5, abs=0.02)
+    # Of 60 throws of a coin 2.7 % are as uneven as 39 to 21, and 5.2 % as 38 to 22.
+    assert even.significant == pytest.approx(0.027, abs=0.025)
+    assert (even.circles.mean, even.circles.high) == (0.0, 0.0), "two passages make no circle"
+
+
+def test_where_the_run_never_or_always_has_the_qrel_on_top_one_ratio_is_not_known(tmp_path: Path) -> None:
+    *_, never = Experiment(tmp_path, {"new": ("new", "known"), "old": ("known", "new")}).simulate()
+    assert np.isnan(never.qrel_ratio.mean)
+    assert 0 < never.rival_ratio.mean < 1
+    *_, always = Experiment(tmp_path, {"new": ("known", "old"), "old": ("old", "known")}).simulate()
+    assert np.isnan(always.rival_ratio.mean)
+    assert 0 < always.qrel_ratio.mean < 1
+
+
+@pytest.mark.parametrize(
+    "tops",
+    [
+        {"new": ("known",), "old": ("known", "other")},
+        {"new": ("known", "other"), "old": ("known", "other")},
+        {"new": ("known",), "old": ("other", "known")},
+    ],
+    ids=["neither", "no pools to judge", "no duels"],
+)
+def test_without_two_passages_to_compare_there_is_nothing_to_simulate(
+    tops: dict[str, tuple[str, ...]], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as refused:
+        Experiment(tmp_path, tops).simulate()
+    assert refused.value.message == "no query has two passages to compare"
+    assert refused.value.hint == "Give more runs, or other qrels."
 
 
 @pytest.mark.parametrize(("share", "scale"), [(0.66, 1.0), (0.95, 1.0), (0.95, 30.0)])
