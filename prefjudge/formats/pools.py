@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.pools import Pools, pools_of
 from prefjudge.core.pooling.runs import encode
 from prefjudge.core.pooling.tokens import BACK, Tokens
@@ -16,6 +17,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.sources import Holds, blocks
+from prefjudge.formats.stamps import second_column
 
 _ROWS = 1 << 14
 """Rows of a pool that are written at once."""
@@ -121,12 +123,18 @@ def write_prefs(path: str | Path, judgments: Judgments) -> None:
                 file.write(b"%b w%d p%d %b %d\n" % (queries[query], worker + 1, number, docs[doc], level))
 
 
-def write_pref_qrels(path: str | Path, rows: Iterable[tuple[str, str, float]]) -> None:
-    """Write float-valued preference qrels (``query Q0 doc value``), which compatibility scripts read."""
+def write_pref_qrels(
+    path: str | Path, rows: Iterable[tuple[str, str, float]], *, rehearsal: Rehearsal | None = None
+) -> None:
+    """Write float-valued preference qrels (``query Q0 doc value``), which compatibility scripts read.
+
+    A ``rehearsal`` stands in the second column, as in other qrels.
+    """
+    second = second_column(rehearsal)
     with atomic_write(path) as file:
         for query, doc, value in rows:
             if value != value:
                 raise InputError(
                     f"{path}: document {doc!r} of query {query!r} has no value", "resolve it first"
                 )
-            file.write(b"%b Q0 %b %b\n" % (column(query), column(doc), repr(float(value)).encode()))
+            file.write(b"%b %b %b %b\n" % (column(query), second, column(doc), repr(float(value)).encode()))

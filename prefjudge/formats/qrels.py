@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes
 from prefjudge.counts import many
@@ -20,7 +21,7 @@ from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.repeats import repeated_rows
 from prefjudge.formats.runs import stem
 from prefjudge.formats.sources import Holds, blocks
-from prefjudge.formats.stamps import with_stamps
+from prefjudge.formats.stamps import second_column, with_stamps
 
 _LINE_HINT = "a line of qrels is: query Q0 doc grade, or: query doc grade"
 
@@ -154,8 +155,13 @@ class _Reader:
         return grades, fine & numbers & whole
 
 
-def write_qrels(path: str | Path, qrels: Qrels, *, fractions: bool = False) -> None:
-    """Write qrels in TREC format, atomically; grades are whole numbers unless ``fractions``."""
+def write_qrels(
+    path: str | Path, qrels: Qrels, *, fractions: bool = False, rehearsal: Rehearsal | None = None
+) -> None:
+    """Write qrels in TREC format, atomically; grades are whole numbers unless ``fractions``.
+
+    A ``rehearsal`` stands in the second column of each line, which programs that read qrels do not look at.
+    """
     if not fractions and np.mod(qrels.grade, 1).any():
         row = int(np.flatnonzero(np.mod(qrels.grade, 1))[0])
         raise InputError(
@@ -163,10 +169,10 @@ def write_qrels(path: str | Path, qrels: Qrels, *, fractions: bool = False) -> N
             "most programs read whole grades; write it with fractional grades allowed (fractions=True)",
         )
     queries = [column(name) for name in qrels.queries]
-    docs = [column(name) for name in qrels.docs]
+    docs, second = [column(name) for name in qrels.docs], second_column(rehearsal)
     with atomic_write(path) as file:
         for query, doc, grade in zip(
             qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True
         ):
             written = repr(grade) if fractions and grade % 1 else str(int(grade))
-            file.write(b"%b Q0 %b %b\n" % (queries[query], docs[doc], written.encode()))
+            file.write(b"%b %b %b %b\n" % (queries[query], second, docs[doc], written.encode()))

@@ -1,4 +1,9 @@
-"""Stamps of files that rest on simulated judgments: a comment in them, or words in a file beside them."""
+"""Stamps of files that rest on simulated judgments, in them or in a file beside them.
+
+A comment is one where the form has comments. Qrels have none that other programs read past, but a second
+column that they all do: trec_eval calls it ``iter``, and most files hold ``Q0`` there. A stamp in it is not
+lost where the file is copied without the one beside it.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,6 +23,7 @@ _BEGINNING = b"rehearsal: "
 _STAMP = re.compile(
     rb"^(#\s*)?rehearsal: ([0-9,]{1,20}) of ([0-9,]{1,20}) judgments? are simulated", re.MULTILINE
 )
+_COLUMN = re.compile(rb"^[ \t]*[^\s#]\S*[ \t]+rehearsal:([0-9]{1,20})/([0-9]{1,20})[ \t]", re.MULTILINE)
 _MOST = 4_096
 """Bytes of a file beside another that are looked at: whatever else it is, it is not a stamp."""
 
@@ -29,10 +35,18 @@ class Stamped(Notice):
     rehearsal: Rehearsal
 
 
+def second_column(rehearsal: Rehearsal | None) -> bytes:
+    """Return what stands in the second column of qrels: ``Q0``, or a stamp."""
+    return f"rehearsal:{rehearsal.simulated}/{rehearsal.judgments}".encode() if rehearsal else b"Q0"
+
+
 def with_stamps(path: str | Path, found: Iterable[Block], notices: list[Notice] | None) -> Iterator[Block]:
-    """Yield the blocks of a file, and note the stamps in its comments and beside it."""
+    """Yield the blocks of a file, and note the stamps in its comments, in its second column and beside it."""
     seen: list[Rehearsal] = []
     for block in found:
+        if b"rehearsal:" in block.data:
+            columns = set(_COLUMN.findall(block.data))
+            seen += [Rehearsal(simulated=int(some), judgments=int(every)) for some, every in columns]
         if _BEGINNING in block.data:
             seen += _read(block.data, commented=True)
         yield block

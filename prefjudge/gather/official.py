@@ -1,9 +1,10 @@
 """The official leaderboard beside the boards of ``score``: its table, and its order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from prefjudge.core.judges.rehearsal import joint
 from prefjudge.core.pooling.qrels import Qrels, restrict
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.boards import Board, label_board
@@ -11,6 +12,7 @@ from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.evaluation.submissions.official import OfficialBoard, official_board, official_order
 from prefjudge.formats.leaderboard_csv import read_leaderboard
 from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.stamps import file_stamps, rehearsal_in
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import Sources
 from prefjudge.study.pooling import load_inputs
@@ -39,6 +41,16 @@ def check_order(order_by: str | Path | None, found: "Sources") -> None:
         f"--order-by {order_by}: no label set is called so, and no file",
         f"Name a label set ({', '.join(names)}), or give a leaderboard's CSV.",
     )
+
+
+def stamped(found: "Sources", *boards: str | Path | None) -> "Sources":
+    """Return the sources with the stamps of the leaderboards' files that are shown beside them, too."""
+    names = {labels.name for labels in found.qrels}
+    files = [
+        board for board in boards if board is not None and str(board) not in names and Path(board).is_file()
+    ]
+    theirs = rehearsal_in(stamp for file in files for stamp in file_stamps(file))
+    return replace(found, rehearsal=joint(filter(None, (found.rehearsal, theirs))))
 
 
 def run_order(order_by: str | Path, boards: "Sequence[Board]") -> RunOrder:

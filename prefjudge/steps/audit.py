@@ -15,10 +15,12 @@ from prefjudge.evaluation.submissions.submissions import Submission
 from prefjudge.formats.figures import write_figure
 from prefjudge.formats.leaderboard_csv import read_aliases, read_institutions, read_leaderboard, read_measure
 from prefjudge.formats.problems import Notice
+from prefjudge.formats.stamps import file_stamps, rehearsal_in
 from prefjudge.gather.inputs import as_order, as_path, expand
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.audit_tables import findings_table
 from prefjudge.render.progress_plot import plot_progress
@@ -140,6 +142,7 @@ def audit(
         alike=alike,
     )
     entries = read_leaderboard(leaderboard)
+    notices += file_stamps(leaderboard)
     how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     with digesting(files, trust=trust) as digests, how.read(paths, ordered, notices) as reader:
         examined = examine(
@@ -161,9 +164,10 @@ def audit(
             out=tuple(str(path) for path in (out, plot) if path),
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
-    _write(result, out)
+    stamp = stamp_of(rehearsal_in(notices))
+    _write(result, out, stamp)
     if plot:
-        _draw(result, plot, highlight)
+        _draw(result, plot, highlight, stamp)
     return result
 
 
@@ -174,13 +178,13 @@ def _day(text: str | None, option: str) -> date | None:
         raise InputError(f"{option} {text}: not a date", "Write it as yyyy-mm-dd.") from None
 
 
-def _write(result: AuditResult, out: Path | None) -> None:
+def _write(result: AuditResult, out: Path | None, stamp: str) -> None:
     if out:
-        write_table(out, findings_table(result.audit, provenance=result.provenance))
+        write_table(out, findings_table(result.audit, provenance=result.provenance), stamp=stamp)
 
 
-def _draw(result: AuditResult, plot: Path, highlight: str) -> None:
+def _draw(result: AuditResult, plot: Path, highlight: str, stamp: str) -> None:
     figure = plot_progress(
         result.submissions, result.audit.records, measure=result.measure, highlight=highlight
     )
-    write_figure(plot, figure)
+    write_figure(plot, figure, stamp)

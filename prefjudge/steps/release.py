@@ -158,8 +158,9 @@ class _Bundle:
         assert pools is not None
         write_text(self.folder / RECORD, '{"prefjudge": null}\n')  # an unfinished release is known again
         votes, works = list(map(self._judgment, self.log)), list(map(self._assignment, self.assignments))
+        labels = partial(write_qrels, rehearsal=self.rehearsal)
         files: list[tuple[str, str, int, Callable[[Path, Any], None], Any]] = [
-            ("preference.qrels", _ANSWERS, int(qrels.query.size), write_qrels, qrels),
+            ("preference.qrels", _ANSWERS, int(qrels.query.size), labels, qrels),
             ("resolutions.jsonl", _TOURNAMENTS, len(found), write_resolutions, [found]),
             ("judgments.txt", _KEPT, len(log), partial(write_judgments, comment=stamp), log),
             ("preferences.prefs", _PREFS, len(log), write_prefs, log),

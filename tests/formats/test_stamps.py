@@ -4,13 +4,15 @@ import bz2
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import prefjudge
 from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.problems import Notice
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.qrels import read_qrels, write_qrels
 from prefjudge.formats.stamps import file_stamps, rehearsal_in, write_beside
 
 STAMP = Rehearsal(simulated=1_200, judgments=1_234)
@@ -42,6 +44,37 @@ def test_other_comments_are_no_stamps(tmp_path: Path, line: str) -> None:
     path = tmp_path / "judgments.txt"
     path.write_text(f"{line}\n{VOTES}")
     assert found_in(read_judgments, path) is None
+
+
+@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_qrels_that_were_copied_alone_still_say_that_they_are_a_rehearsal(
+    tmp_path: Path, joined: bool, pack: type[bytes]
+) -> None:
+    labels = Qrels(
+        name="liked",
+        queries=("q1", "q2"),
+        docs=("a", "b"),
+        query=np.array([0, 1], dtype=np.int32),
+        doc=np.array([0, 1], dtype=np.int32),
+        grade=np.ones(2),
+    )
+    path = tmp_path / "liked.qrels"
+    write_qrels(path, labels, rehearsal=STAMP)
+    before = b"q0 Q0 a 1\n" if joined else b""
+    path.write_bytes(pack(before + path.read_bytes()))
+    assert found_in(read_qrels, path) == STAMP
+    assert [*read_qrels(path).queries][-2:] == ["q1", "q2"]
+    write_qrels(path, labels)
+    assert path.read_text().splitlines() == ["q1 Q0 a 1", "q2 Q0 b 1"]
+    assert found_in(read_qrels, path) is None
+
+
+@pytest.mark.parametrize("line", ["q1 rehearsal: a 1", "q1 Q0 rehearsal:1/2 1", "rehearsal:1/2 Q0 a 1"])
+def test_ids_that_look_like_a_stamp_are_none(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "labels.qrels"
+    path.write_text(f"{line}\n")
+    assert found_in(read_qrels, path) is None
 
 
 def test_a_stamp_lies_beside_qrels_until_people_have_judged(tmp_path: Path) -> None:
@@ -96,6 +129,25 @@ def test_every_verb_that_is_given_a_stamped_file_says_so(tmp_path: Path) -> None
     assert prefjudge.compare(runs=[run, other], qrels=[liked]).rehearsal == STAMP
     assert str(STAMP) in " ".join(prefjudge.check(votes).files[0].warnings)
     assert str(STAMP) in " ".join(prefjudge.plan(sizes="2:9", judgments=votes, trials=10).notices)
+    alone = tmp_path / "elsewhere" / "liked.qrels"
+    alone.parent.mkdir()
+    alone.write_bytes(liked.read_bytes())
+    assert prefjudge.score(runs=[run, other], qrels=[labels, alone]).rehearsal == STAMP
+    values = tmp_path / "elsewhere" / "values.qrels"
+    prefjudge.resolve(judgments=votes, form="values", out=tmp_path / "values.qrels")
+    values.write_bytes((tmp_path / "values.qrels").read_bytes())
+    assert prefjudge.score(runs=[run, other], qrels=[labels, values]).rehearsal == STAMP
+    assert str(STAMP) in " ".join(prefjudge.check(alone).files[0].warnings)
+    official = tmp_path / "official.csv"
+    official.write_text(
+        "id,date,description,team,eval,dev\none,2021/01/02,one,A,0.3,0.3\ntwo,2021/02/03,two,B,0.4,0.4\n"
+    )
+    assert prefjudge.score(**given, leaderboard=official, order_by=official).rehearsal is None
+    write_beside(official, str(STAMP))
+    assert prefjudge.score(**given, leaderboard=official).rehearsal == STAMP
+    assert prefjudge.score(**given, order_by=official).rehearsal == STAMP
+    assert str(STAMP) in " ".join(prefjudge.audit(official, out=tmp_path / "findings.md").notices)
+    assert str(STAMP) in (tmp_path / "findings.md").read_text()
     made = prefjudge.reproduce(
         "shallow-pooling", runs=[run, other], qrels=[labels], judgments=votes, out=tmp_path / "p"
     )

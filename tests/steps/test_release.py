@@ -152,13 +152,13 @@ def test_a_release_that_was_killed_is_taken_up_and_leaves_nothing_behind(
 ) -> None:
     whole = bytes_of(Path(release(judged, rehearsal=True, out=tmp_path / "whole").out))
 
-    def killed(path: Path, *_: object) -> None:
+    def killed(path: Path, *_: object, **__: object) -> None:
         (path.parent / f".{path.name}.123456789abc.part").write_text("half of the gold pairs")
         raise SystemExit
 
-    for name in ("qrels.write_qrels", "pools.write_pool", "gold.write_gold"):
+    for name in ("write_qrels", "write_pool", "write_gold"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"prefjudge.formats.{name}", killed)
+            patch.setattr(f"prefjudge.steps.release.{name}", killed)
             with pytest.raises(SystemExit):
                 release(judged, rehearsal=True, gold=True)
         unfinished = json.loads((judged / "release" / "release.json").read_text())

@@ -264,7 +264,7 @@ def _write(
     first, log, stamp = found[0], votes.log, stamp_of(votes.rehearsal)
     write_stamp(out, stamp)
     if form is Form.TREC:
-        write_qrels(out, qrels)
+        write_qrels(out, qrels, rehearsal=votes.rehearsal)
     elif form is Form.PREF:
         write_judgments(out, _nameless(log), comment=stamp)
     elif form is Form.PREFS:
@@ -272,7 +272,7 @@ def _write(
     elif form is Form.VALUES:
         columns = (first.query.tolist(), first.doc.tolist(), first.score.tolist())
         rows = [(first.queries[q], first.docs[d], value) for q, d, value in zip(*columns, strict=True)]
-        write_pref_qrels(out, rows)
+        write_pref_qrels(out, rows, rehearsal=votes.rehearsal)
     else:
         write_resolutions(out, found, chances)
 

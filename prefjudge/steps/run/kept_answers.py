@@ -67,14 +67,14 @@ def keep_answers(
 
 
 def _write_versions(study: Study, version: int) -> Path:
-    """Write the last version of the answers, and those before it that are not there yet."""
+    """Write all versions of the answers: the files may be those of a rehearsal, or of another store."""
     out = study.folder / QRELS_FILE
     with study.transaction(write=False) as db:
-        stamp = stamp_of(load_rehearsal(db))
+        rehearsal = load_rehearsal(db)
     paths = [out.with_name(f"{out.stem}-v{number}{out.suffix}") for number in range(1, version)]
     for number, path in enumerate([*paths, out], start=1):
-        write_stamp(path, stamp)
-        if path == out or not path.is_file():
-            with study.transaction(write=False) as db:
-                write_qrels(path, load_answers(db, number, "preference"))
+        write_stamp(path, stamp_of(rehearsal))
+        with study.transaction(write=False) as db:
+            answers = load_answers(db, number, "preference")
+        write_qrels(path, answers, rehearsal=rehearsal)
     return out

@@ -12,7 +12,7 @@ from prefjudge.formats.parquet import is_parquet
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.inputs import as_path, as_target
 from prefjudge.gather.not_judged import count_not_judged, in_words
-from prefjudge.gather.official import check_order, official_scores, run_order
+from prefjudge.gather.official import check_order, official_scores, run_order, stamped
 from prefjudge.gather.outputs import check_outputs, left_unwritten
 from prefjudge.gather.provenance import digesting
 from prefjudge.gather.read_options import ReadOptions
@@ -150,6 +150,7 @@ def score(
     by_labels, by_pairs = named_measures(found, measure)
     chosen = named_statistic(statistic)
     check_order(order_by, found)
+    found = stamped(found, leaderboard, order_by)
     if in_sql:
         check_in_sql(
             engine,
