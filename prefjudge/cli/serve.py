@@ -9,7 +9,7 @@ from prefjudge.cli.options import Json, MaybeStudy
 from prefjudge.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from prefjudge.fieldwork.crowds import Door
+    from prefjudge.fieldwork.own_marketplace import Door
 
 
 def serve(

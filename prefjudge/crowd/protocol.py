@@ -1,114 +1,80 @@
-"""What a study needs of a crowd: publish, fetch, review, exclude, close and the balance."""
+"""What a study needs of a crowd, in the study's words: tasks, submissions, prices and groups of workers.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+A crowd is a module that :mod:`prefjudge.crowd.crowds` names. What its platform calls these things stays in
+it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
+from prefjudge.crowd.submissions import PaidBonus, SubmissionState
+from prefjudge.crowd.tasks import ListedTask, Page, Task, TaskState, WorkerGroup
 from prefjudge.errors import CrowdError
 
 
 class RefusedError(CrowdError):
-    """The marketplace answered, and did nothing of what the call asks for."""
+    """The crowd answered, and did nothing of what the call asks for; an unknown id is refused, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Requirement:
-    """Who may take a HIT: a qualification, a comparison and the values to compare with."""
+class CrowdSettings:
+    """What a study's config says of a crowd.
 
-    qualification_type_id: str
-    comparator: str
-    integers: tuple[int, ...] = ()
-    locales: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitRequest:
-    """A HIT to publish.
-
-    ``token`` makes a repeat of the same request harmless; ``annotation`` finds the HIT again after the token
-    has expired.
+    Attributes
+    ----------
+    url : str
+        Its address; empty for the one that the crowd's module knows.
+    live : bool
+        Whether the study may spend real money there.
+    fees : mapping of str to Decimal
+        The config's ``[fees]``; a crowd that tells its own fees does not need them.
+    options : mapping of str to str
+        What only this crowd asks for, such as the project that pays.
+    key : tuple of str, optional
+        The key and the secret of the study's own marketplace. Other keys are found by the crowd, in the
+        environment for instance, and are never in a config.
     """
 
-    token: str
-    annotation: str
-    question: str
-    title: str
-    description: str
-    keywords: str
-    reward: Decimal
-    assignments: int
-    duration_seconds: int
-    lifetime_seconds: int
-    auto_approval_seconds: int
-    requirements: Sequence[Requirement]
+    url: str = ""
+    live: bool = False
+    fees: Mapping[str, Decimal] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    key: tuple[str, str] | None = None
+
+
+class Prices(Protocol):
+    """What a crowd charges, fees included, to the cent. Nobody is asked, so that a plan has prices, too."""
+
+    def submission(self, pay: Decimal, workers: int) -> Decimal:
+        """Return what one submission costs of a task that so many workers take."""
+        ...
+
+    def bonus(self, amount: Decimal) -> Decimal:
+        """Return what a bonus costs."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedAssignment:
-    """A worker's answer as the crowd returns it; nothing in it has been checked.
+class Identity:
+    """Who answers at an address: a name that stays, and whether its money is play money, if it says so."""
 
-    ``simulated`` says whether the worker's account was made for simulation; None where the marketplace does
-    not know of such accounts.
-    ``feedback`` is what the worker was told with the decision.
-    """
-
-    assignment_id: str
-    worker_id: str
-    status: str
-    accepted: float | None
-    submitted: float | None
-    answer: str
-    simulated: bool | None
-    feedback: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedHit:
-    """A HIT as it was published: its ``annotation``, its ``question`` as XML, and how it is offered."""
-
-    hit_id: str
-    annotation: str
-    question: str
-    created: float
-    reward: Decimal
-    deleted: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaidBonus:
-    """A bonus that was paid for an assignment."""
-
-    assignment_id: str
-    amount: Decimal
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedHit:
-    """A HIT as the crowd sees it.
-
-    It is ``open`` while an answer may still come, and ``held`` where all that may come is in workers' hands;
-    it has ``maximum`` assignments in all.
-    """
-
-    hit_id: str
-    open: bool
-    held: bool
-    expired: bool
-    maximum: int
-    assignments: Sequence[FetchedAssignment]
+    name: str
+    play_money: bool | None
 
 
 class Crowd(Protocol):
-    """People, or simulated people, behind one marketplace.
+    """People, or simulated people, behind one address.
 
     Every call that creates or spends takes a token and may be repeated with it.
 
     Raises
     ------
+    RefusedError
+        The crowd did nothing of what was asked for.
     CrowdError
-        The marketplace refused, failed or could not be reached.
+        The crowd failed or could not be reached: what was asked for may have been done.
     """
 
     @property
@@ -116,66 +82,92 @@ class Crowd(Protocol):
         """The address that the calls go to."""
         ...
 
+    @property
+    def prices(self) -> Prices:
+        """What the crowd charges."""
+        ...
+
+    def identity(self) -> Identity:
+        """Ask who answers."""
+        ...
+
     def balance(self) -> Decimal:
         """Return what there is to spend."""
         ...
 
-    def publish(self, hit: HitRequest) -> str:
-        """Publish a HIT and return its id; the same id for a repeat."""
+    def fits(self, html: str) -> bool:
+        """Return whether the crowd takes a page as it is; a larger one is shown by the study's web server."""
         ...
 
-    def find(self, annotations: Sequence[str]) -> dict[str, str]:
-        """Return the ids of this requester's HITs that carry one of the annotations."""
+    def publish(self, task: Task) -> str:
+        """Publish a task and return its id; the same id for a repeat."""
         ...
 
-    def listed(self) -> Iterator[ListedHit]:
-        """Give this requester's HITs, the newest first, but for those that were deleted."""
+    def tasks(self) -> Iterator[ListedTask]:
+        """Give the tasks of this account, the newest first, but for those that were deleted."""
         ...
 
-    def look(self, hit_id: str) -> ListedHit:
-        """Return a HIT, one that was deleted too."""
+    def look(self, task_id: str) -> ListedTask:
+        """Return a task, one that was deleted too."""
         ...
 
-    def bonuses(self, hit_id: str) -> Sequence[PaidBonus]:
-        """Return the bonuses that were paid for a HIT's assignments."""
+    def page(self, task_id: str) -> Page:
+        """Return the page that a task shows."""
         ...
 
-    def extend(self, hit_id: str, assignments: int, *, token: str) -> None:
-        """Ask for more assignments of a HIT, from workers who have not had it."""
+    def fetch(self, task_id: str) -> TaskState:
+        """Return a task's state and all its submissions."""
         ...
 
-    def fetch(self, hit_id: str) -> FetchedHit:
-        """Return a HIT's state and all its submitted assignments."""
+    def extend(self, task_id: str, workers: int, *, token: str) -> None:
+        """Ask for more workers, who have not had the task."""
         ...
 
-    def review(self, assignment_id: str, *, approve: bool, feedback: str = "") -> None:
-        """Approve or reject an assignment; a repeat is harmless."""
+    def close(self, task_id: str) -> None:
+        """Offer a task no more; workers who have it may still submit. A repeat is harmless."""
         ...
 
-    def bonus(self, worker_id: str, assignment_id: str, amount: Decimal, reason: str, *, token: str) -> None:
+    def delete(self, task_id: str) -> None:
+        """Give back what a task holds for submissions that never came; a repeat is harmless.
+
+        The task is closed, and all submissions are decided on.
+        """
+        ...
+
+    def state(self, submission_id: str) -> SubmissionState:
+        """Return what was decided on a submission."""
+        ...
+
+    def approve(self, submission_id: str) -> None:
+        """Pay for a submission; a repeat is harmless."""
+        ...
+
+    def reject(self, submission_id: str, reason: str) -> None:
+        """Refuse to pay for a submission, with a reason that its worker reads; a repeat is harmless."""
+        ...
+
+    def release(self, submission_id: str, reason: str) -> None:
+        """Give the pay back in whose place a bonus was paid, which is not a verdict on the work.
+
+        A repeat is harmless.
+        """
+        ...
+
+    def bonus(self, worker_id: str, submission_id: str, amount: Decimal, reason: str, *, token: str) -> None:
         """Pay a worker a bonus."""
         ...
 
-    def decision(self, assignment_id: str) -> str | None:
-        """Return what was decided on an assignment, ``approved`` or ``rejected``; None where nothing was."""
+    def bonuses(self, task_id: str) -> Sequence[PaidBonus]:
+        """Return the bonuses that were paid for a task's submissions."""
         ...
 
-    def has_bonus(self, assignment_id: str, reason: str) -> bool:
-        """Return whether a bonus was paid for an assignment with this reason."""
+    def has_bonus(self, submission_id: str, reason: str) -> bool:
+        """Return whether a bonus was paid for a submission with this reason."""
         ...
 
-    def qualification(self, name: str, description: str) -> str:
-        """Return the id of the requester's qualification of this name, made where there is none."""
-        ...
+    def bar(self, worker_id: str, group: WorkerGroup) -> None:
+        """Put a worker into a group, without a message; a repeat is harmless.
 
-    def exclude(self, worker_id: str, qualification_type_id: str) -> None:
-        """Mark a worker, without a message, so that the HITs that forbid the mark are not offered."""
-        ...
-
-    def close(self, hit_id: str) -> None:
-        """Let a HIT expire now; assignments that are held may still be submitted."""
-        ...
-
-    def delete(self, hit_id: str) -> None:
-        """Give back what a closed HIT still holds, for answers that never came; a repeat is harmless."""
+        What is closed to the group is not offered to the worker any more, be it published already.
+        """
         ...

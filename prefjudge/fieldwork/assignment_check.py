@@ -5,9 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from prefjudge.core.asking.slot_answers import Answer, BadAnswerError, check_answer
-from prefjudge.crowd.answers import read_answers
-from prefjudge.crowd.protocol import FetchedAssignment
-from prefjudge.errors import CrowdError
+from prefjudge.crowd.submissions import Submission
 from prefjudge.fieldwork.settlement import GIVEN_UP, UNUSABLE
 from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
 from prefjudge.study.hits import StudyHit
@@ -32,7 +30,7 @@ def assumed_judge(study: "Study", target: str) -> Judge:
 
 def check_assignment(
     hit: StudyHit,
-    found: "FetchedAssignment",
+    found: Submission,
     pairs: Pairs,
     design: "DesignConfig",
     withdrawn: Collection[int] = (),
@@ -54,13 +52,13 @@ def check_assignment(
     elif answer and len(golds) < sum(is_gold):
         verdict = STOPPED
     return StudyAssignment(
-        assignment_id=found.assignment_id,
+        assignment_id=found.submission_id,
         hit_key=hit.hit_key,
         worker_id=found.worker_id,
         accepted=found.accepted,
         submitted=found.submitted,
         collected=time.time(),
-        answer=found.answer,
+        answer=found.raw,
         judge=judge,
         layout=answer.layout if answer else 0,
         answered=len(answer.choices) if answer else 0,
@@ -72,20 +70,22 @@ def check_assignment(
     )
 
 
-def _read(hit: StudyHit, found: "FetchedAssignment", design: "DesignConfig") -> tuple[Answer | None, str]:
+def _read(hit: StudyHit, found: Submission, design: "DesignConfig") -> tuple[Answer | None, str]:
     if hit.given_up:
         return None, GIVEN_UP
+    if found.fault:
+        return None, f"{UNUSABLE}: {found.fault}"
     try:
         answer = check_answer(
-            read_answers(found.answer),
+            found.fields,
             [slot.name for slot in hit.slots],
             [slot.tokens for slot in hit.slots],
             hit.layouts,
-            found.assignment_id,
+            found.submission_id,
             allow_ties=design.allow_ties,
             strengths=len(design.strengths),
         )
-    except (BadAnswerError, CrowdError) as error:
+    except BadAnswerError as error:
         return None, f"{UNUSABLE}: {error}"
     return answer, KEPT
 

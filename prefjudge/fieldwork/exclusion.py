@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from prefjudge.crowd.protocol import Crowd, Requirement
+from prefjudge.crowd.protocol import Crowd
+from prefjudge.crowd.tasks import WorkerGroup
 from prefjudge.study.assignments import load_overlap
 from prefjudge.study.hits import StudyHit
 from prefjudge.study.study import Study
@@ -10,8 +11,8 @@ from prefjudge.study.study import Study
 _NOTICE = "Held by those who have judged some of these passages before."
 
 
-def exclude_earlier(study: Study, crowd: "Crowd", hit: StudyHit) -> tuple["Requirement", ...]:
-    """Mark the workers who had better not take a HIT, and return the requirement that keeps them out.
+def exclude_earlier(study: Study, crowd: Crowd, hit: StudyHit) -> tuple[WorkerGroup, ...]:
+    """Put the workers who had better not take a HIT into a group of its own, and return that.
 
     A repeat is harmless. HITs whose pairs are new to everyone need none.
     """
@@ -20,10 +21,10 @@ def exclude_earlier(study: Study, crowd: "Crowd", hit: StudyHit) -> tuple["Requi
     earlier = choose_excluded(overlap, pairs=pairs, known=known)
     if not earlier:
         return ()
-    mark = crowd.qualification(f"prefjudge {study.opaque('earlier', hit.hit_key)}", _NOTICE)
+    group = WorkerGroup(name=f"prefjudge {study.opaque('earlier', hit.hit_key)}", notice=_NOTICE)
     for worker in earlier:
-        crowd.exclude(worker, mark)
-    return (Requirement(qualification_type_id=mark, comparator="DoesNotExist"),)
+        crowd.bar(worker, group)
+    return (group,)
 
 
 def choose_excluded(overlap: Sequence[tuple[str, int]], *, pairs: int, known: int) -> tuple[str, ...]:

@@ -4,36 +4,38 @@ import time
 from decimal import Decimal
 
 from prefjudge.core.asking.costs import CENT
-from prefjudge.fieldwork.prices import fees, price
+from prefjudge.crowd.protocol import Prices
 from prefjudge.study.hits import StudyHit
 from prefjudge.study.ledger import Intent
 from prefjudge.study.study import Study
 
 EXTEND = "CreateAdditionalAssignmentsForHIT"
+"""How an extension stands in the ledger, whose words are Mechanical Turk's for every crowd: older stores have
+them."""
 
 
-def creation(study: Study, hit: StudyHit) -> Intent:
+def creation(study: Study, prices: Prices, hit: StudyHit) -> Intent:
     """Return the intent to publish a HIT."""
-    cents = hit.assignments * _cents(price(study, hit.reward_cents * CENT, hit.assignments))
+    cents = hit.assignments * _cents(prices.submission(hit.reward_cents * CENT, hit.assignments))
     return _intent(study, "create", "CreateHIT", hit.target, hit.hit_key, cents)
 
 
-def extension(study: Study, hit: StudyHit, number: int) -> Intent:
+def extension(study: Study, prices: Prices, hit: StudyHit, number: int) -> Intent:
     """Return the intent to ask for one more assignment of a HIT, the ``number``-th."""
-    cents = _cents(price(study, hit.reward_cents * CENT, hit.assignments))
+    cents = _cents(prices.submission(hit.reward_cents * CENT, hit.assignments))
     return _intent(study, "extend", EXTEND, hit.target, hit.hit_key, cents, number)
 
 
-def bonus(study: Study, target: str, assignment_id: str, amount: Decimal) -> Intent:
+def bonus(study: Study, prices: Prices, target: str, assignment_id: str, amount: Decimal) -> Intent:
     """Return the intent to pay a bonus in place of an assignment's reward."""
-    return _intent(
-        study, "bonus", "SendBonus", target, assignment_id, _cents(amount + fees(study).of_bonus(amount))
-    )
+    return _intent(study, "bonus", "SendBonus", target, assignment_id, _cents(prices.bonus(amount)))
 
 
-def release(study: Study, target: str, assignment_id: str, reward: Decimal, hit_assignments: int) -> Intent:
-    """Return the intent to reject an assignment, which gives its reward and fee back."""
-    cents = -_cents(price(study, reward, hit_assignments))
+def release(
+    study: Study, prices: Prices, target: str, assignment_id: str, reward: Decimal, hit_assignments: int
+) -> Intent:
+    """Return the intent not to pay for an assignment, which gives its reward and fee back."""
+    cents = -_cents(prices.submission(reward, hit_assignments))
     return _intent(study, "release", "RejectAssignment", target, assignment_id, cents)
 
 

@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from prefjudge.crowd.protocol import Crowd, HitRequest, RefusedError
+from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.crowd.tasks import Task
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.exclusion import exclude_earlier
-from prefjudge.fieldwork.hit_requests import Pages, requirements
+from prefjudge.fieldwork.hit_requests import Pages, eligibility
 from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, save_hits, save_published
 from prefjudge.study.ledger import TOKEN_LIFE, Intent, intend, settle, void
 from prefjudge.study.study import Study
@@ -29,38 +30,42 @@ def publish_hits(
     """Publish HITs, each exactly once; what is not reached is not recorded, and is planned anew."""
     if not hits:
         return
-    pages, needs = Pages(study), requirements(study, crowd)
+    pages, who = Pages(study), eligibility(study)
     for number, hit in enumerate(hits, start=1):
-        request = pages.request(hit, needs)
-        intent = _intend(study, hit)
-        request = replace(request, requirements=(*needs, *exclude_earlier(study, crowd, hit)))
-        hit_id = _publish_one(study, crowd, request, intent)
+        task = pages.task(hit, crowd, who)
+        intent = _intend(study, crowd, hit)
+        earlier = exclude_earlier(study, crowd, hit)
+        task = replace(task, eligibility=replace(who, closed_to=(*who.closed_to, *earlier)))
+        hit_id = _publish_one(study, crowd, task, intent)
         with study.transaction() as db:
-            settle(db, request.token, hit_id, time.time())
+            settle(db, task.token, hit_id, time.time())
             save_published(db, hit.hit_key, hit_id, time.time())
         if progress:
             progress(number, len(hits))
 
 
-def _publish_one(study: Study, crowd: Crowd, request: HitRequest, intent: Intent) -> str:
-    """Publish a HIT, or find it where the marketplace may have forgotten the token of the first call."""
-    key = request.annotation
-    if time.time() - intent.intended > TOKEN_LIFE - 3600 and (found := crowd.find([key])):
-        return found[key]
+def _publish_one(study: Study, crowd: Crowd, task: Task, intent: Intent) -> str:
+    """Publish a HIT, or find it where the crowd may have forgotten the token of the first call."""
+    if time.time() - intent.intended > TOKEN_LIFE - 3600 and (found := _find(crowd, task.key)):
+        return found
     try:
-        return crowd.publish(request)
+        return crowd.publish(task)
     except RefusedError:
-        if found := crowd.find([key]):  # an earlier call made it, and the config has changed since
-            return found[key]
+        if found := _find(crowd, task.key):  # an earlier call made it, and the config has changed since
+            return found
         with study.transaction() as db:
-            void(db, request.token)
-            delete_hit(db, key)
+            void(db, task.token)
+            delete_hit(db, task.key)
         raise
 
 
-def _intend(study: Study, hit: StudyHit) -> Intent:
+def _find(crowd: Crowd, key: str) -> str | None:
+    return next((listed.task_id for listed in crowd.tasks() if listed.key == key), None)
+
+
+def _intend(study: Study, crowd: Crowd, hit: StudyHit) -> Intent:
     """Record a HIT together with the intent to publish it."""
-    intent = intents.creation(study, hit)
+    intent = intents.creation(study, crowd.prices, hit)
     with study.transaction() as db:
         known = intend(db, intent, budget=study.config.budget)
         if known is intent:

@@ -9,9 +9,9 @@ from enum import StrEnum
 from prefjudge.core.asking.costs import CENT, prorated
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork import intents
-from prefjudge.fieldwork.prices import price
 from prefjudge.fieldwork.spending import intended
 from prefjudge.study.assignments import load_undecided, save_decision, save_rejection
 from prefjudge.study.hits import load_unused
@@ -89,7 +89,7 @@ def find_dues(study: Study, target: str) -> tuple[Due, ...]:
     return tuple(dues)
 
 
-def pay_dues(study: Study, crowd: "Crowd", target: str, dues: Sequence[Due]) -> None:
+def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> None:
     """Pay what is due; a repeat pays nothing twice.
 
     Raises
@@ -110,30 +110,30 @@ def pay_dues(study: Study, crowd: "Crowd", target: str, dues: Sequence[Due]) -> 
         )
 
 
-def _pay(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
+def _pay(study: Study, crowd: Crowd, target: str, due: Due) -> None:
     if due.act is Act.APPROVE:
-        crowd.review(due.assignment_id, approve=True)
+        crowd.approve(due.assignment_id)
         _decided(study, due.assignment_id, "approved")
     elif due.act is Act.PRORATE:
         _prorate(study, crowd, target, due)
 
 
-def withdraw(study: Study, crowd: "Crowd", target: str, due: Due, feedback: str) -> None:
+def withdraw(study: Study, crowd: Crowd, target: str, due: Due, feedback: str) -> None:
     """Reject an assignment, with the reason: its reward and fee come back, and its pairs wait again."""
-    release = _release(study, target, due)
+    release = _release(study, crowd, target, due)
     with intended(study, release, budget=None):
-        crowd.review(due.assignment_id, approve=False, feedback=feedback)
+        crowd.reject(due.assignment_id, feedback)
     with study.transaction() as db:
         settle(db, release.token, "rejected", time.time())
         save_rejection(db, due.assignment_id, feedback, time.time())
 
 
-def release_unused(study: Study, crowd: "Crowd", target: str) -> None:
+def release_unused(study: Study, crowd: Crowd, target: str) -> None:
     """Take back what closed HITs hold for answers that never came, once those that came are decided on."""
     with study.transaction(write=False) as db:
         unused = load_unused(db, target)
     for hit in unused:
-        used = hit.came * int(price(study, hit.reward_cents * CENT, hit.assignments) / CENT)
+        used = hit.came * int(crowd.prices.submission(hit.reward_cents * CENT, hit.assignments) / CENT)
         release = intents.deletion(study, target, hit.hit_key, used - hit.cents)
         note_deleted(study.folder, hit.hit_id)
         with intended(study, release, budget=None):
@@ -142,37 +142,39 @@ def release_unused(study: Study, crowd: "Crowd", target: str) -> None:
             settle(db, release.token, "deleted", time.time())
 
 
-def _prorate(study: Study, crowd: "Crowd", target: str, due: Due) -> None:
-    """Pay a bonus for the comparisons made, and give back the reward.
+def _prorate(study: Study, crowd: Crowd, target: str, due: Due) -> None:
+    """Pay a bonus for the comparisons made, and take back the reward.
 
-    The API can approve an assignment whole or reject it. A rejection after an early exit is not a verdict on
-    the work, and the embedded marketplace does not count it against the worker.
+    A crowd pays for an assignment whole or not at all. To take the reward back after an early exit is not a
+    verdict on the work.
     """
-    bonus = intents.bonus(study, target, due.assignment_id, due.amount)
+    bonus = intents.bonus(study, crowd.prices, target, due.assignment_id, due.amount)
     text = f"{STOPPED_EARLY}{due.why} comparisons: paid ${due.amount} by a bonus."
-    decided = crowd.decision(due.assignment_id)
-    # Approved by the marketplace's own delay, and paid whole; or rejected by a person, of which a store that
+    decided = crowd.state(due.assignment_id)
+    # Approved by the crowd's own delay, and paid whole; or rejected by a person, of which a store that
     # was restored knows nothing: our own rejection follows its bonus.
-    if decided == "approved" or (decided == "rejected" and not crowd.has_bonus(due.assignment_id, text)):
+    if decided is SubmissionState.APPROVED or (
+        decided is SubmissionState.REJECTED and not crowd.has_bonus(due.assignment_id, text)
+    ):
         _decided(study, due.assignment_id, decided)
         return
-    release = _release(study, target, due)
+    release = _release(study, crowd, target, due)
     # The bonus takes the place of a larger reward, which the budget has allowed.
     with intended(study, bonus, budget=None):
-        # The marketplace forgets the token of an interrupted call after a day, but not what it paid; and a
+        # The crowd forgets the token of an interrupted call after a day, but not what it paid; and a
         # store that was restored from a backup may not know of the call.
         if not crowd.has_bonus(due.assignment_id, text):
             crowd.bonus(due.worker_id, due.assignment_id, due.amount, text, token=bonus.token)
     with intended(study, release, budget=None):
-        crowd.review(due.assignment_id, approve=False, feedback=text)
+        crowd.release(due.assignment_id, text)
     with study.transaction() as db:
         settle(db, bonus.token, "paid", time.time())
         settle(db, release.token, "released", time.time())
         save_decision(db, due.assignment_id, prorated_decision(due.amount))
 
 
-def _release(study: Study, target: str, due: Due) -> Intent:
-    return intents.release(study, target, due.assignment_id, due.reward, due.hit_assignments)
+def _release(study: Study, crowd: Crowd, target: str, due: Due) -> Intent:
+    return intents.release(study, crowd.prices, target, due.assignment_id, due.reward, due.hit_assignments)
 
 
 def prorated_decision(amount: Decimal) -> str:

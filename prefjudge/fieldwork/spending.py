@@ -59,16 +59,16 @@ def refuse_unknown_hits(study: Study, crowd: "Crowd") -> None:
         The marketplace has HITs of the study that the store does not know.
     """
     refuse_unwhole(study)
-    for listed in crowd.listed():
-        key = read_hit_key(listed.annotation)
+    for listed in crowd.tasks():
+        key = read_hit_key(listed.key)
         if key is None or key.mark != study.mark:
             continue
         with study.transaction(write=False) as db:
-            known = has_hit(db, listed.annotation)
+            known = has_hit(db, listed.key)
         if not known:
             raise StudyError(
                 "the marketplace has HITs of this study that its store does not know, such as "
-                f"{listed.hit_id}",
+                f"{listed.task_id}",
                 "Restore the study's newest backup, or let the marketplace tell: "
                 f"prefjudge recover {quoted(study.folder)}",
             )

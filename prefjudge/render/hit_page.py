@@ -1,4 +1,4 @@
-"""The page on which a worker judges: a HIT → HTML, and HTML → the Question XML that Mechanical Turk takes.
+"""The page on which a worker judges: a HIT → HTML.
 
 The page never learns which pair is gold: it is given slots that look alike, with opaque names.
 """
@@ -9,7 +9,6 @@ import re
 import tomllib
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.core.asking.hits import Layout
@@ -19,13 +18,6 @@ from prefjudge.resources import resource_dir
 if TYPE_CHECKING:
     from jinja2 import Template
 
-QUESTION_LIMIT = 65_535
-"""How many bytes of Question XML the API takes."""
-
-_NAMESPACE = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
-_EXTERNAL_NAMESPACE = (
-    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
-)
 _OPAQUE = re.compile(r"[a-z0-9]{12}")
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
 _SCRIPT_WORDS = ("place", "chosen", "passage", "tie", "first", "back", "due", "none", "offline")
@@ -114,53 +106,7 @@ def render_hit_page(page: HitPage) -> str:
         "shares": page.shares,
     }
     html = _template().render(page=page, words=words, rules=rules, **_parts())
-    return _printable(html)
-
-
-def render_html_question(html: str, frame_height: int = 0) -> str:
-    """Wrap a page in the HTMLQuestion XML of the requester API.
-
-    Parameters
-    ----------
-    html : str
-        The page, as made by :func:`render_hit_page`.
-    frame_height : int
-        The frame's height in pixels; 0 fits the window.
-
-    Raises
-    ------
-    InputError
-        The XML is larger than the API takes.
-    """
-    xml = _html_question(html, frame_height)
-    size = len(xml.encode())
-    if size > QUESTION_LIMIT:
-        raise InputError(
-            f"the HIT's Question is {size:,} bytes; the API takes {QUESTION_LIMIT:,}",
-            "Put fewer pairs in a HIT, or serve the pages yourself: set design.pages_url in study.toml.",
-        )
-    return xml
-
-
-def fits_html_question(html: str) -> bool:
-    """Return whether the page fits into an HTMLQuestion."""
-    return len(_html_question(html, 0).encode()) <= QUESTION_LIMIT
-
-
-def render_external_question(url: str, frame_height: int = 0) -> str:
-    """Wrap a page's address in the ExternalQuestion XML of the requester API."""
-    return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<ExternalQuestion xmlns="{_EXTERNAL_NAMESPACE}">'
-        f"<ExternalURL>{escape(url)}</ExternalURL><FrameHeight>{frame_height}</FrameHeight></ExternalQuestion>"
-    )
-
-
-def _html_question(html: str, frame_height: int) -> str:
-    content = _printable(html).replace("]]>", "]]]]><![CDATA[>")
-    return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<HTMLQuestion xmlns="{_NAMESPACE}">'
-        f"<HTMLContent><![CDATA[{content}]]></HTMLContent><FrameHeight>{frame_height}</FrameHeight></HTMLQuestion>"
-    )
+    return printable(html)
 
 
 @lru_cache(maxsize=1)
@@ -224,7 +170,7 @@ def _words(page: HitPage) -> dict[str, str]:
     return words
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Drop what XML or HTML forbids; write what needs four bytes of UTF-8 as a numeric reference."""
     text = _NOT_XML.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return re.sub("[\U00010000-\U0010ffff]", _reference, text)

@@ -9,11 +9,13 @@ from pathlib import Path
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.judges.screening import BarringRule
 from prefjudge.counts import many
-from prefjudge.crowd.protocol import Crowd, FetchedAssignment, FetchedHit, RefusedError
+from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.crowd.submissions import Submission, SubmissionState
+from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, StudyError, quoted
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
-from prefjudge.fieldwork.hit_requests import barring_mark
+from prefjudge.fieldwork.hit_requests import barred_group
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.settlement import find_dues, pay_dues, release_unused
 from prefjudge.fieldwork.spending import intended, refuse_unwhole, take_turn
@@ -27,23 +29,13 @@ from prefjudge.study.assignments import (
     save_decision,
 )
 from prefjudge.study.gold import load_withdrawn
-from prefjudge.study.hits import (
-    HitStatus,
-    StudyHit,
-    count_dropped,
-    load_hits,
-    save_extension,
-    save_status,
-)
+from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, load_hits, save_extension, save_status
 from prefjudge.study.ledger import count_settled, settle
 from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
-
-_MOST_EXTENDED = 9
-"""HITs made with fewer than ten assignments cannot be extended to ten or more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +104,7 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
 class _Collection:
     """One pass over the open HITs."""
 
-    def __init__(self, study: Study, crowd: "Crowd", target: str) -> None:
+    def __init__(self, study: Study, crowd: Crowd, target: str) -> None:
         self._study = study
         self._crowd = crowd
         self._target = target
@@ -164,8 +156,8 @@ class _Collection:
         except RefusedError as error:
             self._unseen.append(error)
             return
-        self._take(hit, [found for found in fetched.assignments if found.assignment_id not in self._known])
-        self._note_decisions(fetched.assignments)
+        self._take(hit, [found for found in fetched.submissions if found.submission_id not in self._known])
+        self._note_decisions(fetched.submissions)
         if self._extend(hit, fetched):
             return
         self._held += fetched.held
@@ -173,7 +165,7 @@ class _Collection:
             with self._study.transaction() as db:
                 save_status(db, hit.hit_key, HitStatus.CLOSED)
 
-    def _take(self, hit: StudyHit, fresh: Sequence["FetchedAssignment"]) -> None:
+    def _take(self, hit: StudyHit, fresh: Sequence[Submission]) -> None:
         """Append new assignments to the log."""
         design = self._study.config.design
         judge = assumed_judge(self._study, self._target)
@@ -189,12 +181,12 @@ class _Collection:
         self._collected += len(checked)
         self._reasons.update(assignment.verdict for assignment in checked if assignment.verdict != KEPT)
 
-    def _note_decisions(self, assignments: Sequence["FetchedAssignment"]) -> None:
-        """Record what was decided elsewhere, as by the marketplace's own delay."""
+    def _note_decisions(self, submissions: Sequence[Submission]) -> None:
+        """Record what was decided elsewhere, as by the crowd's own delay."""
         news = {
-            found.assignment_id: found.status.lower()
-            for found in assignments
-            if found.status != "Submitted" and self._known[found.assignment_id] is None
+            found.submission_id: found.state.value
+            for found in submissions
+            if found.state is not SubmissionState.SUBMITTED and self._known[found.submission_id] is None
         }
         if news:
             with self._study.transaction() as db:
@@ -202,25 +194,25 @@ class _Collection:
                     save_decision(db, name, decision)
             self._known |= news
 
-    def _extend(self, hit: StudyHit, fetched: "FetchedHit") -> bool:
+    def _extend(self, hit: StudyHit, fetched: TaskState) -> bool:
         """Ask for one more worker for each assignment that was dropped whole; return whether any was."""
         with self._study.transaction(write=False) as db:
             promised = count_settled(db, hit.hit_key, intents.EXTEND)
             more = count_dropped(db, hit.hit_key) - promised
-        if more <= 0 or fetched.expired or hit.given_up or hit.assignments + more > _MOST_EXTENDED:
+        # Calls whose outcome was lost show in the number of workers that the crowd knows of.
+        lost = max(0, fetched.workers - hit.assignments)
+        if more <= 0 or hit.given_up or more - lost > fetched.room:
             return False
         for number in range(1, more + 1):
-            # A call whose outcome was lost shows in the number of assignments that the marketplace has.
-            lost = fetched.maximum >= hit.assignments + number
             try:
-                self._extend_once(hit, promised + number, call=not lost)
+                self._extend_once(hit, promised + number, call=number > lost)
             except BudgetError as error:  # the answers to other HITs are still to be taken in
                 self._refused = error
                 return number > 1
         return True
 
     def _extend_once(self, hit: StudyHit, number: int, *, call: bool) -> None:
-        intent = intents.extension(self._study, hit, number)
+        intent = intents.extension(self._study, self._crowd.prices, hit, number)
         with intended(self._study, intent, budget=self._study.config.budget):
             if call:
                 self._crowd.extend(hit.hit_id or "", 1, token=intent.token)
@@ -230,7 +222,7 @@ class _Collection:
         self._reissued += 1
 
     def _bar(self) -> None:
-        """Bar the workers whom the policy bars, first at the marketplace and then in the store."""
+        """Bar the workers whom the policy bars, first at the crowd and then in the store."""
         screening = self._study.config.screening
         rule = BarringRule(
             policy=screening.policy,
@@ -245,9 +237,9 @@ class _Collection:
         ]
         if not newly:
             return
-        mark = barring_mark(self._study, self._crowd)
+        group = barred_group(self._study)
         for worker in newly:
-            self._crowd.exclude(worker, mark)
+            self._crowd.bar(worker, group)
             met = records[worker].missed + records[worker].right
             reason = f"missed {records[worker].missed} of {many(met, 'gold pair')}"
             with self._study.transaction() as db:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from prefjudge.counts import many
+from prefjudge.crowd.protocol import Crowd
 from prefjudge.errors import StudyError
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.pool_store import follow_design
@@ -88,7 +89,7 @@ def publish(
         refuse_unknown_hits(opened, crowd)
         agreed = None
         if dry_run or not yes:  # asked before its turn, so that no other verb waits for an answer
-            agreed = _offer(opened, target, crowd.endpoint, _due(opened, target), dry_run=dry_run)
+            agreed = _offer(opened, target, crowd, _due(opened, target), dry_run=dry_run)
             if dry_run or not agreed.hits:
                 return agreed
             if confirm is None or not confirm(agreed):
@@ -97,14 +98,14 @@ def publish(
                 )
         with wait_turn(opened):
             hits = _due(opened, target)
-            offer = _offer(opened, target, crowd.endpoint, hits)
+            offer = _offer(opened, target, crowd, hits)
             if agreed is not None and offer.total > agreed.total:
                 raise StudyError(
                     f"nothing was published: it was to cost ${agreed.total}, and costs ${offer.total} now",
                     "Repeat the verb: something has changed meanwhile.",
                 )
             publish_hits(opened, crowd, hits, progress)
-        return replace(_offer(opened, target, crowd.endpoint, hits), published=len(hits))
+        return replace(_offer(opened, target, crowd, hits), published=len(hits))
 
 
 def _due(study: Study, target: str) -> tuple[StudyHit, ...]:
@@ -116,9 +117,9 @@ def _due(study: Study, target: str) -> tuple[StudyHit, ...]:
 
 
 def _offer(
-    study: Study, target: str, endpoint: str, hits: Sequence[StudyHit], *, dry_run: bool = False
+    study: Study, target: str, crowd: Crowd, hits: Sequence[StudyHit], *, dry_run: bool = False
 ) -> PublishResult:
-    cost, design = estimate_cost(study, hits), study.config.design
+    cost, design = estimate_cost(study, crowd.prices, hits), study.config.design
     with study.transaction(write=False) as db:
         committed = committed_cents(db, target)
         open_hits = count_hits(db, target).get(HitStatus.OPEN, 0)
@@ -143,7 +144,7 @@ def _offer(
     return PublishResult(
         name=study.config.name,
         target=target,
-        endpoint=endpoint,
+        endpoint=crowd.endpoint,
         pairs=cost.pairs,
         hits=cost.hits,
         assignments=cost.assignments,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prefjudge.fieldwork.crowds import Door, announce, door_of, retract, store_url
+from prefjudge.fieldwork.own_marketplace import Door, announce, door_of, retract, store_url
 from prefjudge.study.study import Study
 
 

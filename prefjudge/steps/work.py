@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prefjudge.errors import CrowdError, InputError, StudyError, quoted
-from prefjudge.fieldwork.crowds import Door, open_door
+from prefjudge.fieldwork.crowds import open_door
+from prefjudge.fieldwork.own_marketplace import Door
 from prefjudge.formats.sources import read_text
 from prefjudge.gather.inputs import as_path
 from prefjudge.study.answers import load_newcomers

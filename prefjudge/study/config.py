@@ -15,6 +15,7 @@ from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.core.pooling.pools import QrelsPerQuery
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.rules import RULES
+from prefjudge.crowd.crowds import CROWDS, MARKETPLACE
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.scoring.spellings import parse_measure
 from prefjudge.resources import resource_dir
@@ -126,14 +127,25 @@ class PayConfig(_Section):
 
 
 class TargetConfig(_Section):
-    """A marketplace: ``url`` is empty for the embedded one, and ``live`` allows to spend real money there.
+    """A crowd, by its name: a marketplace that speaks Mechanical Turk's API, or another one.
 
-    ``judge`` says who judges there with accounts that the marketplace does not know as made for simulation.
+    ``url`` is empty for the study's own marketplace, and ``live`` allows to spend real money there.
+    ``options`` are what only that crowd asks for. ``judge`` says who judges there with accounts that it does
+    not know as made for simulation.
     """
 
+    crowd: str = MARKETPLACE
     url: str = ""
     live: bool = False
+    options: dict[str, str] = {}
     judge: Literal["person", "simulated"] = "person"
+
+    @field_validator("crowd")
+    @classmethod
+    def _is_a_crowd(cls, crowd: str) -> str:
+        if crowd not in CROWDS:
+            raise ValueError(f"there is no such crowd; choose one of: {', '.join(CROWDS)}")
+        return crowd
 
 
 class StudyConfig(_Section):
@@ -179,7 +191,7 @@ class StudyConfig(_Section):
         live, sandbox = self.targets.get("live"), self.targets.get("sandbox")
         if sandbox is not None and sandbox.live:
             raise ValueError("targets.sandbox pays in play money; a marketplace that pays is targets.live")
-        if live is not None and not live.url:
+        if live is not None and live.crowd == MARKETPLACE and not live.url:
             raise ValueError("targets.live needs the url of a marketplace")
         if live is not None and self.budget is None:
             raise ValueError("a live target needs a budget: the most that the study may spend, in dollars")

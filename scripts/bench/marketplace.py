@@ -25,7 +25,9 @@ from botocore import UNSIGNED
 from botocore.config import Config
 
 from prefjudge.core.asking.hits import Layout
-from prefjudge.render.hit_page import HitPage, Slot, render_hit_page, render_html_question
+from prefjudge.crowd.mturk.questions import write_question
+from prefjudge.crowd.tasks import Page
+from prefjudge.render.hit_page import HitPage, Slot, render_hit_page
 
 PAIRS, WORDS = 13, 60
 SERVER = """
@@ -65,7 +67,7 @@ def question(rng: np.random.Generator) -> str:
         slots=slots,
         layouts=(layout,),
     )
-    return render_html_question(render_hit_page(page))
+    return write_question(Page(html=render_hit_page(page)))
 
 
 class Crowd:

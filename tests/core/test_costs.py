@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.asking.costs import Fees, estimate, hourly_pay, prorated
+from prefjudge.core.asking.costs import estimate, hourly_pay, prorated
 from prefjudge.core.judges.screening import BarringPolicy, BarringRule, GoldRecord
 
 
@@ -16,45 +16,24 @@ def test_the_paper_pays_two_dollars_and_forty_cents_a_hit() -> None:
         assignments_per_hit=1,
         slots_per_hit=13,
         reward=Decimal("2.00"),
-        fees=Fees(),
+        price=Decimal("2.40"),
     )
     assert cost.rewards == Decimal("28378.00")
     assert cost.fees == Decimal("5675.60")
     assert cost.total == Decimal("34053.60")
 
 
-@pytest.mark.parametrize(
-    ("reward", "assignments", "fee"),
-    [
-        ("2.00", 1, "0.40"),
-        ("2.00", 9, "0.40"),
-        ("2.00", 10, "0.80"),
-        ("2.00", 11, "0.80"),
-        ("2.00", 50, "0.80"),
-        ("0.01", 50, "0.01"),
-        ("0.01", 1, "0.01"),
-        ("0.13", 1, "0.03"),
-    ],
-)
-def test_fees_have_a_minimum_and_a_surcharge_from_ten_assignments(
-    reward: str, assignments: int, fee: str
-) -> None:
-    assert Fees().of_reward(Decimal(reward), assignments) == Decimal(fee)
-
-
-@pytest.mark.parametrize(("assignments", "fees"), [(9, "10.80"), (10, "24.00"), (12, "28.80")])
-def test_an_estimate_bears_the_surcharge_of_each_of_many_assignments(assignments: int, fees: str) -> None:
+def test_an_estimate_bears_the_price_of_each_assignment() -> None:
     cost = estimate(
         pairs=30,
         hits=3,
-        assignments_per_hit=assignments,
+        assignments_per_hit=12,
         slots_per_hit=13,
         reward=Decimal("2.00"),
-        fees=Fees(),
+        price=Decimal("2.80"),
     )
-    assert (cost.assignments, cost.rewards) == (3 * assignments, Decimal("6.00") * assignments)
-    assert cost.fees == Decimal(fees)
-    assert cost.total == cost.rewards + Decimal(fees)
+    assert (cost.assignments, cost.rewards, cost.fees) == (36, Decimal("72.00"), Decimal("28.80"))
+    assert cost.total == Decimal("100.80")
     assert (cost.pairs, cost.hits, cost.hourly) == (30, 3, None)
 
 
@@ -65,38 +44,12 @@ def test_an_estimate_tells_what_an_hour_pays() -> None:
         assignments_per_hit=1,
         slots_per_hit=13,
         reward=Decimal("2.00"),
-        fees=Fees(),
+        price=Decimal("2.40"),
         seconds_per_pair=30.0,
     )
     assert cost.hourly == Decimal("18.46")
     assert hourly_pay(Decimal("0.01"), 1, 3.2) == Decimal("11.25")
     assert hourly_pay(Decimal("0.05"), 1, 32.0) == Decimal("5.63"), "5.625 goes up"
-
-
-@pytest.mark.parametrize(
-    ("rate", "amount", "fee"),
-    [
-        ("0.25", "0.50", "0.13"),  # half a cent goes up, to an odd cent too
-        ("0.25", "0.58", "0.15"),
-        ("1", "0.30", "0.30"),
-        ("0.20", "1.00", "0.20"),
-        ("0", "1.00", "0.00"),
-        ("0.20", "0.00", "0.00"),  # what pays nothing bears no fee, not the least one either
-    ],
-)
-def test_a_fee_is_the_share_rounded_half_up(rate: str, amount: str, fee: str) -> None:
-    fees = Fees(rate=Decimal(rate))
-    assert fees.of_bonus(Decimal(amount)) == fees.of_reward(Decimal(amount)) == Decimal(fee)
-    assert str(fees.of_bonus(Decimal(amount))) == fee
-
-
-def test_a_bonus_bears_no_surcharge() -> None:
-    assert Fees(many_rate=Decimal(1)).of_bonus(Decimal("2.00")) == Decimal("0.40")
-
-
-def test_a_house_marketplace_may_take_nothing() -> None:
-    free = Fees(rate=Decimal(0), many_rate=Decimal(0), minimum=Decimal(0))
-    assert free.of_reward(Decimal("2.00"), 12) == 0
 
 
 def test_hourly_pay_comes_from_the_time_of_a_comparison() -> None:

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.core.asking.hits import Layout
+from prefjudge.crowd.mturk.questions import write_question
+from prefjudge.crowd.tasks import Page
 from prefjudge.errors import InputError
-from prefjudge.render.hit_page import HitPage, Slot, languages, render_hit_page, render_html_question
+from prefjudge.render.hit_page import HitPage, Slot, languages, render_hit_page
 
 
 def opaque(number: int) -> str:
@@ -75,7 +77,7 @@ hostile = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(SHARP), max_s
 @given(st.lists(st.tuples(hostile, hostile, hostile), min_size=1, max_size=3))
 def test_any_text_survives_html_and_xml_as_text(texts):
     html = render_hit_page(page_of(texts))
-    question = fromstring(render_html_question(html).encode())
+    question = fromstring(write_question(Page(html=html)).encode())
     content = question[0].text
     assert content == html
     read = Reader(content)
@@ -103,7 +105,7 @@ def test_the_page_asks_nothing_of_other_servers():
 def test_thirteen_pairs_of_long_passages_fit():
     passage = ("A passage with “quotes”, an apostrophe's tail & one more sentence. " * 30)[:1650]
     html = render_hit_page(page_of([("what is a long query about", passage, passage)] * 13))
-    assert len(render_html_question(html).encode()) < 65_535
+    assert len(write_question(Page(html=html)).encode()) < 65_535
 
 
 @pytest.mark.parametrize("language", sorted(languages()))
@@ -115,7 +117,7 @@ def test_the_shell_is_small_in_every_language(language):
 def test_too_large_a_question_says_by_how_much():
     html = render_hit_page(page_of([("q", "x" * 100_000, "b")]))
     with pytest.raises(InputError, match=r"bytes; the API takes 65,535") as caught:
-        render_html_question(html)
+        write_question(Page(html=html))
     assert re.search(r"is 11\d,\d{3} bytes", str(caught.value))
 
 

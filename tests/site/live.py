@@ -2,7 +2,14 @@
 
 from typing import Any
 
+from prefjudge.crowd.mturk.questions import write_question
+from prefjudge.crowd.tasks import Page
 from prefjudge.marketplace.server import start
+
+
+def question_of(html: str) -> str:
+    """The Question XML of a page."""
+    return write_question(Page(html=html))
 
 
 class Marketplace:

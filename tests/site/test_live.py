@@ -1,15 +1,15 @@
 """The whole road of a worker in a real browser, on a real marketplace that boto3 fills."""
 
 from prefjudge.core.asking.hits import layout_index
-from prefjudge.render.hit_page import render_hit_page, render_html_question
+from prefjudge.render.hit_page import render_hit_page
 from tests.site.conftest import inspect, soon
-from tests.site.live import answers_of, signed_in, thanked
+from tests.site.live import answers_of, question_of, signed_in, thanked
 from tests.site.test_judging_page import Platform, page_of
 
 
 def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
     spec = page_of()
-    hit_id = marketplace.post(render_html_question(render_hit_page(spec)))
+    hit_id = marketplace.post(question_of(render_hit_page(spec)))
     page = signed_in(open_page, marketplace, "Ada")
     inspect(page)
     page.click("text=Preview")
@@ -58,9 +58,7 @@ def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
 
 
 def test_a_worker_on_a_phone_stops_early_and_returns_another(marketplace, open_page):
-    hit_id = marketplace.post(
-        render_html_question(render_hit_page(page_of(title="On a phone"))), Title="Phone"
-    )
+    hit_id = marketplace.post(question_of(render_hit_page(page_of(title="On a phone"))), Title="Phone")
     page = signed_in(
         open_page,
         marketplace,
@@ -103,7 +101,7 @@ fetch("/hits", {credentials: "include"}).then(() => said.push("fetch"), () => {}
 
 
 def test_the_page_of_a_hit_reaches_nothing_of_the_site(marketplace, open_page):
-    marketplace.post(render_html_question(PRYING), Title="Prying")
+    marketplace.post(question_of(PRYING), Title="Prying")
     page = signed_in(open_page, marketplace, "Mary")
     page.evaluate("document.cookie = 'theme=dark'; localStorage.setItem('theme', 'dark')")
     page.click("text=Accept and work")
@@ -245,7 +243,7 @@ def test_a_panel_sends_a_worker_and_gets_one_back(marketplace, open_page):
         "completion": {"submitted": {"code": "CDONE", "url": home}},
     }  # fmt: skip
     link = marketplace.admin("/admin/panels", panel)["url"]
-    marketplace.post(render_html_question(render_hit_page(page_of(1))), Title="For the panel")
+    marketplace.post(question_of(render_hit_page(page_of(1))), Title="For the panel")
     page = open_page()
     page.goto(f"{link}?PROLIFIC_PID=5f0c&STUDY_ID=s1&SESSION_ID=e1")
     page.click("text=Begin")

@@ -2,9 +2,8 @@
 
 from contextlib import suppress
 
-from prefjudge.render.hit_page import render_html_question
 from tests.site.conftest import inspect, soon
-from tests.site.live import answers_of, signed_in, thanked
+from tests.site.live import answers_of, question_of, signed_in, thanked
 from tests.site.test_judging_page import Platform, page_of
 from tests.site.test_live import EXTERNAL
 from tests.site.test_old_pages import FILLED_IN, page_with
@@ -20,7 +19,7 @@ parent.postMessage({prefjudge: "ready"}, "*");
 
 def at_work(open_page, marketplace, name, html=OLD, **options):
     """Open a HIT with work in it; return its id, the page and what is inside its frame."""
-    hit_id = marketplace.post(render_html_question(html), Title=name)
+    hit_id = marketplace.post(question_of(html), Title=name)
     page = signed_in(open_page, marketplace, name, **options)
     page.click("text=Accept and work")
     page.wait_for_url("**/assignments/*")
@@ -91,7 +90,7 @@ def test_a_page_elsewhere_that_could_not_submit_is_told_of(marketplace, open_pag
 def test_the_end_of_the_time_is_seen_and_ends_the_work(marketplace, open_page):
     page = open_page()
     page.clock.install()
-    marketplace.post(render_html_question(OLD), Title="Short", AssignmentDurationInSeconds=600)
+    marketplace.post(question_of(OLD), Title="Short", AssignmentDurationInSeconds=600)
     page.goto(marketplace.invitation("Slow"))
     page.click("button:has-text('Come in')")
     page.click("text=Accept and work")

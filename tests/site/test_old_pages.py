@@ -2,9 +2,8 @@
 
 import pytest
 
-from prefjudge.render.hit_page import render_html_question
 from tests.site.conftest import soon
-from tests.site.live import answers_of, signed_in, thanked
+from tests.site.live import answers_of, question_of, signed_in, thanked
 
 AMAZON = "s3.amazonaws.com/mturk-public/externalHIT_v1.js"
 FORM = (
@@ -93,7 +92,7 @@ OLD = {
 
 @pytest.mark.parametrize("shape", OLD)
 def test_an_old_page_is_submitted(marketplace, open_page, shape):
-    hit_id = marketplace.post(render_html_question(OLD[shape]), Title="Old")
+    hit_id = marketplace.post(question_of(OLD[shape]), Title="Old")
     page = signed_in(open_page, marketplace, f"Reader of {shape}")
     page.click("text=Accept and work")
     page.wait_for_url("**/assignments/*")
@@ -106,8 +105,8 @@ def test_an_old_page_is_submitted(marketplace, open_page, shape):
 
 
 def test_an_old_page_cannot_be_submitted_before_it_is_accepted(marketplace, open_page):
-    marketplace.post(render_html_question(OLD["Amazon's own example"]), Title="Old, with a script")
-    marketplace.post(render_html_question(OLD["a form that leads to mturk.com"]), Title="Old, without one")
+    marketplace.post(question_of(OLD["Amazon's own example"]), Title="Old, with a script")
+    marketplace.post(question_of(OLD["a form that leads to mturk.com"]), Title="Old, without one")
     page = signed_in(open_page, marketplace, "Previewer")
     page.click("text=Preview Old, with a script")
     inside = page.frame_locator("iframe")
@@ -122,7 +121,7 @@ def test_an_old_page_cannot_be_submitted_before_it_is_accepted(marketplace, open
 
 def test_a_page_that_says_no_is_not_submitted(marketplace, open_page):
     html = page_with(after=FILLED_IN).replace("<form", "<form onsubmit='return false'")
-    hit_id = marketplace.post(render_html_question(html), Title="Says no")
+    hit_id = marketplace.post(question_of(html), Title="Says no")
     page = signed_in(open_page, marketplace, "Hasty")
     page.click("text=Accept and work")
     page.frame_locator("iframe").locator("#submitButton").click()
@@ -152,7 +151,7 @@ customElements.define("crowd-form", class extends HTMLElement {
 
 def working_on(marketplace, open_page, name, script):
     """Accept a HIT with Amazon's elements, whose script is not to be had here: answer for Amazon's server."""
-    hit_id = marketplace.post(render_html_question(CROWD_FORM), Title="Crowd elements")
+    hit_id = marketplace.post(question_of(CROWD_FORM), Title="Crowd elements")
     page = signed_in(open_page, marketplace, name)
     page.forgiven.extend([CROWD, "ERR_FAILED"])
     answer = {"body": script, "content_type": "text/javascript"}

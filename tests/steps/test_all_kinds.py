@@ -14,7 +14,8 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import CrowdError
-from prefjudge.fieldwork.crowds import Door, keep_open, open_door
+from prefjudge.fieldwork.crowds import keep_open, open_door
+from prefjudge.fieldwork.own_marketplace import Door
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init

@@ -38,10 +38,10 @@ def lose_texts(study: Path) -> None:
         pairs, hits = load_pairs_by_number(db), load_hits(db, "sandbox")
     with open_door(opened) as door:
         for hit in hits:
-            came = {found.status for found in MTurkCrowd(door.endpoint).fetch(hit.hit_id or "").assignments}
-            kind = "waits" if not came else "Submitted" if "Submitted" in came else "Approved"
+            came = {found.state for found in MTurkCrowd(door.endpoint).fetch(hit.hit_id or "").submissions}
+            kind = "waits" if not came else "submitted" if "submitted" in came else "approved"
             docs[kind] = next(pairs[slot.pair_id][1] for slot in hit.slots if slot.pair_id)
-    assert docs.keys() == {"waits", "Submitted", "Approved"}
+    assert docs.keys() == {"waits", "submitted", "approved"}
     lines = (COLLECTION / "collection.tsv").read_text().splitlines()
     study.with_name("edition.tsv").write_text(
         "".join(f"{line}{' (2nd edition)' if line.split()[0] in docs.values() else ''}\n" for line in lines)
@@ -75,8 +75,8 @@ def given_up(study: Path) -> dict[str, tuple[str, ...]]:
         hits = [hit for hit in load_hits(db, "sandbox") if hit.given_up]
     with open_door(opened) as door:
         fetched = [MTurkCrowd(door.endpoint).fetch(hit.hit_id or "") for hit in hits]
-    assert all(hit.expired or not hit.open for hit in fetched), "nobody can take them up"
-    return {hit.hit_id: tuple(found.status for found in hit.assignments) for hit in fetched}
+    assert not any(hit.open and hit.room for hit in fetched), "nobody can take them up"
+    return {hit.task_id: tuple(found.state for found in hit.submissions) for hit in fetched}
 
 
 @pytest.fixture
@@ -115,14 +115,14 @@ def test_a_study_whose_texts_are_lost_goes_on_once_their_hits_are_given_up(half_
     assert (status(half_done).notices, status(half_done).committed) == ((), spent)
     assert balance(half_done) == left_over, "giving up spends nothing"
     assert () in given_up(half_done).values()
-    assert {state for came in given_up(half_done).values() for state in came} == {"Approved", "Submitted"}
+    assert {state for came in given_up(half_done).values() for state in came} == {"approved", "submitted"}
 
     collect(half_done)
     finish(half_done)
     pay(half_done)
     now = status(half_done)
     assert (now.waiting, now.pairs) == (0, pairs)
-    assert {state for came in given_up(half_done).values() for state in came} == {"Approved"}
+    assert {state for came in given_up(half_done).values() for state in came} == {"approved"}
     assert Decimal(now.committed) - Decimal(spent) == left_over - balance(half_done)
     assert doctor(half_done).well
     assert resolve(half_done).queries
@@ -159,7 +159,7 @@ def test_a_worker_who_holds_a_hit_that_is_given_up_is_paid(
     assert set(given_up(served).values()) == {()}
     work(served, workers=7, temper=["left"] * 7, most=1)  # those who come back submit what they hold
     collect(served)
-    assert set(given_up(served).values()) == {("Approved",)}
+    assert set(given_up(served).values()) == {("approved",)}
 
 
 def test_a_kill_while_hits_are_given_up_leaves_them_to_a_repeat(

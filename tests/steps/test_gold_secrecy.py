@@ -13,7 +13,8 @@ import pytest
 import urllib3
 
 from prefjudge.core.asking.gold import suggest_gold
-from prefjudge.fieldwork.crowds import Door, keep_open, open_door
+from prefjudge.fieldwork.crowds import keep_open, open_door
+from prefjudge.fieldwork.own_marketplace import Door
 from prefjudge.fieldwork.packing import plan_batch
 from prefjudge.formats.gold import read_gold, write_gold
 from prefjudge.formats.qrels import read_qrels

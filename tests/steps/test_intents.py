@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.crowd.mturk.fees import Fees
 from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.tasks import ListedTask
 from prefjudge.errors import BudgetError, CrowdError, StudyError
 from prefjudge.fieldwork import intents, spending
 from prefjudge.steps.init import init
@@ -19,6 +21,7 @@ from prefjudge.study.study import Study
 
 LIMIT = 64
 """The most characters that a marketplace takes as a request token."""
+FEES = Fees()
 
 
 @pytest.fixture
@@ -36,10 +39,10 @@ def hit(key: str = "h", assignments: int = 3) -> StudyHit:
 
 def test_a_call_commits_what_it_spends_with_its_fee_or_gives_back(study: Study) -> None:
     made = {
-        "CreateHIT": intents.creation(study, hit()),
-        intents.EXTEND: intents.extension(study, hit(), 1),
-        "SendBonus": intents.bonus(study, "sandbox", "a", Decimal("0.67")),
-        "RejectAssignment": intents.release(study, "sandbox", "a", Decimal("2.00"), 3),
+        "CreateHIT": intents.creation(study, FEES, hit()),
+        intents.EXTEND: intents.extension(study, FEES, hit(), 1),
+        "SendBonus": intents.bonus(study, FEES, "sandbox", "a", Decimal("0.67")),
+        "RejectAssignment": intents.release(study, FEES, "sandbox", "a", Decimal("2.00"), 3),
         "DeleteHIT": intents.deletion(study, "sandbox", "h", -480),
     }
     # The fee is 20 % of a reward or bonus, here 13.4 cents; three assignments are three fees.
@@ -54,19 +57,19 @@ def test_a_call_commits_what_it_spends_with_its_fee_or_gives_back(study: Study) 
 
 
 def test_an_assignment_of_a_hit_with_ten_costs_the_fee_for_many_also_later(study: Study) -> None:
-    assert intents.creation(study, hit(assignments=9)).cents == 9 * 240
-    assert intents.creation(study, hit(assignments=10)).cents == 10 * 280
-    assert intents.extension(study, hit(assignments=10), 11).cents == 280
-    assert intents.release(study, "sandbox", "a", Decimal("2.00"), 10).cents == -280
+    assert intents.creation(study, FEES, hit(assignments=9)).cents == 9 * 240
+    assert intents.creation(study, FEES, hit(assignments=10)).cents == 10 * 280
+    assert intents.extension(study, FEES, hit(assignments=10), 11).cents == 280
+    assert intents.release(study, FEES, "sandbox", "a", Decimal("2.00"), 10).cents == -280
 
 
 def test_the_same_call_has_the_same_token_and_no_other_has(study: Study) -> None:
     def tokens(of: Study) -> list[str]:
         made = (
-            *(intents.creation(of, hit(key)) for key in ("h", "i")),
-            *(intents.extension(of, hit(key), number) for key in ("h", "i") for number in (4, 5)),
-            *(intents.bonus(of, "sandbox", name, Decimal("0.67")) for name in ("h", "a")),
-            *(intents.release(of, "sandbox", name, Decimal("2.00"), 3) for name in ("h", "a")),
+            *(intents.creation(of, FEES, hit(key)) for key in ("h", "i")),
+            *(intents.extension(of, FEES, hit(key), number) for key in ("h", "i") for number in (4, 5)),
+            *(intents.bonus(of, FEES, "sandbox", name, Decimal("0.67")) for name in ("h", "a")),
+            *(intents.release(of, FEES, "sandbox", name, Decimal("2.00"), 3) for name in ("h", "a")),
             *(intents.deletion(of, "sandbox", key, -240) for key in ("h", "i")),
         )
         return [intent.token for intent in made]
@@ -85,10 +88,10 @@ def test_a_call_that_an_earlier_release_began_has_the_same_token_in_this_one(stu
         db.execute("DELETE FROM settings WHERE key = 'secret'")
         keep_setting(db, "secret", "5a" * 32)
     tokens = [
-        intents.creation(study, hit()).token,
-        intents.extension(study, hit(), 4).token,
-        intents.bonus(study, "sandbox", "a", Decimal("0.67")).token,
-        intents.release(study, "sandbox", "a", Decimal("2.00"), 3).token,
+        intents.creation(study, FEES, hit()).token,
+        intents.extension(study, FEES, hit(), 4).token,
+        intents.bonus(study, FEES, "sandbox", "a", Decimal("0.67")).token,
+        intents.release(study, FEES, "sandbox", "a", Decimal("2.00"), 3).token,
         intents.deletion(study, "sandbox", "h", -240).token,
     ]
     assert tokens == [
@@ -146,19 +149,14 @@ def test_an_intent_above_the_budget_is_not_recorded_and_nothing_is_called(study:
 
 @dataclass
 class Shelf:
-    """A marketplace that lists HITs, the newest first, and is asked for no more than is looked at."""
+    """A crowd that lists tasks, the newest first, and is asked for no more than is looked at."""
 
-    annotations: list[str]
+    keys: list[str]
 
-    def listed(self) -> Iterator["Shelf.Listed"]:
-        for number, annotation in enumerate(self.annotations):
-            assert annotation != "never looked at"
-            yield Shelf.Listed(f"HIT{number}", annotation)
-
-    @dataclass
-    class Listed:
-        hit_id: str
-        annotation: str
+    def tasks(self) -> Iterator[ListedTask]:
+        for number, key in enumerate(self.keys):
+            assert key != "never looked at"
+            yield ListedTask(task_id=f"HIT{number}", key=key, created=0.0, pay=Decimal(2), deleted=False)
 
 
 def key(study: Study, number: int, mark: str = "") -> str:

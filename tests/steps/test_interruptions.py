@@ -82,8 +82,7 @@ KINDS = ["kill before", "kill after", "reply lost", "throttle", "time-out before
 def listed(study: Path) -> list[str]:
     """The annotations of the HITs that the marketplace has."""
     with open_door(Study(study)) as door:
-        hits = MTurkCrowd(door.endpoint)._pages("list_hits", "HITs")
-    return sorted(hit["RequesterAnnotation"] for hit in hits)
+        return sorted(task.key for task in MTurkCrowd(door.endpoint).tasks())
 
 
 def small_hits(study: Path, pairs: int) -> None:
@@ -163,7 +162,7 @@ def test_after_a_day_a_lost_hit_is_found_by_its_annotation(
     monkeypatch.setattr(
         MTurkCrowd,
         "publish",
-        lambda crowd, hit: (published.append(hit.annotation), publish_one(crowd, hit))[1],
+        lambda crowd, task: (published.append(task.key), publish_one(crowd, task))[1],
     )
     lost = listed(served)[0]
     publish(served, yes=True)

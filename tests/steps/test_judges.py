@@ -9,7 +9,7 @@ import urllib3
 from typer.testing import CliRunner
 
 from prefjudge.cli.app import app
-from prefjudge.crowd import mturk
+from prefjudge.crowd.mturk import crowd, groups
 from prefjudge.crowd.simulated import SimulatedWorker, Temper
 from prefjudge.errors import CrowdError, StudyError
 from prefjudge.fieldwork.crowds import open_door
@@ -63,7 +63,7 @@ def judges(study: Path) -> dict[str, int]:
 
 @pytest.fixture
 def marketplace_that_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mturk, "SIMULATED", "0000000000NOSUCHTYPE")
+    monkeypatch.setattr(crowd, "SIMULATED", "0000000000NOSUCHTYPE")
 
 
 def test_the_marketplace_tells_simulated_work_from_peoples(offered: Path) -> None:
@@ -111,7 +111,7 @@ def test_work_refuses_a_marketplace_that_would_take_its_workers_for_people(
 
 
 def test_the_crowd_asks_for_what_the_marketplace_has() -> None:
-    assert mturk.SIMULATED == SIMULATED
+    assert groups.SIMULATED == SIMULATED
 
 
 @pytest.fixture

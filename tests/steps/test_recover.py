@@ -217,8 +217,8 @@ def test_a_hit_that_was_deleted_for_its_money_is_found_again(served: Path) -> No
     work(served, workers=1, error=0.0)
     with open_door(Study(served)) as door:
         crowd = MTurkCrowd(door.endpoint)
-        for hit in list(crowd.listed()):
-            crowd.close(hit.hit_id)
+        for task in list(crowd.tasks()):
+            crowd.close(task.task_id)
     collect(served)
     before, market = held(served), there(served)
     assert any(row[0] == "DeleteHIT" for row in before["intents"])

@@ -293,8 +293,8 @@ def test_who_stops_early_is_paid_for_the_part_and_keeps_a_clean_record(served: P
         assert decision == f"prorated: ${prorated(Decimal('2.00'), answered, slots)} by bonus"
     with open_door(Study(served)) as door:
         crowd = MTurkCrowd(door.endpoint)
-        bonuses = crowd._pages("list_bonus_payments", "BonusPayments", HITId=_hit_of(served, parts[0][2]))
-        assert [bonus["BonusAmount"] for bonus in bonuses] == [parts[0][1].split("$")[1].split(" ")[0]]
+        bonuses = crowd.bonuses(_hit_of(served, parts[0][2]))
+        assert [str(bonus.amount) for bonus in bonuses] == [parts[0][1].split("$")[1].split(" ")[0]]
         page = urllib3.request(
             "GET", f"{door.admin}/workers", headers={"Authorization": f"Bearer {door.admin_token}"}
         ).json()

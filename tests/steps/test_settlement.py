@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.crowd.mturk.fees import Fees
 from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
-from prefjudge.fieldwork.prices import fees, price
+from prefjudge.fieldwork.crowds import open_crowd, read_prices
 from prefjudge.fieldwork.settlement import Act, find_dues, pay_dues, withdraw
 from prefjudge.steps.init import init
 from prefjudge.study.ledger import committed_cents
@@ -27,20 +29,30 @@ class Ledgered:
     paid: set[tuple[str, str]] = field(default_factory=set)
     refused: tuple[str, ...] = ()
     calls: list[tuple[object, ...]] = field(default_factory=list)
+    prices: Fees = field(default_factory=Fees)
 
-    def review(self, assignment_id: str, *, approve: bool, feedback: str = "") -> None:
-        if assignment_id in self.refused:
-            raise RefusedError(f"{assignment_id} is gone")
-        self.calls.append(("approve" if approve else "reject", assignment_id, feedback))
+    def approve(self, submission_id: str) -> None:
+        self._decide("approve", submission_id)
 
-    def bonus(self, worker_id: str, assignment_id: str, amount: Decimal, reason: str, *, token: str) -> None:
-        self.calls.append(("bonus", worker_id, assignment_id, amount, reason))
+    def reject(self, submission_id: str, reason: str) -> None:
+        self._decide("reject", submission_id, reason)
 
-    def decision(self, assignment_id: str) -> str | None:
-        return self.decisions.get(assignment_id)
+    def release(self, submission_id: str, reason: str) -> None:
+        self._decide("release", submission_id, reason)
 
-    def has_bonus(self, assignment_id: str, reason: str) -> bool:
-        return (assignment_id, reason) in self.paid
+    def _decide(self, *call: str) -> None:
+        if call[1] in self.refused:
+            raise RefusedError(f"{call[1]} is gone")
+        self.calls.append(call)
+
+    def bonus(self, worker_id: str, submission_id: str, amount: Decimal, reason: str, *, token: str) -> None:
+        self.calls.append(("bonus", worker_id, submission_id, amount, reason))
+
+    def state(self, submission_id: str) -> SubmissionState:
+        return SubmissionState(self.decisions.get(submission_id, "submitted"))
+
+    def has_bonus(self, submission_id: str, reason: str) -> bool:
+        return (submission_id, reason) in self.paid
 
 
 @pytest.fixture
@@ -100,8 +112,8 @@ def test_the_done_are_approved_and_who_stopped_early_has_a_bonus_in_place_of_the
     pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
     assert crowd.calls == [
         ("bonus", "w-early", "early", Decimal("0.67"), TEXT),
-        ("reject", "early", TEXT),
-        ("approve", "done", ""),
+        ("release", "early", TEXT),
+        ("approve", "done"),
     ]
     assert decisions(study) == {"early": "prorated: $0.67 by bonus", "done": "approved", "spoilt": None}
     assert outcomes(study) == {"SendBonus": "paid", "RejectAssignment": "released"}
@@ -114,7 +126,7 @@ def test_the_done_are_approved_and_who_stopped_early_has_a_bonus_in_place_of_the
 def test_a_bonus_that_the_marketplace_knows_is_not_paid_again(study: Study) -> None:
     crowd = Ledgered(decisions={"early": "rejected"}, paid={("early", TEXT)})
     pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[:1])  # type: ignore[arg-type]
-    assert crowd.calls == [("reject", "early", TEXT)]
+    assert crowd.calls == [("release", "early", TEXT)]
     assert decisions(study)["early"] == "prorated: $0.67 by bonus"
 
 
@@ -150,8 +162,9 @@ def test_a_marketplace_takes_what_the_study_says(study: Study) -> None:
     taking = '[fees]\nrate = "0.10"\nmany_rate = "0.30"\nminimum = "0.05"\n\n'
     config.write_text(re.sub(r"\[fees\][^\[]*", taking, config.read_text()))
     told = Study(study.folder)
-    taken = fees(told)
-    assert (taken.rate, taken.many_rate, taken.minimum) == (Decimal("0.10"), Decimal("0.30"), Decimal("0.05"))
-    assert price(told, Decimal("2.00"), 9) == Decimal("2.20")
-    assert price(told, Decimal("2.00"), 10) == Decimal("2.80")
-    assert price(told, Decimal("0.10"), 1) == Decimal("0.15")
+    with open_crowd(told) as crowd:
+        for prices in (crowd.prices, read_prices(told.config)):
+            assert prices.submission(Decimal("2.00"), 9) == Decimal("2.20")
+            assert prices.submission(Decimal("2.00"), 10) == Decimal("2.80")
+            assert prices.submission(Decimal("0.10"), 1) == Decimal("0.15")
+            assert prices.bonus(Decimal("2.00")) == Decimal("2.20")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.crowd.protocol import FetchedHit, RefusedError
+from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, StudyError
 from prefjudge.fieldwork import spending
 from prefjudge.fieldwork.crowds import open_crowd, open_door
@@ -89,8 +90,8 @@ def test_what_never_came_is_given_back(served: Path) -> None:
         before = crowd.balance()
         publish(served, yes=True)
         work(served, workers=2, error=0.0, truth=TRUTH, most=1)
-        for hit in crowd._pages("list_hits", "HITs"):
-            crowd.close(hit["HITId"])
+        for task in list(crowd.tasks()):
+            crowd.close(task.task_id)
         state = collect(served)
         assert (state.collected, state.reissued, state.open) == (2, 5, 5)
         assert committed(served) == 7 * Decimal("2.40")
@@ -125,7 +126,7 @@ def test_a_rejection_that_broke_off_gives_back_nothing(served: Path, monkeypatch
     spent = committed(served)
     due = pay(served, dry_run=True).dues[0]
     with monkeypatch.context() as broken:
-        broken.setattr(MTurkCrowd, "review", _dead)
+        broken.setattr(MTurkCrowd, "reject", _dead)
         with pytest.raises(CrowdError):
             reject(served, due.assignment_id, reason="copied")
     assert committed(served) == spent
@@ -178,8 +179,8 @@ def test_who_stopped_early_and_was_approved_by_the_delay_gets_no_bonus_besides(
     early = [due for due in pay(served, dry_run=True).dues if due.act == "prorate"]
     assert len(early) > 1, "too few stopped early"
     with open_crowd(Study(served), "sandbox") as crowd:
-        crowd.review(early[0].assignment_id, approve=True)
-        assert [crowd.decision(due.assignment_id) for due in early[:2]] == ["approved", None]
+        crowd.approve(early[0].assignment_id)
+        assert [crowd.state(due.assignment_id) for due in early[:2]] == ["approved", "submitted"]
     pay(served)
     from prefjudge.database import Database
 
@@ -238,7 +239,7 @@ def test_a_hit_that_is_not_shown_keeps_no_other_from_being_collected(
     fetch = MTurkCrowd.fetch
     hidden: list[str] = []
 
-    def all_but_the_first(self: MTurkCrowd, hit_id: str) -> FetchedHit:
+    def all_but_the_first(self: MTurkCrowd, hit_id: str) -> TaskState:
         hidden.append(hit_id)
         if hit_id == hidden[0]:
             raise RefusedError(f"Hit {hit_id} does not exist.")
@@ -258,16 +259,16 @@ def test_a_payment_that_is_refused_keeps_no_other_from_being_made(
 ) -> None:
     publish(served, yes=True)
     work(served, workers=7, error=0.0, truth=TRUTH)
-    review = MTurkCrowd.review
+    approve = MTurkCrowd.approve
     asked: list[str] = []
 
-    def all_but_the_first(self: MTurkCrowd, assignment_id: str, *, approve: bool, feedback: str = "") -> None:
+    def all_but_the_first(self: MTurkCrowd, assignment_id: str) -> None:
         asked.append(assignment_id)
         if assignment_id == asked[0]:
             raise RefusedError("The account is suspended.")
-        review(self, assignment_id, approve=approve, feedback=feedback)
+        approve(self, assignment_id)
 
-    monkeypatch.setattr(MTurkCrowd, "review", all_but_the_first)
+    monkeypatch.setattr(MTurkCrowd, "approve", all_but_the_first)
     with pytest.raises(CrowdError, match=r"1 assignment cannot be paid: The account is suspended\."):
         collect(served)
     assert len(asked) == 7

@@ -13,7 +13,7 @@ import pytest
 import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.crowd.protocol import HitRequest
+from prefjudge.crowd.tasks import Task
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.marketplace.keys import issue_key
@@ -160,8 +160,8 @@ def test_an_interrupted_rehearsal_is_not_published_live(
     add_live(pooled, live.endpoint)
     publish_one = MTurkCrowd.publish
 
-    def break_off(crowd: MTurkCrowd, hit: HitRequest) -> str:
-        publish_one(crowd, hit)
+    def break_off(crowd: MTurkCrowd, task: Task) -> str:
+        publish_one(crowd, task)
         raise CrowdError("the line is dead")
 
     with keep_open(pooled):
@@ -170,10 +170,10 @@ def test_an_interrupted_rehearsal_is_not_published_live(
             publish(pooled, yes=True)
         monkeypatch.setattr(MTurkCrowd, "publish", publish_one)
         assert publish(pooled, live=True, yes=True).published == 7
-        listed = MTurkCrowd(live.endpoint, signed=True)._pages("list_hits", "HITs")
+        listed = MTurkCrowd(live.endpoint, signed=True).tasks()
         with Study(pooled).transaction(write=False) as db:
             there = {hit.hit_key for hit in load_hits(db, "live")}
-        assert {hit["RequesterAnnotation"] for hit in listed} == there
+        assert {task.key for task in listed} == there
         assert collect(pooled, live=True).open == 7
 
 
@@ -247,7 +247,7 @@ def test_a_study_does_not_talk_to_another_marketplace(pooled: Path, live: Server
             "announced to close for good on 30 September 2026",
         ),
         ("https://mturk-requester-sandbox.us-east-1.amazonaws.com", "prefjudge serve"),
-        ("http://127.0.0.1:9", "no prefjudge marketplace answers at http://127.0.0.1:9"),
+        ("http://127.0.0.1:9", "no marketplace answers at http://127.0.0.1:9"),
     ],
 )
 def test_an_address_that_cannot_serve_is_named(pooled: Path, url: str, message: str) -> None:

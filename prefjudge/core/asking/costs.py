@@ -1,44 +1,9 @@
-"""Costs: rewards, the marketplace's fee, and what an hour pays. Money is Decimal, to the cent."""
+"""Costs: rewards, what a crowd takes on top, and what an hour pays. Money is Decimal, to the cent."""
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 CENT = Decimal("0.01")
-MANY_ASSIGNMENTS = 10
-"""HITs with at least this many assignments bear the extra fee."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fees:
-    """What a marketplace takes on top of a reward.
-
-    Attributes
-    ----------
-    rate : Decimal
-        The share of the reward or bonus: ``Decimal("0.20")``.
-    many_rate : Decimal
-        The share on top of that for HITs with ten assignments or more.
-    minimum : Decimal
-        The least fee of one assignment or bonus.
-    """
-
-    rate: Decimal = Decimal("0.20")
-    many_rate: Decimal = Decimal("0.20")
-    minimum: Decimal = CENT
-
-    def of_reward(self, reward: Decimal, assignments: int = 1) -> Decimal:
-        """Return the fee of one assignment of a HIT that has ``assignments`` of them."""
-        rate = self.rate + (self.many_rate if assignments >= MANY_ASSIGNMENTS else 0)
-        return self._fee(reward, rate)
-
-    def of_bonus(self, bonus: Decimal) -> Decimal:
-        """Return the fee of one bonus."""
-        return self._fee(bonus, self.rate)
-
-    def _fee(self, amount: Decimal, rate: Decimal) -> Decimal:
-        if rate == 0 or amount == 0:
-            return Decimal("0.00")
-        return max((amount * rate).quantize(CENT, rounding=ROUND_HALF_UP), self.minimum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +40,7 @@ def estimate(
     assignments_per_hit: int,
     slots_per_hit: int,
     reward: Decimal,
-    fees: Fees,
+    price: Decimal,
     seconds_per_pair: float | None = None,
 ) -> Estimate:
     """Return the cost of ``hits`` HITs of ``assignments_per_hit`` assignments each.
@@ -88,8 +53,8 @@ def estimate(
         How many comparisons a worker makes in a full HIT, gold pairs included.
     reward : Decimal
         The reward of one assignment.
-    fees : Fees
-        What the marketplace takes.
+    price : Decimal
+        What one assignment costs, the crowd's fee included.
     seconds_per_pair : float, optional
         The expected, or the median visible, time of a comparison.
     """
@@ -99,7 +64,7 @@ def estimate(
         hits=hits,
         assignments=assignments,
         rewards=reward * assignments,
-        fees=fees.of_reward(reward, assignments_per_hit) * assignments,
+        fees=(price - reward) * assignments,
         hourly=hourly_pay(reward, slots_per_hit, seconds_per_pair) if seconds_per_pair else None,
     )
 

@@ -4,6 +4,7 @@ from collections import Counter
 
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import PrefjudgeError, quoted
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.settlement import STOPPED_EARLY
@@ -34,7 +35,7 @@ def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int,
     with study.transaction(write=False) as db:
         known = {hit.hit_key: hit for hit in load_hits(db, target) if hit.hit_id}
         collected = load_collected(db, target)
-    listed = Counter(hit.annotation for hit in crowd.listed() if _is_own(study, hit.annotation))
+    listed = Counter(task.key for task in crowd.tasks() if _is_own(study, task.key))
     unseen, lost, twice = [], 0, 0
     for key, hit in known.items():
         try:
@@ -60,8 +61,8 @@ def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int,
     return wrong, len(known), sum(map(len, collected.values()))
 
 
-def _is_own(study: Study, annotation: str) -> bool:
-    key = read_hit_key(annotation)
+def _is_own(study: Study, text: str) -> bool:
+    key = read_hit_key(text)
     return key is not None and key.mark == study.mark
 
 
@@ -69,10 +70,12 @@ def _look(crowd: "Crowd", hit: StudyHit) -> tuple[set[str], int]:
     """Return the assignments that came to a HIT, and how many were paid more than once."""
     fetched = crowd.fetch(hit.hit_id or "")
     bonuses = Counter(
-        paid.assignment_id
+        paid.submission_id
         for paid in crowd.bonuses(hit.hit_id or "")
         if paid.reason.startswith(STOPPED_EARLY)
     )
-    approved = {found.assignment_id for found in fetched.assignments if found.status == "Approved"}
+    approved = {
+        found.submission_id for found in fetched.submissions if found.state is SubmissionState.APPROVED
+    }
     double = sum(count > 1 or name in approved for name, count in bonuses.items())
-    return {found.assignment_id for found in fetched.assignments}, double
+    return {found.submission_id for found in fetched.submissions}, double

@@ -6,13 +6,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.core.asking.costs import Fees
 from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.asking.strategy_names import parse_strategy
 from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, compare_plans
 from prefjudge.core.planning.plan_choice import choose_plan, look_again
 from prefjudge.counts import many
 from prefjudge.errors import InputError
+from prefjudge.fieldwork.crowds import read_prices
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.inputs import as_choice, as_path
 from prefjudge.gather.seeds import generator
@@ -208,12 +208,11 @@ def _packing(
     seconds: float | None,
     reissued: float,
 ) -> "Packing":
-    from prefjudge.study.config import DesignConfig, FeesConfig, HitConfig
+    from prefjudge.study.config import DesignConfig, HitConfig, StudyConfig
 
     design = config.design if config else DesignConfig()
     paid = reward if reward is not None else (config.hit if config else HitConfig()).reward
-    taken = config.fees if config else FeesConfig()
-    fees = Fees(rate=taken.rate, many_rate=taken.many_rate, minimum=taken.minimum)
+    prices = read_prices(config or StudyConfig(name="plan"))
     pairs, golds = holds
     _check(pairs, "--pairs-per-hit", 1, 100)
     _check(golds, "--gold-per-hit", 0, 20)
@@ -221,7 +220,7 @@ def _packing(
     return Packing(
         pairs_per_hit=pairs or design.pairs_per_hit,
         golds_per_hit=design.gold_per_hit if golds is None else golds,
-        price=lambda assignments: paid + fees.of_reward(paid, assignments),
+        price=lambda assignments: prices.submission(paid, assignments),
         seconds_per_pair=seconds or design.seconds_per_pair,
         reissued=reissued,
     )

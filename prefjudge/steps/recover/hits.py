@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from prefjudge.core.asking.costs import CENT
-from prefjudge.crowd.protocol import Crowd, FetchedAssignment, FetchedHit, ListedHit, PaidBonus
-from prefjudge.crowd.questions import read_question
+from prefjudge.crowd.protocol import Crowd
+from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
+from prefjudge.crowd.tasks import ListedTask, TaskState
 from prefjudge.database import Connection
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
@@ -51,7 +52,7 @@ class Learnt:
 class HitRecovery:
     """Takes the HITs of a study back in, one after the other."""
 
-    def __init__(self, study: Study, crowd: "Crowd", target: str, *, give_up: bool = False) -> None:
+    def __init__(self, study: Study, crowd: Crowd, target: str, *, give_up: bool = False) -> None:
         self._study = study
         self._crowd = crowd
         self._target = target
@@ -61,7 +62,7 @@ class HitRecovery:
         with study.transaction(write=False) as db:
             self._known = {hit.hit_key: hit for hit in load_hits(db, target)}
 
-    def take_in(self, listed: "ListedHit") -> Learnt | None:
+    def take_in(self, listed: ListedTask) -> Learnt | None:
         """Record what a HIT tells, in one transaction; None where its page shows texts that are not known.
 
         With ``give_up`` such a HIT is recorded without its slots: what it may cost counts, and nothing else.
@@ -71,16 +72,16 @@ class HitRecovery:
         CrowdError
             The marketplace failed or cannot be reached.
         """
-        known = self._known.get(listed.annotation)
+        known = self._known.get(listed.key)
         hit = known or self._read(listed)
         if hit is None and self._give_up:
             hit = self._without_slots(listed)
         if hit is None:
             return None
-        fetched, bonuses = self._crowd.fetch(listed.hit_id), self._crowd.bonuses(listed.hit_id)
-        if hit.given_up and fetched.open and not fetched.expired:
-            self._crowd.close(listed.hit_id)  # before it is recorded, so that a repeat does what a kill left
-            fetched = self._crowd.fetch(listed.hit_id)
+        fetched, bonuses = self._crowd.fetch(listed.task_id), self._crowd.bonuses(listed.task_id)
+        if hit.given_up and fetched.open:
+            self._crowd.close(listed.task_id)  # before it is recorded, so that a repeat does what a kill left
+            fetched = self._crowd.fetch(listed.task_id)
         learnt = Learnt(new=known is None, given_up=known is None and hit.given_up)
         with self._study.transaction() as db:
             if known is None:
@@ -92,7 +93,7 @@ class HitRecovery:
             self._note_payments(db, hit, fetched, bonuses, learnt)
         return learnt
 
-    def _read(self, listed: "ListedHit") -> StudyHit | None:
+    def _read(self, listed: ListedTask) -> StudyHit | None:
         """Return the HIT that a page shows, None where the study lacks one of its texts."""
         hit, page = self._without_slots(listed), self._page(listed)
         if hit is None or page is None:
@@ -103,58 +104,56 @@ class HitRecovery:
         slots, layouts = found
         return replace(hit, slots=slots, layouts=layouts)
 
-    def _without_slots(self, listed: "ListedHit") -> StudyHit | None:
+    def _without_slots(self, listed: ListedTask) -> StudyHit | None:
         """Return what the key and the offer of a HIT tell of it."""
-        key = read_hit_key(listed.annotation)
+        key = read_hit_key(listed.key)
         if key is None:
             return None
         return StudyHit(
-            hit_key=listed.annotation,
+            hit_key=listed.key,
             batch=key.batch,
             number=key.number,
             target=self._target,
             assignments=key.assignments,
-            reward_cents=int(listed.reward / CENT),
+            reward_cents=int(listed.pay / CENT),
             layouts=(),
             slots=(),
         )
 
-    def _page(self, listed: "ListedHit") -> "SeenPage | None":
-        """Return a HIT's page, from the marketplace or from the folder that a web server shows."""
+    def _page(self, listed: ListedTask) -> "SeenPage | None":
+        """Return a HIT's page, from the crowd or from the folder that a web server shows."""
         from prefjudge.crowd.simulated import read_page
 
-        html, address = read_question(listed.question)
-        if html is None:
-            file = self._study.folder / PAGES_FOLDER / PurePosixPath(urlsplit(address or "").path).name
-            if not file.is_file():
-                return None
-            html = file.read_text(encoding="utf-8")
-        return read_page(html)
+        page = self._crowd.page(listed.task_id)
+        if not page.address:
+            return read_page(page.html)
+        file = self._study.folder / PAGES_FOLDER / PurePosixPath(urlsplit(page.address).path).name
+        return read_page(file.read_text(encoding="utf-8")) if file.is_file() else None
 
-    def _publish(self, db: "Connection", hit: StudyHit, listed: "ListedHit", fetched: "FetchedHit") -> None:
+    def _publish(self, db: Connection, hit: StudyHit, listed: ListedTask, fetched: TaskState) -> None:
         """Record that the HIT is out, and what it and its extensions commit."""
         first = read_hit_key(hit.hit_key)
         begun = first.assignments if first else hit.assignments
-        origin = replace(hit, assignments=begun)
-        self._spent(db, intents.creation(self._study, origin), listed.hit_id)
-        for number in range(1, fetched.maximum - begun + 1):
-            self._spent(db, intents.extension(self._study, origin, number), "extended")
-        save_assignment_count(db, hit.hit_key, max(fetched.maximum, begun))
+        origin, prices = replace(hit, assignments=begun), self._crowd.prices
+        self._spent(db, intents.creation(self._study, prices, origin), listed.task_id)
+        for number in range(1, fetched.workers - begun + 1):
+            self._spent(db, intents.extension(self._study, prices, origin, number), "extended")
+        save_assignment_count(db, hit.hit_key, max(fetched.workers, begun))
         if hit.hit_id is None:
-            save_published(db, hit.hit_key, listed.hit_id, listed.created)
+            save_published(db, hit.hit_key, listed.task_id, listed.created)
         if listed.deleted or (hit.given_up and not fetched.open):
             save_status(db, hit.hit_key, HitStatus.CLOSED)
 
-    def _spent(self, db: "Connection", intent: Intent, outcome: str) -> None:
+    def _spent(self, db: Connection, intent: Intent, outcome: str) -> None:
         """Record a call that was made; the ledger keeps one that it knows."""
         if intend(db, intent, budget=None).outcome is None:
             settle(db, intent.token, outcome, time.time())
 
-    def _take(self, db: "Connection", hit: StudyHit, fetched: "FetchedHit", learnt: Learnt) -> None:
+    def _take(self, db: Connection, hit: StudyHit, fetched: TaskState, learnt: Learnt) -> None:
         known = load_decisions(db)
         pairs, withdrawn = load_pairs_by_number(db), load_withdrawn(db)
-        for found in fetched.assignments:
-            if found.assignment_id in known:
+        for found in fetched.submissions:
+            if found.submission_id in known:
                 continue
             judge = assumed_judge(self._study, self._target)
             checked = check_assignment(hit, found, pairs, self._study.config.design, withdrawn, judge=judge)
@@ -163,40 +162,42 @@ class HitRecovery:
 
     def _note_payments(
         self,
-        db: "Connection",
+        db: Connection,
         hit: StudyHit,
-        fetched: "FetchedHit",
-        bonuses: "Sequence[PaidBonus]",
+        fetched: TaskState,
+        bonuses: Sequence[PaidBonus],
         learnt: Learnt,
     ) -> None:
         """Record decisions and bonuses, so that nothing is paid again."""
         decided = load_decisions(db)
-        instead = {paid.assignment_id: paid for paid in bonuses if paid.reason.startswith(STOPPED_EARLY)}
+        instead = {paid.submission_id: paid for paid in bonuses if paid.reason.startswith(STOPPED_EARLY)}
         for paid in instead.values():
-            intent = intents.bonus(self._study, self._target, paid.assignment_id, paid.amount)
+            intent = intents.bonus(
+                self._study, self._crowd.prices, self._target, paid.submission_id, paid.amount
+            )
             learnt.bonuses += intend(db, intent, budget=None) is intent
             self._spent(db, intent, "paid")
-        for found in fetched.assignments:
-            if found.status == "Submitted" or decided.get(found.assignment_id) is not None:
+        for found in fetched.submissions:
+            if found.state is SubmissionState.SUBMITTED or decided.get(found.submission_id) is not None:
                 continue
             learnt.decisions += 1
-            if found.status == "Approved":
-                save_decision(db, found.assignment_id, "approved")
+            if found.state is SubmissionState.APPROVED:
+                save_decision(db, found.submission_id, found.state.value)
             else:
-                self._reject(db, hit, found, instead.get(found.assignment_id), fetched.maximum)
+                self._reject(db, hit, found, instead.get(found.submission_id), fetched.workers)
 
     def _reject(
         self,
-        db: "Connection",
+        db: Connection,
         hit: StudyHit,
-        found: "FetchedAssignment",
-        paid: "PaidBonus | None",
+        found: Submission,
+        paid: PaidBonus | None,
         assignments: int,
     ) -> None:
-        reward = Decimal(hit.reward_cents) * CENT
-        release = intents.release(self._study, self._target, found.assignment_id, reward, assignments)
+        reward, prices = Decimal(hit.reward_cents) * CENT, self._crowd.prices
+        release = intents.release(self._study, prices, self._target, found.submission_id, reward, assignments)
         self._spent(db, release, "released" if paid else "rejected")
         if paid:
-            save_decision(db, found.assignment_id, prorated_decision(paid.amount))
+            save_decision(db, found.submission_id, prorated_decision(paid.amount))
         else:
-            save_rejection(db, found.assignment_id, found.feedback, time.time())
+            save_rejection(db, found.submission_id, found.reason, time.time())

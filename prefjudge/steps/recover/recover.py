@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
-from prefjudge.crowd.protocol import Crowd, ListedHit, RefusedError
+from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.crowd.tasks import ListedTask
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.study.past import load_deleted
@@ -151,18 +152,18 @@ def _check_strategy(strategy: str | None) -> None:
         raise InputError(str(error)) from None
 
 
-def _own_hits(study: Study, crowd: "Crowd") -> tuple[list["ListedHit"], int]:
+def _own_hits(study: Study, crowd: Crowd) -> tuple[list[ListedTask], int]:
     """Return the study's HITs in the order of publication, deleted ones too; and how many are others'."""
     from prefjudge.study.hits import read_hit_key
 
-    listed = {hit.hit_id: hit for hit in crowd.listed()}
+    listed = {task.task_id: task for task in crowd.tasks()}
     for hit_id in load_deleted(study.folder):
         if hit_id not in listed:
             try:
                 listed[hit_id] = crowd.look(hit_id)
             except RefusedError:  # a line that was cut off, or a HIT of another target
                 continue
-    keys = {hit.hit_id: read_hit_key(hit.annotation) for hit in listed.values()}
+    keys = {task.task_id: read_hit_key(task.key) for task in listed.values()}
     own = [
         (key.batch, key.number, listed[hit_id])
         for hit_id, key in keys.items()
@@ -171,13 +172,13 @@ def _own_hits(study: Study, crowd: "Crowd") -> tuple[list["ListedHit"], int]:
     return [hit for *_, hit in sorted(own, key=lambda one: one[:2])], len(listed) - len(own)
 
 
-def _rebuild(recovery: "HitRecovery", own: list["ListedHit"], progress: Progress | None) -> _Tally:
+def _rebuild(recovery: "HitRecovery", own: list[ListedTask], progress: Progress | None) -> _Tally:
     """Take in each HIT in a transaction of its own: a kill between two leaves the rest to a repeat."""
     tally = _Tally()
     for number, hit in enumerate(own, start=1):
         learnt = recovery.take_in(hit)
         if learnt is None:
-            tally.unmatched.append(hit.hit_id)
+            tally.unmatched.append(hit.task_id)
         else:
             tally.rebuilt += learnt.new and not learnt.given_up
             tally.given_up += learnt.given_up
@@ -266,7 +267,7 @@ def _settle(study: Study, target: str, strategy: str | None, *, whole: bool) -> 
             drop_setting(db, RECOVERING)
 
 
-def _notices(study: Study, target: str, own: list["ListedHit"], strategy: str | None) -> tuple[str, ...]:
+def _notices(study: Study, target: str, own: list[ListedTask], strategy: str | None) -> tuple[str, ...]:
     if not own:
         found = f"{target} has no HITs of this study"
         elsewhere = target == SANDBOX and "live" in study.config.targets

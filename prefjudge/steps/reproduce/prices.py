@@ -2,9 +2,9 @@
 
 from decimal import Decimal
 
-from prefjudge.core.asking.costs import Fees, estimate
+from prefjudge.core.asking.costs import estimate
 
-REWARD, PAIRS_PER_HIT = Decimal("2.00"), 10
+REWARD, PRICE, PAIRS_PER_HIT = Decimal("2.00"), Decimal("2.40"), 10
 """Section 3.1: two dollars, and a fee of 20 %, for a HIT of ten pairs …"""
 _SLOTS = 13
 """… and three test comparisons."""
@@ -23,6 +23,6 @@ def paper_price(pairs: int) -> str:
         assignments_per_hit=1,
         slots_per_hit=_SLOTS,
         reward=REWARD,
-        fees=Fees(),
+        price=PRICE,
     )
     return f"${cost.total:,.2f}"

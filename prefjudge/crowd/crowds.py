@@ -1,0 +1,40 @@
+"""Which crowds there are, by the names that a target's ``crowd`` in study.toml may have."""
+
+from importlib import import_module
+from typing import Protocol, cast
+
+from prefjudge.crowd.protocol import Crowd, CrowdSettings, Prices
+from prefjudge.errors import ConfigError
+
+MARKETPLACE = "mturk"
+"""The crowd that has a marketplace of its own in every study, where a target names no other."""
+
+CROWDS = {
+    MARKETPLACE: "prefjudge.crowd.mturk",
+}
+"""The module of each crowd: a new one is a file and a row."""
+
+
+class CrowdModule(Protocol):
+    """What a crowd's module has."""
+
+    def open_crowd(self, settings: CrowdSettings) -> Crowd:
+        """Return the crowd that a target's settings lead to; nobody is asked yet."""
+        ...
+
+    def read_prices(self, settings: CrowdSettings) -> Prices:
+        """Return what it charges by the config alone, for a plan."""
+        ...
+
+
+def find_crowd(name: str) -> CrowdModule:
+    """Return the module of a crowd.
+
+    Raises
+    ------
+    ConfigError
+        There is no such crowd.
+    """
+    if name not in CROWDS:
+        raise ConfigError(f"there is no crowd {name!r}", f"Choose one of: {', '.join(CROWDS)}.")
+    return cast("CrowdModule", import_module(CROWDS[name]))

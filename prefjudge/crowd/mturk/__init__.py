@@ -1,0 +1,34 @@
+"""The Mechanical Turk API as a crowd: its XML, qualifications, fees and errors are known here only."""
+
+from prefjudge.crowd.mturk.crowd import MTurkCrowd as MTurkCrowd
+from prefjudge.crowd.mturk.fees import Fees
+from prefjudge.crowd.mturk.identity import refuse_closed
+from prefjudge.crowd.protocol import CrowdSettings
+from prefjudge.errors import ConfigError
+
+
+def open_crowd(settings: CrowdSettings) -> MTurkCrowd:
+    """Return the crowd behind a marketplace's address.
+
+    Calls are signed with the key that the settings name, else with the one that boto3 finds; real money is
+    never spent without one.
+
+    Raises
+    ------
+    ConfigError
+        The settings have no address, or options.
+    CrowdError
+        The address is Amazon's.
+    """
+    if settings.options:
+        raise ConfigError(f"a marketplace has no option {min(settings.options)!r}", "Delete it.")
+    if not settings.url:
+        raise ConfigError("a marketplace needs an address", "Give the target its url in study.toml.")
+    refuse_closed(settings.url)
+    signed = True if settings.live else None
+    return MTurkCrowd(settings.url, signed=signed, key=settings.key, fees=read_prices(settings))
+
+
+def read_prices(settings: CrowdSettings) -> Fees:
+    """Return what a marketplace takes, by the config."""
+    return Fees(**settings.fees)

@@ -1,0 +1,151 @@
+"""Calls of the Mechanical Turk API through boto3, and what its errors mean."""
+
+import re
+from collections.abc import Iterator
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+from prefjudge.crowd.protocol import RefusedError
+from prefjudge.errors import CrowdError
+
+REGION = "us-east-1"
+_ATTEMPTS = 5
+_NO_KEY = ("MissingAuthenticationTokenException", "UnrecognizedClientException")
+_ASK_FOR_A_KEY = (
+    "Ask its admin for a key (prefjudge serve --new-key NAME) and set AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY."
+)
+_DONE_BEFORE = re.compile(r"(?i)AlreadyExists|RequestAlreadyMade|DuplicateRequest|IdempotentRequest")
+_WRONG_STATE = re.compile(r"InvalidAssignmentState|InvalidHITState")
+_NOTHING_DONE = (
+    *("RequestError", "ParameterValidationError"),
+    *("UnknownOperationException", "InvalidAction", "NotImplemented", "404", "405", "501"),
+)
+"""Codes of answers that say that nothing was done; the latter are of servers that lack the operation."""
+
+
+class AlreadyDoneError(RefusedError):
+    """The marketplace has seen this request token, or has a thing of this name."""
+
+
+class WrongStateError(RefusedError):
+    """The thing is not in the state that the call needs, perhaps because the call was made before."""
+
+
+class Client:
+    """Calls a marketplace by the names of the API's operations.
+
+    Parameters
+    ----------
+    endpoint : str
+        The marketplace's address. It is always given to boto3, so that no environment variable or profile can
+        lead the calls elsewhere.
+    signed : bool or None
+        Sign the calls with the credentials that boto3 finds; None: where it finds any. Calls that are not
+        signed are accepted only by a marketplace on this machine that has issued no key.
+    key : tuple of str, optional
+        The access key and the secret to sign with instead; no others are read.
+    """
+
+    def __init__(self, endpoint: str, *, signed: bool | None, key: tuple[str, str] | None) -> None:
+        self.endpoint = endpoint
+        self._signed = signed
+        self._key = key
+
+    @cached_property
+    def _boto(self) -> Any:
+        """The client of boto3, which is loaded for the first call only."""
+        signed = _finds_key() if self._signed is None else self._signed
+        return _boto_client(self.endpoint, signed, self._key)
+
+    def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        """Make one call.
+
+        Raises
+        ------
+        RefusedError
+            The marketplace did nothing.
+        CrowdError
+            It failed, or could not be reached.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+
+        try:
+            return getattr(self._boto, operation)(**parameters)  # type: ignore[no-any-return]
+        except ClientError as error:
+            raise _explained(self.endpoint, operation, error.response) from error
+        except NoCredentialsError as error:
+            raise CrowdError(
+                f"{self.endpoint} wants signed calls, and there is no key", _ASK_FOR_A_KEY
+            ) from error
+        except BotoCoreError as error:
+            raise CrowdError(
+                f"{self.endpoint} did not answer {operation}: {error}",
+                "Is the marketplace running? Repeat the verb: what was done is not done twice.",
+            ) from error
+
+    def each(self, operation: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
+        """Read a list page by page, as far as somebody asks."""
+        page = self.call(operation, MaxResults=100, **parameters)
+        while True:
+            yield from page.get(key, [])
+            if not page.get("NextToken"):
+                return
+            page = self.call(operation, MaxResults=100, NextToken=page["NextToken"], **parameters)
+
+
+def _explained(endpoint: str, operation: str, response: dict[str, Any]) -> CrowdError:
+    error = response.get("Error", {})
+    code = str(response.get("TurkErrorCode") or error.get("Code", ""))
+    message = str(response.get("Message") or error.get("Message", ""))
+    kind: type[CrowdError] = RefusedError if error.get("Code") in _NOTHING_DONE else CrowdError
+    if _DONE_BEFORE.search(code):
+        kind = AlreadyDoneError
+    elif _WRONG_STATE.search(code):
+        kind = WrongStateError
+    hint = _ASK_FOR_A_KEY if code in _NO_KEY else ""
+    return kind(f"{endpoint} refused {operation}: {message} [{code}]", hint)
+
+
+def _boto_client(endpoint: str, signed: bool, key: tuple[str, str] | None) -> Any:
+    """Return a client pinned to ``endpoint``."""
+    from botocore import UNSIGNED
+    from botocore.config import Config
+
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+        connect_timeout=10,
+        read_timeout=60,
+        **({} if signed or key else {"signature_version": UNSIGNED}),
+    )
+    session = _kept_session() if key or not signed else _session()  # one that is kept keeps old credentials
+    given = {"aws_access_key_id": key[0], "aws_secret_access_key": key[1]} if key else {}
+    return session.client("mturk", endpoint_url=endpoint, config=config, **given)
+
+
+def _finds_key() -> bool:
+    """Tell whether boto3 finds a key on this machine; a cloud's services that hand out keys are not asked."""
+    from botocore.session import get_session
+
+    found = get_session().get_component("credential_provider")
+    for elsewhere in ("container-role", "iam-role"):
+        found.remove(elsewhere)
+    return found.load_credentials() is not None
+
+
+@cache
+def _kept_session() -> Any:
+    """Return a session that has read the API's description once for all its clients."""
+    return _session()
+
+
+def _session() -> Any:
+    import boto3
+    from botocore.session import get_session
+
+    session = get_session()
+    if "mturk" not in session.get_available_services():
+        loader = session.get_component("data_loader")
+        loader.search_paths.append(str(files("prefjudge") / "marketplace" / "api" / "service"))
+    return boto3.Session(botocore_session=session, region_name=REGION)

@@ -1,0 +1,284 @@
+"""A crowd behind the Mechanical Turk API: the embedded marketplace, or any that speaks it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from prefjudge.crowd.mturk.answers import read_answers
+from prefjudge.crowd.mturk.client import AlreadyDoneError, Client, WrongStateError
+from prefjudge.crowd.mturk.fees import MANY_ASSIGNMENTS, Fees
+from prefjudge.crowd.mturk.groups import SIMULATED, Groups
+from prefjudge.crowd.mturk.identity import ask_identity
+from prefjudge.crowd.mturk.questions import fits_question, read_question, write_question
+from prefjudge.crowd.protocol import Identity, RefusedError
+from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
+from prefjudge.crowd.tasks import ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.errors import CrowdError
+
+_STATES = {
+    "Submitted": SubmissionState.SUBMITTED,
+    "Approved": SubmissionState.APPROVED,
+    "Rejected": SubmissionState.REJECTED,
+}
+
+
+class MTurkCrowd:
+    """Implements :class:`~prefjudge.crowd.protocol.Crowd` with boto3's ``mturk`` client.
+
+    A task is a HIT, a submission an assignment, and a group of workers a qualification.
+
+    Parameters
+    ----------
+    endpoint : str
+        The marketplace's address.
+    signed, key
+        How calls are signed: see :class:`~prefjudge.crowd.mturk.client.Client`.
+    fees : Fees, optional
+        What the marketplace takes; Mechanical Turk's by default.
+
+    Notes
+    -----
+    Every creating or spending call carries its ``UniqueRequestToken``, so the client may retry it.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        signed: bool | None = False,
+        key: tuple[str, str] | None = None,
+        fees: Fees | None = None,
+    ) -> None:
+        self._client = Client(endpoint, signed=signed, key=key)
+        self._groups = Groups(self._client)
+        self._fees = fees or Fees()
+        self._simulated: dict[str, bool] | None = {}
+
+    @property
+    def endpoint(self) -> str:
+        """The address that the calls go to."""
+        return self._client.endpoint
+
+    @property
+    def prices(self) -> Fees:
+        """What the marketplace charges."""
+        return self._fees
+
+    def identity(self) -> Identity:
+        """Ask who answers."""
+        return ask_identity(self.endpoint)
+
+    def balance(self) -> Decimal:
+        """Return what there is to spend."""
+        return Decimal(str(self._client.call("get_account_balance")["AvailableBalance"]))
+
+    def fits(self, html: str) -> bool:
+        """Return whether a page fits into a HIT's question."""
+        return fits_question(html)
+
+    def publish(self, task: Task) -> str:
+        """Publish a HIT and return its id; the same id for a repeat."""
+        try:
+            created = self._client.call(
+                "create_hit",
+                UniqueRequestToken=task.token,
+                RequesterAnnotation=task.key,
+                Question=write_question(task.page),
+                Title=task.title,
+                Description=task.description,
+                Keywords=task.keywords,
+                Reward=str(task.pay),
+                MaxAssignments=task.workers,
+                AssignmentDurationInSeconds=task.work_seconds,
+                LifetimeInSeconds=task.lifetime_seconds,
+                AutoApprovalDelayInSeconds=task.approval_seconds,
+                QualificationRequirements=self._groups.requirements(task.eligibility),
+            )
+        except AlreadyDoneError:
+            for listed in self.tasks():
+                if listed.key == task.key:
+                    return listed.task_id
+            raise CrowdError(
+                f"{self.endpoint} says that the HIT {task.key} exists, but does not list it",
+                "Repeat the verb in a minute.",
+            ) from None
+        return str(created["HIT"]["HITId"])
+
+    def tasks(self) -> Iterator[ListedTask]:
+        """Give this requester's HITs, the newest first, but for those that were deleted."""
+        for hit in self._client.each("list_hits", "HITs"):
+            yield _listed(hit)
+
+    def look(self, task_id: str) -> ListedTask:
+        """Return a HIT, one that was deleted too."""
+        return _listed(self._hit(task_id))
+
+    def page(self, task_id: str) -> Page:
+        """Return the page that a HIT shows."""
+        return read_question(self._hit(task_id).get("Question", ""))
+
+    def fetch(self, task_id: str) -> TaskState:
+        """Return a HIT's state and all its submitted assignments."""
+        hit = self._hit(task_id)
+        listed = list(self._client.each("list_assignments_for_hit", "Assignments", HITId=task_id))
+        simulated = self._tell_simulated({found["WorkerId"] for found in listed})
+        most = int(hit["MaxAssignments"])
+        expired = hit["Expiration"] <= datetime.now(UTC)
+        return TaskState(
+            task_id=task_id,
+            open=hit["HITStatus"] in ("Assignable", "Unassignable"),
+            held=hit["HITStatus"] == "Unassignable",
+            workers=most,
+            # A HIT of fewer than ten cannot be extended to ten, and a larger one costs more a piece than a
+            # small one that is published anew.
+            room=0 if expired else max(0, MANY_ASSIGNMENTS - 1 - most),
+            submissions=tuple(_submission(found, simulated) for found in listed),
+        )
+
+    def extend(self, task_id: str, workers: int, *, token: str) -> None:
+        """Ask for more assignments of a HIT, from workers who have not had it."""
+        try:
+            self._client.call(
+                "create_additional_assignments_for_hit",
+                HITId=task_id,
+                NumberOfAdditionalAssignments=workers,
+                UniqueRequestToken=token,
+            )
+        except AlreadyDoneError:
+            return
+
+    def close(self, task_id: str) -> None:
+        """Let a HIT expire now; assignments that are held may still be submitted."""
+        past = datetime(2015, 1, 1, tzinfo=UTC)
+        self._client.call("update_expiration_for_hit", HITId=task_id, ExpireAt=past)
+
+    def delete(self, task_id: str) -> None:
+        """Give back what a closed HIT still holds, for answers that never came; a repeat is harmless."""
+        try:
+            self._client.call("delete_hit", HITId=task_id)
+        except WrongStateError:
+            if self._hit(task_id)["HITStatus"] != "Disposed":
+                raise
+
+    def state(self, submission_id: str) -> SubmissionState:
+        """Return what was decided on an assignment."""
+        found = self._client.call("get_assignment", AssignmentId=submission_id)["Assignment"]
+        return _STATES[found["AssignmentStatus"]]
+
+    def approve(self, submission_id: str) -> None:
+        """Approve an assignment; a repeat is harmless."""
+        self._decide("approve_assignment", submission_id, SubmissionState.APPROVED)
+
+    def reject(self, submission_id: str, reason: str) -> None:
+        """Reject an assignment; a repeat is harmless."""
+        self._decide("reject_assignment", submission_id, SubmissionState.REJECTED, RequesterFeedback=reason)
+
+    def release(self, submission_id: str, reason: str) -> None:
+        """Reject an assignment: the API has no other way to take a reward back.
+
+        The embedded marketplace does not count it against a worker who has had a bonus for the assignment.
+        """
+        self.reject(submission_id, reason)
+
+    def bonus(self, worker_id: str, submission_id: str, amount: Decimal, reason: str, *, token: str) -> None:
+        """Pay a worker a bonus."""
+        try:
+            self._client.call(
+                "send_bonus",
+                WorkerId=worker_id,
+                AssignmentId=submission_id,
+                BonusAmount=str(amount),
+                Reason=reason,
+                UniqueRequestToken=token,
+            )
+        except AlreadyDoneError:
+            return
+
+    def bonuses(self, task_id: str) -> Sequence[PaidBonus]:
+        """Return the bonuses that were paid for a HIT's assignments."""
+        return tuple(
+            PaidBonus(
+                submission_id=paid["AssignmentId"],
+                amount=Decimal(paid["BonusAmount"]),
+                reason=paid["Reason"],
+            )
+            for paid in self._client.each("list_bonus_payments", "BonusPayments", HITId=task_id)
+        )
+
+    def has_bonus(self, submission_id: str, reason: str) -> bool:
+        """Return whether a bonus was paid for an assignment with this reason."""
+        paid = self._client.each("list_bonus_payments", "BonusPayments", AssignmentId=submission_id)
+        return any(bonus["Reason"] == reason for bonus in paid)
+
+    def bar(self, worker_id: str, group: WorkerGroup) -> None:
+        """Mark a worker, without a message, so that the HITs that forbid the mark are not offered."""
+        self._groups.add(worker_id, group)
+
+    def _hit(self, task_id: str) -> dict[str, Any]:
+        return self._client.call("get_hit", HITId=task_id)["HIT"]  # type: ignore[no-any-return]
+
+    def _decide(self, operation: str, submission_id: str, wanted: SubmissionState, **told: str) -> None:
+        try:
+            self._client.call(operation, AssignmentId=submission_id, **told)
+        except WrongStateError as error:
+            found = self.state(submission_id)
+            if found is not wanted:
+                raise RefusedError(
+                    f"assignment {submission_id} is {found}, so it cannot become {wanted}"
+                ) from error
+
+    def _tell_simulated(self, workers: set[str]) -> Mapping[str, bool] | None:
+        """Return which workers' accounts were made for simulation; None where nobody can tell.
+
+        An account is made before its work is submitted, so that a list which is fetched after the work knows
+        of it.
+        """
+        if self._simulated is not None and not workers <= self._simulated.keys():
+            try:
+                grants = self._client.each(
+                    "list_workers_with_qualification_type",
+                    "Qualifications",
+                    QualificationTypeId=SIMULATED,
+                    Status="Granted",
+                )
+                known = {str(grant["WorkerId"]) for grant in grants}
+            except RefusedError:
+                self._simulated = None
+            else:
+                self._simulated |= {worker: worker in known for worker in workers}
+        return self._simulated
+
+
+def _listed(hit: Mapping[str, Any]) -> ListedTask:
+    return ListedTask(
+        task_id=hit["HITId"],
+        key=hit.get("RequesterAnnotation") or "",
+        created=hit["CreationTime"].timestamp(),
+        pay=Decimal(hit["Reward"]),
+        deleted=hit["HITStatus"] == "Disposed",
+    )
+
+
+def _submission(found: Mapping[str, Any], simulated: Mapping[str, bool] | None) -> Submission:
+    raw = found.get("Answer", "")
+    try:
+        fields, fault = read_answers(raw), ""
+    except CrowdError as error:
+        fields, fault = {}, error.message
+    return Submission(
+        submission_id=found["AssignmentId"],
+        worker_id=found["WorkerId"],
+        state=_STATES[found["AssignmentStatus"]],
+        accepted=_epoch(found.get("AcceptTime")),
+        submitted=_epoch(found.get("SubmitTime")),
+        fields=fields,
+        fault=fault,
+        raw=raw,
+        simulated=None if simulated is None else simulated[found["WorkerId"]],
+        reason=found.get("RequesterFeedback", ""),
+    )
+
+
+def _epoch(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None

@@ -1,0 +1,41 @@
+"""What Mechanical Turk, and marketplaces like it, take on top of a reward. Money is Decimal, to the cent."""
+
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+_CENT = Decimal("0.01")
+MANY_ASSIGNMENTS = 10
+"""HITs with at least this many assignments bear the extra fee, and no smaller HIT can be extended to them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fees:
+    """Implements :class:`~prefjudge.crowd.protocol.Prices` with shares of rewards and bonuses.
+
+    Attributes
+    ----------
+    rate : Decimal
+        The share of the reward or bonus: ``Decimal("0.20")``.
+    many_rate : Decimal
+        The share on top of that for HITs with ten assignments or more.
+    minimum : Decimal
+        The least fee of one assignment or bonus.
+    """
+
+    rate: Decimal = Decimal("0.20")
+    many_rate: Decimal = Decimal("0.20")
+    minimum: Decimal = _CENT
+
+    def submission(self, pay: Decimal, workers: int) -> Decimal:
+        """Return what one assignment costs of a HIT that has ``workers`` of them."""
+        rate = self.rate + (self.many_rate if workers >= MANY_ASSIGNMENTS else 0)
+        return pay + self._fee(pay, rate)
+
+    def bonus(self, amount: Decimal) -> Decimal:
+        """Return what one bonus costs."""
+        return amount + self._fee(amount, self.rate)
+
+    def _fee(self, amount: Decimal, rate: Decimal) -> Decimal:
+        if rate == 0 or amount == 0:
+            return Decimal("0.00")
+        return max((amount * rate).quantize(_CENT, rounding=ROUND_HALF_UP), self.minimum)

@@ -1,0 +1,90 @@
+"""Who may take a HIT, as the API's qualifications; a group of workers is one of the requester's own."""
+
+from typing import Any
+
+from prefjudge.crowd.mturk.client import AlreadyDoneError, Client
+from prefjudge.crowd.tasks import Eligibility, WorkerGroup
+
+LOCALE = "00000000000000000071"
+NUMBER_APPROVED = "00000000000000000040"
+PERCENT_APPROVED = "000000000000000000L0"
+SIMULATED = "00000000000000000SIM"
+"""The qualification by which our marketplace tells its requesters which accounts were made for simulation.
+
+Mechanical Turk's API has no field for it, but says of system qualifications who has them; a marketplace that
+does not know this one answers that it does not exist.
+"""
+
+
+class Groups:
+    """The qualifications of one requester, by name."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._known: dict[str, str] | None = None
+
+    def requirements(self, who: Eligibility) -> list[dict[str, Any]]:
+        """Return the qualification requirements of a HIT."""
+        needs: list[dict[str, Any]] = []
+        if who.locales:
+            comparator = "EqualTo" if len(who.locales) == 1 else "In"
+            locales = [_locale(code) for code in who.locales]
+            needs.append({"QualificationTypeId": LOCALE, "Comparator": comparator, "LocaleValues": locales})
+        for kind, comparator, value in (
+            (NUMBER_APPROVED, "GreaterThan", who.approved_more_than),
+            (PERCENT_APPROVED, "GreaterThanOrEqualTo", who.min_approval_rate),
+        ):
+            if value is not None:
+                needs.append(
+                    {"QualificationTypeId": kind, "Comparator": comparator, "IntegerValues": [value]}
+                )
+        for group in who.closed_to:
+            needs.append({"QualificationTypeId": self._find(group), "Comparator": "DoesNotExist"})
+        return [{**need, "ActionsGuarded": "DiscoverPreviewAndAccept"} for need in needs]
+
+    def add(self, worker_id: str, group: WorkerGroup) -> None:
+        """Give a worker the qualification, without a message."""
+        self._client.call(
+            "associate_qualification_with_worker",
+            QualificationTypeId=self._find(group),
+            WorkerId=worker_id,
+            IntegerValue=1,
+            SendNotification=False,
+        )
+
+    def _find(self, group: WorkerGroup) -> str:
+        """Return the id of the qualification, made where there is none."""
+        if self._known is None:
+            self._known = self._listed()
+        if group.name not in self._known:
+            self._known[group.name] = self._make(group)
+        return self._known[group.name]
+
+    def _make(self, group: WorkerGroup) -> str:
+        try:
+            made = self._client.call(
+                "create_qualification_type",
+                Name=group.name,
+                Description=group.notice,
+                QualificationTypeStatus="Active",
+            )
+        except AlreadyDoneError:  # by an earlier attempt of this call, whose reply was lost
+            listed = self._listed()
+            if group.name not in listed:
+                raise
+            return listed[group.name]
+        return str(made["QualificationType"]["QualificationTypeId"])
+
+    def _listed(self) -> dict[str, str]:
+        kinds = self._client.each(
+            "list_qualification_types",
+            "QualificationTypes",
+            MustBeRequestable=False,
+            MustBeOwnedByCaller=True,
+        )
+        return {kind["Name"]: str(kind["QualificationTypeId"]) for kind in kinds}
+
+
+def _locale(code: str) -> dict[str, str]:
+    country, _, subdivision = code.partition("-")
+    return {"Country": country, **({"Subdivision": subdivision} if subdivision else {})}

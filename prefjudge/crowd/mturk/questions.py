@@ -1,0 +1,72 @@
+"""Pages as the Question XML of the requester API, and back: an HTMLQuestion, or the address of a page."""
+
+from html import escape
+
+from prefjudge.crowd.tasks import Page
+from prefjudge.errors import CrowdError, InputError
+from prefjudge.render.hit_page import printable
+
+QUESTION_LIMIT = 65_535
+"""How many bytes of Question XML the API takes."""
+
+_SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
+_HTML = f"{_SCHEMAS}/2011-11-11/HTMLQuestion.xsd"
+_EXTERNAL = f"{_SCHEMAS}/2006-07-14/ExternalQuestion.xsd"
+
+
+def write_question(page: Page) -> str:
+    """Return a page's Question XML.
+
+    Raises
+    ------
+    InputError
+        The XML is larger than the API takes.
+    """
+    if page.address:
+        return (
+            f'<?xml version="1.0" encoding="UTF-8"?>\n<ExternalQuestion xmlns="{_EXTERNAL}">'
+            f"<ExternalURL>{escape(page.address)}</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
+        )
+    xml = _html_question(page.html)
+    size = len(xml.encode())
+    if size > QUESTION_LIMIT:
+        raise InputError(
+            f"the HIT's Question is {size:,} bytes; the API takes {QUESTION_LIMIT:,}",
+            "Put fewer pairs in a HIT, or serve the pages yourself: set design.pages_url in study.toml.",
+        )
+    return xml
+
+
+def fits_question(html: str) -> bool:
+    """Return whether a page fits into an HTMLQuestion."""
+    return len(_html_question(html).encode()) <= QUESTION_LIMIT
+
+
+def _html_question(html: str) -> str:
+    # Characters that need four bytes of UTF-8 were refused by Mechanical Turk; HTML takes references to them.
+    content = printable(html).replace("]]>", "]]]]><![CDATA[>")
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<HTMLQuestion xmlns="{_HTML}">'
+        f"<HTMLContent><![CDATA[{content}]]></HTMLContent><FrameHeight>0</FrameHeight></HTMLQuestion>"
+    )
+
+
+def read_question(xml: str) -> Page:
+    """Return the page of a question, or the address of its page.
+
+    Raises
+    ------
+    CrowdError
+        It is neither an HTMLQuestion nor an ExternalQuestion.
+    """
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
+
+    try:
+        root = fromstring(xml, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError) as error:
+        raise CrowdError(f"the question is not readable XML: {type(error).__name__}") from error
+    html, address = root.findtext(f"{{{_HTML}}}HTMLContent"), root.findtext(f"{{{_EXTERNAL}}}ExternalURL")
+    if html is None and address is None:
+        raise CrowdError("the question is neither a page nor the address of one")
+    return Page(html=html or "", address=address or "")

@@ -1,0 +1,123 @@
+"""A task: a page, who may take it, what it pays; and how far it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from prefjudge.crowd.submissions import Submission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerGroup:
+    """A group of workers, known by its name; ``notice`` is what its members may read of it."""
+
+    name: str
+    notice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Eligibility:
+    """Who may take a task.
+
+    Attributes
+    ----------
+    locales : tuple of str
+        Countries, or their parts (``US-CA``), that workers are from; empty: any.
+    approved_more_than : int, optional
+        A worker has had more submissions approved than this.
+    min_approval_rate : int, optional
+        The least percentage of a worker's submissions that were approved.
+    closed_to : tuple of WorkerGroup
+        Nobody in one of these groups is offered the task.
+    """
+
+    locales: tuple[str, ...] = ()
+    approved_more_than: int | None = None
+    min_approval_rate: int | None = None
+    closed_to: tuple[WorkerGroup, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a worker sees: a page, or the address at which the study's own web server shows it."""
+
+    html: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A task to publish.
+
+    Attributes
+    ----------
+    token : str
+        Makes a repeat of the same call harmless, for a day.
+    key : str
+        Finds the task again after that; no other task of the study has it.
+    page : Page
+        What is asked.
+    title, description, keywords : str
+        How it is offered.
+    pay : Decimal
+        What each worker is paid.
+    workers : int
+        How many workers may take it, each once.
+    work_seconds, lifetime_seconds, approval_seconds : int
+        How long a worker may take, how long it is offered, and after how long an undecided submission is
+        approved.
+    eligibility : Eligibility
+        Who may take it.
+    """
+
+    token: str
+    key: str
+    page: Page
+    title: str
+    description: str
+    keywords: str
+    pay: Decimal
+    workers: int
+    work_seconds: int
+    lifetime_seconds: int
+    approval_seconds: int
+    eligibility: Eligibility = Eligibility()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedTask:
+    """A task as it was published, and whether it was deleted since."""
+
+    task_id: str
+    key: str
+    created: float
+    pay: Decimal
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskState:
+    """How far a task is.
+
+    Attributes
+    ----------
+    task_id : str
+        The crowd's id.
+    open : bool
+        Whether a submission may still come.
+    held : bool
+        Whether all that may come are in workers' hands.
+    workers : int
+        How many workers may take it in all, extensions included.
+    room : int
+        By how many it can still be extended; 0 once it is not offered any more.
+    submissions : sequence of Submission
+        All that came, the earliest first.
+    """
+
+    task_id: str
+    open: bool
+    held: bool
+    workers: int
+    room: int
+    submissions: Sequence[Submission]

@@ -1,0 +1,141 @@
+"""A study's own marketplace: found where `serve` runs it, else started for the while."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prefjudge.errors import StudyError, quoted
+from prefjudge.study.settings import BEING_REBUILT, RECOVERING
+from prefjudge.study.study import MARKETPLACE_FILE, STORE_FILE, Study
+
+_RUNNING_FILE = f"{MARKETPLACE_FILE}.serving"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """Where a marketplace answers; ``local`` is for the study's verbs on the same machine."""
+
+    endpoint: str
+    local: str
+    worker_site: str
+    admin: str
+    admin_token: str
+    token_file: str = ""
+
+
+@contextmanager
+def open_own(study: Study, target: str) -> Iterator[Door]:
+    """Give the address of a study's own marketplace, started for the while where nobody serves it.
+
+    Raises
+    ------
+    StudyError
+        The marketplace that the study has published to is lost.
+    """
+    from prefjudge.marketplace.server import start
+
+    running = find_running(study.folder)
+    if running is not None:
+        yield running
+        return
+    _refuse_lost_marketplace(study, target)
+    market = start(store_url(study.folder), host="127.0.0.1", port=0)
+    try:
+        yield door_of(market)
+    finally:
+        market.stop()
+
+
+def local_key(door: Door) -> tuple[str, str]:
+    """Return the key of the marketplace's local requester, which the study is."""
+    from prefjudge.marketplace.keys import LOCAL_KEY
+
+    return LOCAL_KEY, door.admin_token
+
+
+def _refuse_lost_marketplace(study: Study, target: str) -> None:
+    """Refuse to begin a new marketplace where the one that the study has published to is to be asked."""
+    path = study.folder / MARKETPLACE_FILE
+    published = study.setting(f"marketplace:{target}") or study.setting(RECOVERING) == BEING_REBUILT
+    if published and not (path.is_file() and path.stat().st_size):
+        raise StudyError(
+            f"the study's marketplace {path} is missing or empty, and it alone knows the study's HITs and "
+            "who is owed for them",
+            f"Restore a backup of it (docs/backup.md). Where {quoted(study.folder)} was never published, "
+            f"begin anew: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
+        )
+
+
+def store_url(folder: Path) -> str:
+    """Return the address of the store that a folder's marketplace has."""
+    return f"sqlite:///{folder / MARKETPLACE_FILE}"
+
+
+def door_of(market: Any, url: str = "") -> Door:
+    """Return where a marketplace answers that was just started."""
+    path = f"{url.removeprefix('sqlite:///')}.admin-token" if url.startswith("sqlite:///") else ""
+    return Door(
+        endpoint=market.endpoint,
+        local=market.local,
+        worker_site=market.worker_site,
+        admin=market.admin,
+        admin_token=market.admin_token,
+        token_file=path,
+    )
+
+
+def find_running(folder: Path) -> Door | None:
+    """Return the door of the `prefjudge serve STUDY` that is running, if one answers."""
+    path = folder / _RUNNING_FILE
+    if not path.is_file():
+        return None
+    try:
+        running = json.loads(path.read_text(encoding="utf-8"))
+        endpoint, token = str(running["endpoint"]), str(running["admin_token"])
+    except (OSError, ValueError, KeyError):
+        return None
+    if not _answers(endpoint):
+        return None
+    return Door(
+        endpoint=endpoint,
+        local=endpoint,
+        worker_site=endpoint,
+        admin=f"{endpoint}/admin",
+        admin_token=token,
+    )
+
+
+def _answers(endpoint: str) -> bool:
+    """Return whether a marketplace of ours answers; one that was killed has left its address."""
+    import urllib3
+
+    try:
+        reply = urllib3.PoolManager(retries=2, timeout=10.0).request("GET", f"{endpoint}/healthz")
+        return "marketplace" in reply.json()
+    except (urllib3.exceptions.HTTPError, ValueError, TypeError):
+        return False
+
+
+def announce(folder: Path, door: Door) -> None:
+    """Leave the address and the admin's token where the study's other verbs find them, and nobody else."""
+    import os
+
+    path = folder / _RUNNING_FILE
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(json.dumps({"endpoint": door.local, "admin_token": door.admin_token}))
+    temporary.replace(path)
+
+
+def retract(folder: Path, door: Door) -> None:
+    """Take the address back, unless another server has left its own since."""
+    path = folder / _RUNNING_FILE
+    try:
+        ours = json.loads(path.read_text(encoding="utf-8"))["endpoint"] == door.local
+    except (OSError, ValueError, KeyError):
+        return
+    if ours:
+        path.unlink(missing_ok=True)
