@@ -10,8 +10,10 @@ Every verb of the command line is a function here, with the same words for the s
 Nothing is imported before it is used.
 """
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefjudge.version import __version__
 
@@ -47,47 +49,138 @@ if TYPE_CHECKING:
     from prefjudge.steps.workers.workers import workers as workers
     from prefjudge.study.study import Study as Study
 
-VERBS = {
-    "agreement": "prefjudge.steps.agreement",
-    "audit": "prefjudge.steps.audit",
-    "backup": "prefjudge.steps.backup",
-    "check": "prefjudge.steps.check",
-    "collect": "prefjudge.steps.collect",
-    "compare": "prefjudge.steps.compare",
-    "doctor": "prefjudge.steps.doctor.doctor",
-    "gold": "prefjudge.steps.gold",
-    "history": "prefjudge.steps.history",
-    "init": "prefjudge.steps.init",
-    "judge": "prefjudge.steps.judge.judge",
-    "pay": "prefjudge.steps.pay",
-    "plan": "prefjudge.steps.plan.plan",
-    "pool": "prefjudge.steps.pool.pool",
-    "publish": "prefjudge.steps.publish",
-    "recover": "prefjudge.steps.recover.recover",
-    "reject": "prefjudge.steps.reject",
-    "release": "prefjudge.steps.release",
-    "report": "prefjudge.steps.report.report",
-    "reproduce": "prefjudge.steps.reproduce.reproduce",
-    "resolve": "prefjudge.steps.resolve.resolve",
-    "run": "prefjudge.steps.run.run",
-    "score": "prefjudge.steps.score.score",
-    "serve": "prefjudge.steps.serve",
-    "stability": "prefjudge.steps.stability.stability",
-    "status": "prefjudge.steps.status",
-    "winratio": "prefjudge.steps.winratio",
-    "work": "prefjudge.steps.work",
-    "workers": "prefjudge.steps.workers.workers",
-}
-"""The verbs, and the module in which each is."""
 
-__all__ = ["Study", "__version__", *VERBS]
+class Verb(NamedTuple):
+    """A verb of the command line: its step is the function of this name in ``prefjudge.steps``."""
+
+    name: str
+    panel: str
+    summary: str
+    in_library: bool = True
+
+
+_ROAD = "The road, in order"
+_SURE = "How sure"
+_CROWD = "The crowd"
+_SAFE = "Keeping it safe"
+
+VERBS = (
+    Verb(
+        "demo",
+        "Start here",
+        "Walk the whole road on a small collection, with simulated workers.",
+        in_library=False,
+    ),
+    Verb("init", _ROAD, "Make a study: a folder with a config to edit."),
+    Verb("pool", _ROAD, "Pool the top results of runs with the qrels, and pair the candidates."),
+    Verb("gold", _ROAD, "Suggest gold pairs for review, and accept the reviewed ones."),
+    Verb("plan", _ROAD, "Say what judging the pools costs, and how often it will find the best."),
+    Verb("publish", _ROAD, "Publish HITs for the pairs that wait: exactly one for each."),
+    Verb(
+        "collect",
+        _ROAD,
+        "Collect the work: check it, re-issue what missed a gold pair, bar, pay. "
+        "Exits 3 while HITs are open.",
+    ),
+    Verb(
+        "run",
+        _ROAD,
+        "Have a study, or its open challenge, judged round after round until a rule or the budget ends it.",
+    ),
+    Verb("resolve", _ROAD, "Resolve each query's judgments as a tournament into preference qrels."),
+    Verb("score", _ROAD, "Score runs under one or more qrels, with intervals, and compare the leaderboards."),
+    Verb("status", _ROAD, "Say where a study stands."),
+    Verb(
+        "history",
+        _ROAD,
+        "Tell who dethroned whom: the versions of the best-known answers, and what each changed.",
+    ),
+    Verb(
+        "report",
+        _ROAD,
+        "Write one HTML page of what a study found: leaderboards, changed answers, and how it was judged.",
+    ),
+    Verb(
+        "release",
+        _ROAD,
+        "Write judgments and answers into a folder for others, with pseudonyms for the workers.",
+    ),
+    Verb(
+        "check",
+        _SURE,
+        "Check files for mistakes and surprises; the exit code is 1 where a file cannot be used.",
+    ),
+    Verb("winratio", _SURE, "Compare runs directly: whose top passage do people prefer?"),
+    Verb(
+        "compare",
+        _SURE,
+        "Test whether runs differ, in words and numbers; for RR, whether they answer more or rank better.",
+    ),
+    Verb(
+        "stability",
+        _SURE,
+        "Rank the runs on query sets drawn with replacement: would the leaderboard stand with other queries?",
+    ),
+    Verb(
+        "agreement",
+        _SURE,
+        "Split the queries into random halves: do both say the same about which run is better?",
+    ),
+    Verb("audit", _SURE, "Hold the submissions of a leaderboard against its rules."),
+    Verb(
+        "reproduce",
+        _SURE,
+        "Make every table and figure of a paper for your own data, and a page that shows them.",
+    ),
+    Verb("serve", _CROWD, "Run the marketplace: requester API, worker site and admin page."),
+    Verb(
+        "judge",
+        _CROWD,
+        "Ask a language model about the pairs, in both orders: an extra, distrusted assessor.",
+    ),
+    Verb("pay", _CROWD, "Show who is owed what and why, and pay it; nothing is paid twice."),
+    Verb("reject", _CROWD, "Reject one assignment, with a reason that its worker reads."),
+    Verb("work", _CROWD, "Let simulated workers judge at the sandbox, over HTTP as people would."),
+    Verb(
+        "workers",
+        _CROWD,
+        "Say how each worker works: reliability, sides, pace, gold, agreement and hourly pay.",
+    ),
+    Verb("backup", _SAFE, "Copy a store into one file while servers run, and read the copy back."),
+    Verb(
+        "doctor",
+        _SAFE,
+        "Examine a study or a store: damage, ledger, marketplace, file modes, clock, room and versions.",
+    ),
+    Verb(
+        "recover",
+        _SAFE,
+        "Rebuild a lost or outdated store from the marketplace: HITs, assignments, decisions and payments.",
+    ),
+)
+"""Every verb, in the order of ``prefjudge --help``: the command line and the library both read this table."""
+
+_FUNCTIONS = frozenset(verb.name for verb in VERBS if verb.in_library)
+
+__all__ = ["Study", "__version__", *sorted(_FUNCTIONS)]
+
+
+def step_module(name: str) -> str:
+    """Return the module of a verb's step: of a folder, where it has files of its own, the one of its name."""
+    module = f"prefjudge.steps.{name}"
+    found = find_spec(module)
+    return f"{module}.{name}" if found is not None and found.submodule_search_locations else module
+
+
+def step(name: str) -> Callable[..., Any]:
+    """Return the function of a verb, which checks what it is given."""
+    checked = import_module("prefjudge.gather.arguments").checked
+    return checked(getattr(import_module(step_module(name)), name))  # type: ignore[no-any-return]
 
 
 def __getattr__(name: str) -> Any:
-    if name in VERBS:
-        checked = import_module("prefjudge.gather.arguments").checked
-        verb = checked(getattr(import_module(VERBS[name]), name))
-        return globals().setdefault(name, verb)
+    if name in _FUNCTIONS:
+        return globals().setdefault(name, step(name))
     if name == "Study":
         return import_module("prefjudge.study.study").Study
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

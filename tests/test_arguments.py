@@ -1,6 +1,5 @@
 """Whatever a program gives to a function: an answer, or an error that names the argument."""
 
-import inspect
 from collections.abc import Callable
 from decimal import Decimal
 from enum import StrEnum
@@ -13,10 +12,12 @@ import numpy as np
 import pytest
 
 import prefjudge
-from prefjudge import VERBS
+from prefjudge import step_module
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
-from prefjudge.gather.arguments import checked
+from prefjudge.gather.arguments import checked, full_signature
 from tests.steps.conftest import COLLECTION, pool_demo
+
+FUNCTIONS = sorted({*prefjudge.__all__} - {"Study", "__version__"})
 
 
 class Table:
@@ -90,12 +91,12 @@ SOMETIMES: tuple[Any, ...] = (
 
 
 def function(verb: str) -> Callable[..., object]:
-    return getattr(import_module(VERBS[verb]), verb)  # type: ignore[no-any-return]
+    return getattr(import_module(step_module(verb)), verb)  # type: ignore[no-any-return]
 
 
 def given(verb: str, name: str, value: object) -> object:
     """Return what a verb would be given for a value, without calling it."""
-    expected = inspect.signature(function(verb))
+    expected = full_signature(function(verb))
 
     def seen(*args: object, **kwargs: object) -> object:
         return expected.bind_partial(*args, **kwargs).arguments[name]
@@ -110,9 +111,9 @@ def given(verb: str, name: str, value: object) -> object:
     return checked(seen)(**{name: value})
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", FUNCTIONS)
 def test_what_no_argument_takes_is_refused_by_name(verb: str) -> None:
-    for name in inspect.signature(function(verb)).parameters:
+    for name in full_signature(function(verb)).parameters:
         for value, again in zip(never(), never(), strict=True):
             with pytest.raises(InputError) as refused:
                 given(verb, name, value)
@@ -122,15 +123,15 @@ def test_what_no_argument_takes_is_refused_by_name(verb: str) -> None:
                 getattr(prefjudge, verb)(**{**_required(verb), name: again})
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", FUNCTIONS)
 def test_what_an_argument_may_take_is_refused_or_becomes_what_is_declared(verb: str) -> None:
-    for name, parameter in inspect.signature(function(verb)).parameters.items():
+    for name, parameter in full_signature(function(verb)).parameters.items():
         for value in SOMETIMES:
             taken = _outcome(given, verb, name, value)
             if isinstance(taken, InputError):
                 assert taken.message.startswith((f"{verb}: {name} is ", f"{verb}: there is no {name} ")), name
                 continue
-            words = str(parameter.annotation)
+            words = str(parameter.annotation).replace("Optional", "None or ")
             kinds = {int: "int", float: "float", Decimal: "Decimal", tuple: "Sequence", type(None): "None"}
             if type(taken) in kinds:
                 assert kinds[type(taken)] in words or (isinstance(taken, tuple) and "tuple" in words), words
@@ -145,7 +146,7 @@ def _outcome(call: Callable[..., object], *arguments: object) -> object:
 
 
 def _required(verb: str) -> dict[str, object]:
-    parameters = inspect.signature(function(verb)).parameters.values()
+    parameters = full_signature(function(verb)).parameters.values()
     needed = [one for one in parameters if one.default is one.empty]
     return {one.name: _first(one.annotation) if _is_choice(one.annotation) else "nowhere" for one in needed}
 
@@ -187,7 +188,7 @@ FILES: dict[str, dict[str, object]] = {
 STUDY = ("gold", "history", "release", "status")
 
 
-@pytest.mark.parametrize("verb", sorted({*VERBS} - {"serve"}))
+@pytest.mark.parametrize("verb", sorted({*FUNCTIONS} - {"serve"}))
 def test_no_raw_error_comes_from_behind_the_check(
     verb: str, study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,7 +199,7 @@ def test_no_raw_error_comes_from_behind_the_check(
         "low,2021/01/01,,Ranker,Ada Lovelace,,,full ranking,0.3,0.2,\n"
     )
     base = FILES.get(verb) or {**_required(verb), **({"study": study} if verb in STUDY else {})}
-    for name in inspect.signature(function(verb)).parameters:
+    for name in full_signature(function(verb)).parameters:
         for value in (*SOMETIMES, Path("votes.txt"), "votes.txt"):
             fresh = iter(("x", "y")) if hasattr(value, "__next__") else value
             arguments = {**base, name: fresh}

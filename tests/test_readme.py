@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import VERBS
+
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(
     r"^<!-- tested(?:: exit (?P<exit>\d+))? -->\n+```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -39,13 +41,8 @@ def test_blocks_are_found() -> None:
 
 
 def test_every_verb_is_introduced() -> None:
-    from prefjudge.cli.app import app
-
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    verbs = [
-        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
-    ]
-    assert [verb for verb in verbs if f"| `{verb}` |" not in text] == []
+    assert [verb.name for verb in VERBS if f"| `{verb.name}` |" not in text] == []
 
 
 @pytest.fixture(scope="module")

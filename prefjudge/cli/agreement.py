@@ -1,63 +1,18 @@
 """``prefjudge agreement``."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from prefjudge.cli.options import (
-    Json,
-    Judgments,
-    Labels,
-    MaybeStudy,
-    Measures,
-    OnlyQueries,
-    OrderBy,
-    Out,
-    ReadOptions,
-    Runs,
-    Seed,
-    reads_runs,
-)
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, say, stamp, to_plain
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import notice, print_json, print_tables, say, stamp, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.agreement import AgreementResult
 
 
-@reads_runs
-def agreement(
-    study: MaybeStudy = None,
-    runs: Runs = [],
-    qrels: Labels = [],
-    measure: Measures = [],
-    judgments: Judgments = None,
-    queries: OnlyQueries = None,
-    order: OrderBy = None,
-    splits: Annotated[int, typer.Option(help="How many times to split the queries.")] = 100,
-    alpha: Annotated[float, typer.Option(help="The level of each test.")] = 0.05,
-    seed: Seed = None,
-    out: Out = None,
-    json: Json = False,
-    **reading: Unpack[ReadOptions],
-) -> None:
-    """Split the queries into random halves: do both say the same about which run is better?"""
-    from prefjudge.core.pooling.runs import Order
-    from prefjudge.steps.agreement import agreement as run
-
-    result = run(
-        study,
-        runs=runs,
-        qrels=qrels,
-        measure=measure,
-        judgments=judgments,
-        queries=queries,
-        order=one_of(Order, order, "--order"),
-        splits=splits,
-        alpha=alpha,
-        seed=seed,
-        out=out,
-        **reading,
-    )
+def agreement(call: "Callable[..., AgreementResult]", json: Json = False) -> None:
+    """Print how far random halves of the queries agree."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

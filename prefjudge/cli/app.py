@@ -1,4 +1,4 @@
-"""The command line: registers the verbs, and turns errors into messages and exit codes."""
+"""The command line: turns what is typed into a verb, and errors into messages and exit codes."""
 
 import os
 import sys
@@ -8,90 +8,21 @@ from typing import Annotated
 
 import typer
 
-from prefjudge.cli import (
-    agreement,
-    audit,
-    backup,
-    check,
-    collect,
-    compare,
-    demo,
-    doctor,
-    gold,
-    history,
-    init,
-    judge,
-    pay,
-    plan,
-    pool,
-    publish,
-    recover,
-    reject,
-    release,
-    report,
-    reproduce,
-    resolve,
-    run,
-    score,
-    serve,
-    stability,
-    status,
-    winratio,
-    work,
-    workers,
-)
+from prefjudge.cli.commands import HELP_NAMES, Verbs
 from prefjudge.errors import PrefjudgeError
 
 app = typer.Typer(
     name="prefjudge",
+    cls=Verbs,
     help="Turn runs and sparse qrels into preference qrels, judged side by side by a crowd, and re-score.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP_NAMES,
 )
 
 _INTERRUPTED = 130
 """The exit code after Ctrl-C, which typer turns into it without a word."""
-
-_ROAD = "The road, in order"
-_SAFE = "Keeping it safe"
-_SURE = "How sure"
-_CROWD = "The crowd"
-
-for verb, panel in (
-    (demo.demo, "Start here"),
-    (init.init, _ROAD),
-    (pool.pool, _ROAD),
-    (gold.gold, _ROAD),
-    (plan.plan, _ROAD),
-    (publish.publish, _ROAD),
-    (collect.collect, _ROAD),
-    (run.run, _ROAD),
-    (resolve.resolve, _ROAD),
-    (score.score, _ROAD),
-    (status.status, _ROAD),
-    (history.history, _ROAD),
-    (report.report, _ROAD),
-    (release.release, _ROAD),
-    (check.check, _SURE),
-    (winratio.winratio, _SURE),
-    (compare.compare, _SURE),
-    (stability.stability, _SURE),
-    (agreement.agreement, _SURE),
-    (audit.audit, _SURE),
-    (reproduce.reproduce, _SURE),
-    (serve.serve, _CROWD),
-    (judge.judge, _CROWD),
-    (pay.pay, _CROWD),
-    (reject.reject, _CROWD),
-    (work.work, _CROWD),
-    (workers.workers, _CROWD),
-    (backup.backup, _SAFE),
-    (doctor.doctor, _SAFE),
-    (recover.recover, _SAFE),
-):
-    app.command(rich_help_panel=panel)(verb)
 
 
 def _print_version(asked: bool) -> None:

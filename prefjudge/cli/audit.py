@@ -1,82 +1,20 @@
 """``prefjudge audit``."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prefjudge.cli.options import Json, OrderBy, Out, Plot, ReadOptions, reads_runs
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, to_plain
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.audit import AuditResult
 
 
-@reads_runs
-def audit(
-    leaderboard: Annotated[
-        Path, typer.Argument(metavar="LEADERBOARD.csv", help="Either layout of MS MARCO.", show_default=False)
-    ],
-    runs: Annotated[list[str], typer.Option(help="Run files named by their submission's id.")] = [],
-    aliases: Annotated[
-        Path | None,
-        typer.Option(help="Lines of: a submission, team, person or institution, a tab, what it stands for."),
-    ] = None,
-    merge: Annotated[
-        bool, typer.Option(help="Take names together that share people or an id, or are spelled alike.")
-    ] = True,
-    limit: Annotated[int, typer.Option(min=1, help="Submissions that a team may make …")] = 2,
-    days: Annotated[int, typer.Option(min=1, help="… in any period of so many days.")] = 30,
-    since: Annotated[str | None, typer.Option(help="When the rules came into force: yyyy-mm-dd.")] = None,
-    until: Annotated[str | None, typer.Option(help="Leave out later submissions: yyyy-mm-dd.")] = None,
-    ours: Annotated[
-        bool, typer.Option("--ours", help="Apply rules too that are prefjudge's own and not the paper's.")
-    ] = False,
-    as_of: Annotated[
-        str | None, typer.Option(help="The day to judge anonymity on; by default that of the last entry.")
-    ] = None,
-    embargo_months: Annotated[
-        int | None, typer.Option(min=0, help="How long an entry may stay anonymous; with --ours 9 months.")
-    ] = None,
-    alike: Annotated[
-        float, typer.Option(min=0, max=1, help="Report descriptions and runs that are so alike.")
-    ] = 0.9,
-    depth: Annotated[int, typer.Option(min=1, help="How many top documents of the runs to compare.")] = 10,
-    order: OrderBy = None,
-    measure: Annotated[str, typer.Option(help="What the scores are, where the header does not say it.")] = "",
-    highlight: Annotated[
-        str, typer.Option(help="Draw entries whose description has this in a second colour: BERT.")
-    ] = "",
-    plot: Plot = None,
-    out: Out = None,
-    json: Json = False,
-    **reading: Unpack[ReadOptions],
-) -> None:
-    """Hold the submissions of a leaderboard against its rules."""
-    from prefjudge.core.pooling.runs import Order
-    from prefjudge.steps.audit import audit as run
-
-    result = run(
-        leaderboard,
-        runs=runs,
-        aliases=aliases,
-        merge=merge,
-        limit=limit,
-        days=days,
-        since=since,
-        until=until,
-        ours=ours,
-        as_of=as_of,
-        embargo_months=embargo_months,
-        alike=alike,
-        depth=depth,
-        order=one_of(Order, order, "--order"),
-        measure=measure,
-        highlight=highlight,
-        plot=plot,
-        out=out,
-        **reading,
-    )
+def audit(call: "Callable[..., AuditResult]", json: Json = False) -> None:
+    """Print what was found against the rules."""
+    result = call()
     notice(result.notices)
     if json:
         print_json(to_json(result), result.notices)

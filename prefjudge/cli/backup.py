@@ -1,32 +1,26 @@
 """``prefjudge backup``."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
 
+if TYPE_CHECKING:
+    from prefjudge.steps.backup import BackupResult
+
 
 def backup(
-    study: Annotated[
-        Path | None,
-        typer.Argument(metavar="[STUDY]", help="The study's folder; leave it out with --store."),
-    ] = None,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The file to write.")] = None,
-    store: Annotated[str | None, typer.Option(help="Copy the store at this URL instead.")] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Take the place of a file that is there.")
-    ] = False,
+    call: "Callable[..., BackupResult]",
+    *,
+    study: Path | None,
+    file: Path | None,
+    store: str | None,
     json: Json = False,
 ) -> None:
-    """Copy a store into one file while servers run, and read the copy back."""
-    from prefjudge.steps.backup import backup as run
-
-    if store is not None and file is None:
-        study, file = None, study
-    result = run(study, file, store=store, replace=replace)
+    """Print what was copied and read back; with ``--store`` the one file named is the file to write."""
+    result = call(study=None, file=study) if store is not None and file is None else call()
     if json:
         print_json(result)
         return

@@ -1,47 +1,37 @@
 """``prefjudge check``."""
 
-from pathlib import Path
+from collections.abc import Callable
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, OrderBy, Workers
-from prefjudge.cli.output import one_of, print_json, say, to_plain
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import print_json, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.check import CheckResult
 
 
+class Form(StrEnum):
+    """What the findings are printed for: people, or annotations of GitHub Actions."""
+
+    TERMINAL = "terminal"
+    GITHUB = "github"
+
+
 def check(
-    files: Annotated[list[str], typer.Argument(help="Run, qrels or judgments files, or a folder.")],
-    kind: Annotated[str, typer.Option(help="auto, run, qrels or judgments.")] = "auto",
-    qrels: Annotated[Path | None, typer.Option(help="Adds Judged@cutoff and the expected queries.")] = None,
-    queries: Annotated[Path | None, typer.Option(help="The queries that a run should have.")] = None,
-    cutoff: Annotated[int, typer.Option(min=1, help="The depth at which ties matter.")] = 10,
-    order: OrderBy = None,
-    workers: Workers = None,
-    manifest: Annotated[str | None, typer.Option(help="trec-dl-2020, or a TOML list of files.")] = None,
-    format: Annotated[str, typer.Option(help="terminal, or github for annotations.")] = "terminal",
+    call: "Callable[..., CheckResult]",
+    *,
+    format: Annotated[Form, typer.Option(help="For people, or as annotations.")] = Form.TERMINAL,
     json: Json = False,
 ) -> None:
-    """Check files for mistakes and surprises; the exit code is 1 where a file cannot be used."""
-    from prefjudge.core.pooling.runs import Order
-    from prefjudge.steps.check import check as run
-
-    result = run(
-        files,
-        kind=kind,
-        qrels=qrels,
-        queries=queries,
-        cutoff=cutoff,
-        order=one_of(Order, order, "--order"),
-        workers=workers,
-        manifest=manifest,
-    )
+    """Print what was found; the exit code is 1 where a file cannot be used."""
+    result = call()
     if json:
         files_plain = [{**to_plain(file), "ok": file.ok} for file in result.files]
         print_json({**to_plain(result), "files": files_plain, "ok": result.ok})
-    elif format == "github":
+    elif format is Form.GITHUB:
         annotate(result)
     else:
         show(result)

@@ -1,12 +1,14 @@
 """``prefjudge collect``."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, Live, StudyFolder
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, progress, say, stamp
 from prefjudge.counts import many
 from prefjudge.errors import NotFinished, quoted
@@ -16,21 +18,20 @@ if TYPE_CHECKING:
 
 
 def collect(
-    study: StudyFolder,
-    live: Live = False,
+    call: "Callable[..., CollectResult]",
+    *,
+    study: Path,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on collecting until every pair is judged.")
     ] = False,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks with --watch.")] = 60.0,
     json: Json = False,
 ) -> None:
-    """Collect the work: check it, re-issue what missed a gold pair, bar, pay. Exits 3 while HITs are open."""
-    from prefjudge.steps.collect import collect as run
-
+    """Print what was collected, at each look; the exit code is 3 while HITs are open."""
     shown = None
     while True:
         with progress("collecting") as bar:
-            result = run(study, live=live, progress=bar)
+            result = call(progress=bar)
         seen = replace(result, endpoint="")  # another one at each look, where nobody serves the marketplace
         if not json and seen != shown:
             _show(result)

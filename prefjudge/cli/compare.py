@@ -1,81 +1,20 @@
 """``prefjudge compare``."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prefjudge.cli.options import (
-    Json,
-    Judgments,
-    Labels,
-    Measures,
-    OnlyQueries,
-    OrderBy,
-    Out,
-    ReadOptions,
-    Runs,
-    Seed,
-    reads_runs,
-)
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, stamp, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.compare import CompareResult, Comparison
 
 
-@reads_runs
-def compare(
-    a: Annotated[Path | None, typer.Argument(metavar="[A]", help="The run to compare with.")] = None,
-    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="The contender.")] = None,
-    study: Annotated[Path | None, typer.Option(help="Compare a study's runs under its label sets.")] = None,
-    runs: Runs = [],
-    baseline: Annotated[
-        list[str],
-        typer.Option(
-            metavar="RUN",
-            help="Compare with this run (a tag or a file); may be repeated. Without it, all pairs.",
-        ),
-    ] = [],
-    qrels: Labels = [],
-    measure: Measures = [],
-    judgments: Judgments = None,
-    queries: OnlyQueries = None,
-    order: OrderBy = None,
-    test: Annotated[
-        str | None, typer.Option(help="t, wilcoxon, rank-sum, sign, permutation or bootstrap.")
-    ] = None,
-    correction: Annotated[str, typer.Option(help="none, bonferroni, holm, bh or tukey.")] = "holm",
-    alpha: Annotated[float, typer.Option(help="The level of the verdicts.")] = 0.05,
-    resamples: Annotated[int | None, typer.Option(help="For the tests that draw.")] = None,
-    seed: Seed = None,
-    out: Out = None,
-    json: Json = False,
-    **reading: Unpack[ReadOptions],
-) -> None:
-    """Test whether runs differ, in words and numbers; for RR, whether they answer more or rank better."""
-    from prefjudge.core.pooling.runs import Order
-    from prefjudge.steps.compare import compare as run
-
-    result = run(
-        a,
-        b,
-        study=study,
-        runs=runs,
-        baseline=baseline,
-        qrels=qrels,
-        measure=measure,
-        judgments=judgments,
-        queries=queries,
-        order=one_of(Order, order, "--order"),
-        test=test,
-        correction=correction,
-        alpha=alpha,
-        resamples=resamples,
-        seed=seed,
-        out=out,
-        **reading,
-    )
+def compare(call: "Callable[..., CompareResult]", json: Json = False) -> None:
+    """Print the tests and what they say."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

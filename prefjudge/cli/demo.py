@@ -1,25 +1,22 @@
 """``prefjudge demo``."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from shutil import which
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say, stamp
 from prefjudge.cli.pool import show_sizes
 
+if TYPE_CHECKING:
+    from prefjudge.steps.demo import DemoResult
 
-def demo(
-    folder: Annotated[Path | None, typer.Argument(help="A new folder; prefjudge-demo by default.")] = None,
-    json: Json = False,
-) -> None:
-    """Walk the whole road on a small collection, with simulated workers."""
-    from prefjudge.steps.demo import demo as run
 
-    result = run(folder, tell=say, show_pool=None if json else show_sizes)
+def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:
+    """Print each step, the leaderboards and what can be typed by hand."""
+    result = call(tell=say, show_pool=None if json else show_sizes)
     if json:
         print_json({"folder": result.folder, "commands": result.commands})
         return

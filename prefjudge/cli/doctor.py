@@ -1,24 +1,22 @@
 """``prefjudge doctor``."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import typer
 
-from prefjudge.cli.options import Json, MaybeStudy
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from prefjudge.steps.doctor.doctor import DoctorResult
 
 _COLORS = {"well": "green", "wrong": "red", "skipped": "yellow"}
 
 
-def doctor(
-    study: MaybeStudy = None,
-    store: Annotated[str | None, typer.Option(help="Examine the store at this URL instead.")] = None,
-    json: Json = False,
-) -> None:
-    """Examine a study or a store: damage, ledger, marketplace, file modes, clock, room and versions."""
-    from prefjudge.steps.doctor.doctor import doctor as run
-
-    result = run(study, store=store)
+def doctor(call: "Callable[..., DoctorResult]", json: Json = False) -> None:
+    """Print each check; the exit code is 1 where something is wrong."""
+    result = call()
     if json:
         print_json(result)
     else:

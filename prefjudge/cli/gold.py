@@ -1,29 +1,21 @@
 """``prefjudge gold``."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from prefjudge.cli.options import Json, StudyFolder
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
+if TYPE_CHECKING:
+    from prefjudge.steps.gold import GoldResult
 
-def gold(
-    study: StudyFolder,
-    suggest: Annotated[
-        int | None, typer.Option(min=1, help="Write this many suggestions for review.")
-    ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Make the pairs in the file the study's.")] = False,
-    file: Annotated[Path | None, typer.Option(help="The file; gold.tsv in the study by default.")] = None,
-    json: Json = False,
-) -> None:
-    """Suggest gold pairs for review, and accept the reviewed ones."""
-    from prefjudge.steps.gold import gold as run
 
-    result = run(study, suggest=suggest, accept=accept, file=file)
+def gold(call: "Callable[..., GoldResult]", *, study: Path, accept: bool, json: Json = False) -> None:
+    """Print how many gold pairs there are, and what to do with suggestions."""
+    result = call()
     if json:
         print_json(result)
         return

@@ -1,10 +1,9 @@
 """``prefjudge history``."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import typer
-
-from prefjudge.cli.options import Json, StudyFolder
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, print_tables, say, stamp
 from prefjudge.errors import quoted
 
@@ -12,15 +11,9 @@ if TYPE_CHECKING:
     from prefjudge.steps.history import HistoryResult
 
 
-def history(
-    study: StudyFolder,
-    moves: Annotated[bool, typer.Option(help="Say which runs moved, which takes reading the runs.")] = True,
-    json: Json = False,
-) -> None:
-    """Tell who dethroned whom: the versions of the best-known answers, and what each changed."""
-    from prefjudge.steps.history import history as run
-
-    result = run(study, moves=moves)
+def history(call: "Callable[..., HistoryResult]", json: Json = False) -> None:
+    """Print the versions, what each changed, and the runs that moved."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

@@ -1,25 +1,20 @@
 """``prefjudge init``."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from prefjudge.cli.options import Json, NewStudy
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
 from prefjudge.errors import quoted
 
+if TYPE_CHECKING:
+    from prefjudge.steps.init import InitResult
 
-def init(
-    study: NewStudy,
-    config: Annotated[str, typer.Option(help="The config to start from: default or paper2021.")] = "default",
-    name: Annotated[str | None, typer.Option(help="The study's name; the folder's name by default.")] = None,
-    json: Json = False,
-) -> None:
-    """Make a study: a folder with a config to edit."""
-    from prefjudge.steps.init import init as run
 
-    result = run(study, config=config, name=name)
+def init(call: "Callable[..., InitResult]", *, study: Path, json: Json = False) -> None:
+    """Print where the study is, and what leads on."""
+    result = call()
     if json:
         print_json(result)
     elif result.created:

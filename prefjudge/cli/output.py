@@ -6,20 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
-from enum import Enum, StrEnum
+from enum import Enum
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prefjudge.errors import InputError, NotFinished, PrefjudgeError
+from prefjudge.errors import NotFinished, PrefjudgeError
 
 if TYPE_CHECKING:
     from prefjudge.core.judges.rehearsal import Rehearsal
     from prefjudge.render.cells import Table
-
-E = TypeVar("E", bound=StrEnum)
 
 _USUAL_WIDTH = 80
 
@@ -162,35 +160,3 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield step
     finally:
         bar.stop()
-
-
-def one_of(kind: type[E], text: str | None, option: str) -> E | None:
-    """Return the member of an enumeration that an option names.
-
-    Raises
-    ------
-    InputError
-        There is no such member.
-    """
-    if text is None or text in set(kind):
-        return None if text is None else kind(text)
-    raise InputError(f"{option} {text}: there is no such choice", f"Choose one of: {', '.join(kind)}.")
-
-
-def money(text: str, option: str) -> Decimal:
-    """Return an amount of dollars.
-
-    Raises
-    ------
-    InputError
-        It is not one.
-    """
-    from decimal import InvalidOperation
-
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        amount = Decimal(-1)
-    if not amount.is_finite() or amount < 0:
-        raise InputError(f"{option} {text}: not an amount of dollars", "Write it as 1.50.")
-    return amount

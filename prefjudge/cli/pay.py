@@ -1,26 +1,18 @@
 """``prefjudge pay``."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import typer
-
-from prefjudge.cli.options import Json, Live, StudyFolder
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, print_tables, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.pay import PayResult
 
 
-def pay(
-    study: StudyFolder,
-    live: Live = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show who is owed what; pay nothing.")] = False,
-    json: Json = False,
-) -> None:
-    """Show who is owed what and why, and pay it; nothing is paid twice."""
-    from prefjudge.steps.pay import pay as run
-
-    result = run(study, live=live, dry_run=dry_run)
+def pay(call: "Callable[..., PayResult]", json: Json = False) -> None:
+    """Print who is owed what, or was paid."""
+    result = call()
     if json:
         print_json(result)
     else:

@@ -1,71 +1,20 @@
 """``prefjudge plan``."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from prefjudge.cli.options import Json, MaybeStudy
-from prefjudge.cli.output import money, notice, one_of, print_json, print_tables, say
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import notice, print_json, print_tables, say
 from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.plan.plan import PlanResult
 
 
-def plan(
-    study: MaybeStudy = None,
-    sizes: Annotated[
-        str | None, typer.Option(help="Instead of a study: SIZE:QUERIES with commas between.")
-    ] = None,
-    error: Annotated[float | None, typer.Option(help="The share of wrong votes on a random pair.")] = None,
-    noise: Annotated[
-        str, typer.Option(help="bradley-terry: close pairs are harder; constant: none is.")
-    ] = "bradley-terry",
-    judgments: Annotated[Path | None, typer.Option(help="Votes to estimate the error from.")] = None,
-    strategy: Annotated[
-        list[str],
-        typer.Option(
-            help="default, round-robin:3, lead:3 (three votes ahead, or the majority of 21), "
-            "2=lead:3,6=knockout:5 … May be repeated."
-        ),
-    ] = [],
-    budget: Annotated[
-        str | None, typer.Option(help="The most to spend, in dollars, with what is committed; chooses.")
-    ] = None,
-    most_rounds: Annotated[int, typer.Option(help="How often work may be published, at most.")] = 10,
-    reward: Annotated[str | None, typer.Option(help="Of one assignment, in dollars.")] = None,
-    pairs_per_hit: Annotated[int | None, typer.Option(help="Pairs in a HIT.")] = None,
-    gold_per_hit: Annotated[int | None, typer.Option(help="Gold pairs in a HIT, on top.")] = None,
-    seconds_per_pair: Annotated[float | None, typer.Option(help="The time of a comparison.")] = None,
-    reissued: Annotated[
-        float | None, typer.Option(help="The share of assignments that will fail; as seen by default.")
-    ] = None,
-    trials: Annotated[int, typer.Option(help="Simulated pools for each strategy and size.")] = 1000,
-    seed: Annotated[int | None, typer.Option(help="Of the simulation.")] = None,
-    json: Json = False,
-) -> None:
-    """Say what judging the pools costs, and how often it will find the best."""
-    from prefjudge.steps.plan.noise import NoiseModel
-    from prefjudge.steps.plan.plan import plan as run
-
-    result = run(
-        study,
-        sizes=sizes,
-        error=error,
-        noise=one_of(NoiseModel, noise, "--noise") or NoiseModel.BRADLEY_TERRY,
-        judgments=judgments,
-        strategy=strategy,
-        budget=money(budget.removeprefix("$"), "--budget") if budget is not None else None,
-        most_rounds=most_rounds,
-        reward=money(reward.removeprefix("$"), "--reward") if reward is not None else None,
-        pairs_per_hit=pairs_per_hit,
-        gold_per_hit=gold_per_hit,
-        seconds_per_pair=seconds_per_pair,
-        reissued=reissued,
-        trials=trials,
-        seed=seed,
-    )
+def plan(call: "Callable[..., PlanResult]", *, study: Path | None, json: Json = False) -> None:
+    """Print what each strategy costs and finds, and what leads on."""
+    result = call()
     notice(result.notices)
     if json:
         print_json(result)

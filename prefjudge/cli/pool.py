@@ -1,12 +1,13 @@
 """``prefjudge pool``."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING
 
 import typer
 
-from prefjudge.cli.options import Json, MaybeStudy, OrderBy, Plot, ReadOptions, Runs, Target, reads_runs
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, say
+from prefjudge.cli.options import Json, Target
+from prefjudge.cli.output import notice, print_json, print_tables, say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
@@ -14,62 +15,19 @@ if TYPE_CHECKING:
     from prefjudge.steps.pool.pool import PoolResult
 
 
-@reads_runs
 def pool(
-    study: MaybeStudy = None,
-    runs: Runs = [],
-    qrels: Annotated[Path | None, typer.Option(help="The known relevant documents.")] = None,
-    queries: Annotated[
-        Path | None, typer.Option(help="Queries and texts (tsv); others are left out.")
-    ] = None,
-    collection: Annotated[Path | None, typer.Option(help="The passages' texts (tsv or jsonl).")] = None,
-    design: Annotated[str, typer.Option(help="shallow, or top-against-qrel for one run.")] = "shallow",
-    depth: Annotated[
-        int | None, typer.Option(min=1, help="How many of each run's top enter the pool; 1.")
-    ] = None,
-    order: OrderBy = None,
-    qrels_per_query: Annotated[
-        str | None,
-        typer.Option(
-            help="first (one: of the highest grade, the first in the file among those), all or none."
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="Keep a random sample of so many queries …")
-    ] = None,
-    min_size: Annotated[
-        int | None, typer.Option(min=1, help="… whose pools have at least this size.")
-    ] = None,
-    challenge: Annotated[
-        bool, typer.Option("--challenge", help="New runs: their new top results meet the best-known answers.")
-    ] = False,
-    plot: Plot = None,
-    out: Target = None,
+    call: "Callable[..., PoolResult]",
+    *,
+    study: Path | None,
+    qrels: Path | None,
+    queries: Path | None,
+    collection: Path | None,
+    challenge: bool,
+    out: Target,
     json: Json = False,
-    **reading: Unpack[ReadOptions],
 ) -> None:
-    """Pool the top results of runs with the qrels, and pair the candidates."""
-    from prefjudge.core.pooling.pools import PoolDesign, QrelsPerQuery
-    from prefjudge.core.pooling.runs import Order
-    from prefjudge.steps.pool.pool import pool as run
-
-    result = run(
-        study,
-        runs=runs,
-        qrels=qrels,
-        queries=queries,
-        collection=collection,
-        design=one_of(PoolDesign, design, "--design") or PoolDesign.SHALLOW,
-        depth=depth,
-        order=one_of(Order, order, "--order"),
-        qrels_per_query=one_of(QrelsPerQuery, qrels_per_query, "--qrels-per-query"),
-        sample=sample,
-        min_size=min_size,
-        challenge=challenge,
-        plot=plot,
-        out=out,
-        **reading,
-    )
+    """Print how large the pools are, and what leads on."""
+    result = call()
     notice(result.notices)
     if json:
         print_json(result)

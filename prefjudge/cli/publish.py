@@ -1,39 +1,34 @@
 """``prefjudge publish``."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from prefjudge.cli.options import Json, Live, Sandbox, StudyFolder, one_target
+from prefjudge.cli.options import Json, Sandbox, Yes, one_target
 from prefjudge.cli.output import print_json, progress, say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prefjudge.steps.publish import PublishResult
 
 
 def publish(
-    study: StudyFolder,
+    call: "Callable[..., PublishResult]",
+    *,
+    study: Path,
     sandbox: Sandbox = False,
-    live: Live = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be published; do nothing.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    live: bool,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Publish HITs for the pairs that wait: exactly one for each."""
-    from prefjudge.steps.publish import publish as run
-
+    """Ask before anything is spent, and print what was published."""
     one_target(sandbox=sandbox, live=live)
     with progress("publishing") as bar:
-        result = run(
-            study, sandbox=sandbox, live=live, dry_run=dry_run, yes=yes, confirm=_asked(json), progress=bar
-        )
+        result = call(confirm=_asked(json), progress=bar)
     if json:
         print_json(result)
     elif result.dry_run:

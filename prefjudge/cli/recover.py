@@ -1,35 +1,24 @@
 """``prefjudge recover``."""
 
-from typing import Annotated
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from prefjudge.cli.options import Json, Live, StudyFolder
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, progress, say
 from prefjudge.counts import many
-from prefjudge.errors import quoted
+from prefjudge.errors import NotFinished, quoted
+
+if TYPE_CHECKING:
+    from prefjudge.steps.recover.recover import RecoverResult
 
 
-def recover(
-    study: StudyFolder,
-    live: Live = False,
-    strategy: Annotated[
-        str | None, typer.Option(help="Where `run` drove the study: the strategy that drove it.")
-    ] = None,
-    give_up: Annotated[
-        bool,
-        typer.Option(
-            "--give-up",
-            help="Close HITs whose texts are lost for good: their work is paid, their pairs are asked anew.",
-        ),
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Rebuild a lost or outdated store from the marketplace: HITs, assignments, decisions and payments."""
-    from prefjudge.steps.recover.recover import recover as run
-
-    with progress("recovering") as step:
-        result = run(study, live=live, strategy=strategy, give_up=give_up, progress=step)
+def recover(call: "Callable[..., RecoverResult]", *, study: Path, json: Json = False) -> None:
+    """Print what was learnt, and what remains; the exit code is 3 while something does."""
+    with progress("recovering") as bar:
+        result = call(progress=bar)
     if json:
         print_json(result)
     else:
@@ -49,4 +38,4 @@ def recover(
         if not result.remains:
             say(f"the store is whole; next: prefjudge status {quoted(study)}, then collect or run")
     if result.remains:
-        raise typer.Exit(3)
+        raise typer.Exit(NotFinished.exit_code)

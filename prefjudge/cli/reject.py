@@ -1,24 +1,18 @@
 """``prefjudge reject``."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import typer
-
-from prefjudge.cli.options import Json, Live, StudyFolder
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
 
+if TYPE_CHECKING:
+    from prefjudge.steps.reject import RejectResult
 
-def reject(
-    study: StudyFolder,
-    assignment: Annotated[str, typer.Argument(help="The assignment's id.")],
-    reason: Annotated[str, typer.Option(help="What to tell the worker.")],
-    live: Live = False,
-    json: Json = False,
-) -> None:
-    """Reject one assignment, with a reason that its worker reads."""
-    from prefjudge.steps.reject import reject as run
 
-    result = run(study, assignment, reason=reason, live=live)
+def reject(call: "Callable[..., RejectResult]", json: Json = False) -> None:
+    """Print what was rejected, and what its worker reads."""
+    result = call()
     if json:
         print_json(result)
     else:

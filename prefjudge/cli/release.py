@@ -1,29 +1,20 @@
 """``prefjudge release``."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import typer
 
-from prefjudge.cli.options import Json, Out, StudyFolder
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, say, stamp
 
+if TYPE_CHECKING:
+    from prefjudge.steps.release import ReleaseResult
 
-def release(
-    study: StudyFolder,
-    out: Out = None,
-    texts: Annotated[bool, typer.Option("--texts", help="Add the texts of queries and passages.")] = False,
-    gold: Annotated[
-        bool, typer.Option("--gold", help="Add the gold pairs, which then screen nobody any more.")
-    ] = False,
-    rehearsal: Annotated[
-        bool, typer.Option("--rehearsal", help="Release simulated judgments, which then say that they are.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Write judgments and answers into a folder for others, with pseudonyms for the workers."""
-    from prefjudge.steps.release import release as run
 
-    result = run(study, out=out, texts=texts, gold=gold, rehearsal=rehearsal)
+def release(call: "Callable[..., ReleaseResult]", json: Json = False) -> None:
+    """Print what each file of the release holds."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

@@ -1,17 +1,18 @@
 """``prefjudge report``."""
 
-from typing import Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from prefjudge.cli.options import Json, Out, ReadOptions, StudyFolder, reads_runs
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, say, stamp
 
+if TYPE_CHECKING:
+    from prefjudge.steps.report.report import ReportResult
 
-@reads_runs
-def report(study: StudyFolder, out: Out = None, json: Json = False, **reading: Unpack[ReadOptions]) -> None:
-    """Write one HTML page of what a study found: leaderboards, changed answers, and how it was judged."""
-    from prefjudge.steps.report.report import report as run
 
-    result = run(study, out=out, **reading)
+def report(call: "Callable[..., ReportResult]", json: Json = False) -> None:
+    """Print where the page is, and its sections."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

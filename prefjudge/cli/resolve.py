@@ -1,12 +1,13 @@
 """``prefjudge resolve``."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, MaybeStudy, Out
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, say, stamp
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import notice, print_json, print_tables, say, stamp
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
@@ -15,70 +16,15 @@ if TYPE_CHECKING:
 
 
 def resolve(
-    study: MaybeStudy = None,
-    judgments: Annotated[
-        Path | None, typer.Option(help="A file instead of a study: query, document, document, preferred.")
-    ] = None,
-    rule: Annotated[
-        list[str],
-        typer.Option(
-            help="shallow-pooling, most-wins …; the first one's winners are written. study.toml's by default."
-        ),
-    ] = [],
-    ties: Annotated[
-        str, typer.Option(help="What a tie is worth to each side: ignore, or half a vote.")
-    ] = "ignore",
-    strengths: Annotated[
-        bool, typer.Option("--strengths", help="Count a vote as often as it is strong.")
-    ] = False,
-    sparse_rule: Annotated[
-        str | None,
-        typer.Option(help="A rule to name provisional winners of queries with unjudged pairs: unbeaten …"),
-    ] = None,
-    without: Annotated[
-        list[str], typer.Option(help="Leave out this worker, or model. May be repeated.")
-    ] = [],
-    with_models: Annotated[
-        bool, typer.Option("--with-models", help="Count the votes of models, too; give --out.")
-    ] = False,
-    confidence: Annotated[
-        bool | None,
-        typer.Option(help="The probability that each is the best; unasked up to 20,000 queries."),
-    ] = None,
-    sensitivity: Annotated[
-        bool, typer.Option("--sensitivity", help="Report what rules, ties, workers and runs change.")
-    ] = False,
-    runs: Annotated[list[str], typer.Option(help="Runs whose order the sensitivity report compares.")] = [],
-    measure: Annotated[str | None, typer.Option(help="What orders them: RR@10 …")] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Give each query's resolution.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Of the probabilities' samples.")] = None,
-    form: Annotated[str, typer.Option("--format", help="trec, pref, prefs, values or jsonl.")] = "trec",
-    out: Out = None,
+    call: "Callable[..., ResolveResult]",
+    *,
+    study: Path | None,
+    form: Annotated[str, typer.Option("--format")],
+    out: Path | None,
     json: Json = False,
 ) -> None:
-    """Resolve each query's judgments as a tournament into preference qrels."""
-    from prefjudge.core.resolving.counting import TieWorth
-    from prefjudge.steps.resolve.resolve import Form
-    from prefjudge.steps.resolve.resolve import resolve as run
-
-    result = run(
-        study,
-        judgments=judgments,
-        rule=rule,
-        ties=one_of(TieWorth, ties, "--ties") or TieWorth.IGNORE,
-        strengths=strengths,
-        sparse_rule=sparse_rule,
-        without=without,
-        with_models=with_models,
-        confidence=confidence,
-        sensitivity=sensitivity,
-        runs=runs,
-        measure=measure,
-        per_query=per_query,
-        seed=seed,
-        form=one_of(Form, form, "--format") or Form.TREC,
-        out=out,
-    )
+    """Print what was decided, and what leads on."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

@@ -1,12 +1,13 @@
 """``prefjudge run``."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from prefjudge.cli.options import Json, Live, Sandbox, StudyFolder, one_target
+from prefjudge.cli.options import Json, Sandbox, Yes, one_target
 from prefjudge.cli.output import print_json, say, stamp
 from prefjudge.counts import many
 from prefjudge.errors import NotFinished, quoted
@@ -17,50 +18,17 @@ if TYPE_CHECKING:
 
 
 def run(
-    study: StudyFolder,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            help="default, round-robin:3, halving:1x2, knockout:3, or lead:3 (three votes ahead, or the "
-            "majority of 21)."
-        ),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="A model whose votes order the candidates and veto the hopeless.")
-    ] = None,
+    call: "Callable[..., RunResult]",
+    *,
+    study: Path,
     sandbox: Sandbox = False,
-    live: Live = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    workers: Annotated[
-        int, typer.Option(min=0, help="Let so many simulated workers judge; 0: people do.")
-    ] = 0,
-    error: Annotated[
-        float, typer.Option(min=0, max=0.5, help="How often a simulated choice is wrong.")
-    ] = 0.2,
-    careless: Annotated[int, typer.Option(min=0, help="How many simulated workers choose at random.")] = 0,
-    truth: Annotated[Path | None, typer.Option(help="Utilities: query_id, doc_id, utility (tsv).")] = None,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks while people work.")] = 60.0,
+    live: bool,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Have a study, or its open challenge, judged round after round until a rule or the budget ends it."""
-    from prefjudge.steps.run.run import run as drive
-
+    """Ask before the first round, and print each; the exit code is 3 where queries are not through."""
     one_target(sandbox=sandbox, live=live)
-    result = drive(
-        study,
-        strategy=strategy,
-        model=model,
-        sandbox=not live,
-        live=live,
-        yes=yes,
-        workers=workers,
-        error=error,
-        careless=careless,
-        truth=truth,
-        every=every,
-        confirm=_ask,
-        tell=say,
-    )
+    result = call(sandbox=not live, confirm=_ask, tell=say)
     if json:
         print_json(result)
     else:

@@ -1,27 +1,12 @@
 """``prefjudge score``."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prefjudge.cli.options import (
-    Format,
-    Json,
-    Labels,
-    MaybeStudy,
-    Measures,
-    OnlyQueries,
-    OrderBy,
-    Plot,
-    Pool,
-    ReadOptions,
-    Runs,
-    Seed,
-    Target,
-    reads_runs,
-)
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
+from prefjudge.cli.options import Format, Json, Target
+from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, stamp, to_plain
 from prefjudge.counts import many
 
 if TYPE_CHECKING:
@@ -29,76 +14,16 @@ if TYPE_CHECKING:
     from prefjudge.steps.score.result import ScoreResult
 
 
-@reads_runs
 def score(
-    study: MaybeStudy = None,
-    runs: Runs = [],
-    qrels: Labels = [],
-    measure: Measures = [],
-    judgments: Annotated[
-        Path | None, typer.Option(help="Adds win ratios, pair agreement, and measures such as ppref@10.")
-    ] = None,
-    queries: OnlyQueries = None,
-    common: Annotated[
-        bool, typer.Option("--common", help="Look at the queries only that every label set judges.")
-    ] = False,
-    order: OrderBy = None,
-    statistic: Annotated[str, typer.Option(help="mean or median: what orders the runs.")] = "mean",
-    per_query: Annotated[bool, typer.Option("--per-query", help="Give the score of each query too.")] = False,
-    health: Annotated[bool, typer.Option("--health", help="Report each run's health.")] = False,
-    leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Re-score each run without its own pooled passages.")
-    ] = False,
-    pool: Pool = None,
-    leaderboard: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="The official leaderboard: adds its ranks and scores.")
-    ] = None,
-    order_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BOARD", help="Draw the runs in the order of a label set, or of a leaderboard's CSV."
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None, typer.Option(help="Do samples of so many queries rank the runs as all of them?")
-    ] = None,
-    seed: Seed = None,
-    in_sql: Annotated[
-        bool, typer.Option("--in-sql", help="Leave the scores with the engine: for RR, Success, P and R.")
-    ] = False,
-    out: Target = None,
-    plot: Plot = None,
+    call: "Callable[..., ScoreResult]",
+    *,
+    out: Target,
+    per_query: bool,
     format: Format = "terminal",
     json: Json = False,
-    **reading: Unpack[ReadOptions],
 ) -> None:
-    """Score runs under one or more qrels, with intervals, and compare the leaderboards."""
-    from prefjudge.core.pooling.runs import Order
-    from prefjudge.steps.score.score import score as run
-
-    result = run(
-        study,
-        runs=runs,
-        qrels=qrels,
-        measure=measure,
-        judgments=judgments,
-        queries=queries,
-        common=common,
-        order=one_of(Order, order, "--order"),
-        statistic=statistic,
-        per_query=per_query,
-        health=health,
-        leave_one_out=leave_one_out,
-        pool=pool,
-        leaderboard=leaderboard,
-        order_by=order_by,
-        sample=sample,
-        seed=seed,
-        in_sql=in_sql,
-        out=out,
-        plot=plot,
-        **reading,
-    )
+    """Print the leaderboards."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

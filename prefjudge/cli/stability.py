@@ -1,77 +1,20 @@
 """``prefjudge stability``."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prefjudge.cli.options import (
-    Json,
-    Labels,
-    MaybeStudy,
-    Measures,
-    OnlyQueries,
-    OrderBy,
-    Out,
-    Plot,
-    ReadOptions,
-    Runs,
-    Seed,
-    reads_runs,
-)
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, stamp, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.stability.stability import Condition, StabilityResult
 
 
-@reads_runs
-def stability(
-    study: MaybeStudy = None,
-    runs: Runs = [],
-    qrels: Labels = [],
-    measure: Measures = [],
-    judgments: Annotated[
-        list[Path], typer.Option(help="Draw the votes too; several independent sets are compared.")
-    ] = [],
-    held_out: Annotated[
-        Path | None, typer.Option(help="Query ids, one a line, to rank apart from the public ones.")
-    ] = None,
-    queries: OnlyQueries = None,
-    order: OrderBy = None,
-    draw: Annotated[
-        list[str],
-        typer.Option(metavar="RUN", help="Draw these runs (tags or files) side by side; may be repeated."),
-    ] = [],
-    trials: Annotated[int, typer.Option(help="How many query sets to draw.")] = 1000,
-    confidence: Annotated[float, typer.Option(help="The level of the rank intervals.")] = 0.95,
-    seed: Seed = None,
-    plot: Plot = None,
-    out: Out = None,
-    json: Json = False,
-    **reading: Unpack[ReadOptions],
-) -> None:
-    """Rank the runs on query sets drawn with replacement: would the leaderboard stand with other queries?"""
-    from prefjudge.core.pooling.runs import Order
-    from prefjudge.steps.stability.stability import stability as run
-
-    result = run(
-        study,
-        runs=runs,
-        qrels=qrels,
-        measure=measure,
-        judgments=judgments,
-        held_out=held_out,
-        queries=queries,
-        order=one_of(Order, order, "--order"),
-        draw=draw,
-        trials=trials,
-        confidence=confidence,
-        seed=seed,
-        plot=plot,
-        out=out,
-        **reading,
-    )
+def stability(call: "Callable[..., StabilityResult]", json: Json = False) -> None:
+    """Print the ranks on drawn query sets."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

@@ -1,16 +1,21 @@
 """``prefjudge status``."""
 
-from prefjudge.cli.options import Json, StudyFolder
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, say, stamp
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
+if TYPE_CHECKING:
+    from prefjudge.steps.status import StatusResult
 
-def status(study: StudyFolder, json: Json = False) -> None:
-    """Say where a study stands."""
-    from prefjudge.steps.status import status as run
 
-    result = run(study)
+def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = False) -> None:
+    """Print where a study stands."""
+    result = call()
     if json:
         print_json(result)
         return

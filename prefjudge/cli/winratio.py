@@ -1,83 +1,20 @@
 """``prefjudge winratio``."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from prefjudge.cli.options import (
-    Format,
-    Json,
-    MaybeStudy,
-    OnlyQueries,
-    OrderBy,
-    Out,
-    Plot,
-    Pool,
-    ReadOptions,
-    Runs,
-    Seed,
-    reads_runs,
-)
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, print_words, say, stamp, to_plain
+from prefjudge.cli.options import Format, Json
+from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, stamp, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.winratio import WinRatioResult
 
 
-@reads_runs
 def winratio(
-    study: MaybeStudy = None,
-    runs: Runs = [],
-    judgments: Annotated[Path | None, typer.Option(help="Query, document, document, preferred.")] = None,
-    qrels: Annotated[
-        Path | None, typer.Option(help="Adds the perfect ranking as a row and a column.")
-    ] = None,
-    queries: OnlyQueries = None,
-    count: Annotated[
-        str, typer.Option(help="majority: one outcome a query; votes: every vote, tested by query.")
-    ] = "majority",
-    against_qrel: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN", help="A run (a tag or a file) whose top passages are compared with the qrels."
-        ),
-    ] = None,
-    runs_shown: Annotated[
-        list[str],
-        typer.Option(help="So many of the best runs in the matrix, or a run by name. May be repeated."),
-    ] = ["12"],
-    examples: Annotated[int, typer.Option(min=0, help="Draw so many pairs of --against-qrel.")] = 0,
-    seed: Seed = None,
-    pool: Pool = None,
-    order: OrderBy = None,
-    out: Out = None,
-    plot: Plot = None,
-    format: Format = "terminal",
-    json: Json = False,
-    **reading: Unpack[ReadOptions],
+    call: "Callable[..., WinRatioResult]", *, format: Format = "terminal", json: Json = False
 ) -> None:
-    """Compare runs directly: whose top passage do people prefer?"""
-    from prefjudge.core.pooling.runs import Order
-    from prefjudge.steps.winratio import winratio as run
-
-    result = run(
-        study,
-        runs=runs,
-        judgments=judgments,
-        qrels=qrels,
-        queries=queries,
-        count=count,
-        against_qrel=against_qrel,
-        runs_shown=runs_shown,
-        examples=examples,
-        seed=seed,
-        pool=pool,
-        order=one_of(Order, order, "--order"),
-        out=out,
-        plot=plot,
-        **reading,
-    )
+    """Print the matrix of win ratios."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

@@ -1,40 +1,31 @@
 """``prefjudge work``."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json, StudyFolder
+from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
 from prefjudge.counts import many
 from prefjudge.errors import InputError, quoted
 
+if TYPE_CHECKING:
+    from prefjudge.steps.work import WorkResult
+
 
 def work(
-    study: StudyFolder,
-    workers: Annotated[int, typer.Option(min=1, help="How many workers.")] = 20,
+    call: "Callable[..., WorkResult]",
+    *,
+    study: Path,
     error: Annotated[
         str, typer.Option(help="How often an honest choice is wrong; 0.1:0.35 spreads the workers' errors.")
     ] = "0.2",
-    careless: Annotated[int, typer.Option(min=0, help="How many of them choose at random.")] = 0,
-    temper: Annotated[list[str], typer.Option(help="Further kinds: left, hasty, quitter …")] = [],
-    truth: Annotated[Path | None, typer.Option(help="Utilities: query_id, doc_id, utility (tsv).")] = None,
-    most: Annotated[int | None, typer.Option(min=1, help="The most HITs one worker takes.")] = None,
     json: Json = False,
 ) -> None:
-    """Let simulated workers judge at the sandbox, over HTTP as people would."""
-    from prefjudge.steps.work import work as run
-
-    result = run(
-        study,
-        workers=workers,
-        error=_spread(error),
-        careless=careless,
-        temper=temper,
-        truth=truth,
-        most=most,
-    )
+    """Print how much was judged, and what leads on."""
+    result = call(error=_spread(error))
     if json:
         print_json(result)
         return

@@ -1,38 +1,19 @@
 """``prefjudge workers``."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import typer
-
-from prefjudge.cli.options import Format, Json, MaybeStudy
-from prefjudge.cli.output import notice, one_of, print_json, print_tables, stamp
+from prefjudge.cli.options import Format, Json
+from prefjudge.cli.output import notice, print_json, print_tables, stamp
 from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.workers.workers import WorkersResult
 
 
-def workers(
-    study: MaybeStudy = None,
-    judgments: Annotated[
-        Path | None, typer.Option(help="A file instead: query, document, document, preferred, worker.")
-    ] = None,
-    golds: Annotated[Path | None, typer.Option(help="Pairs whose answer is known, in the same form.")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="majority, dawid-skene or noisy-bradley-terry; all by default.")
-    ] = None,
-    ids: Annotated[bool, typer.Option("--ids", help="Show worker ids instead of pseudonyms.")] = False,
-    format: Format = "terminal",
-    json: Json = False,
-) -> None:
-    """Say how each worker works: reliability, sides, pace, gold, agreement and hourly pay."""
-    from prefjudge.steps.workers.workers import WorkerModel
-    from prefjudge.steps.workers.workers import workers as run
-
-    result = run(
-        study, judgments=judgments, golds=golds, model=one_of(WorkerModel, model, "--model"), ids=ids
-    )
+def workers(call: "Callable[..., WorkersResult]", *, format: Format = "terminal", json: Json = False) -> None:
+    """Print a row for each worker."""
+    result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

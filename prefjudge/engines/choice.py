@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,7 +20,14 @@ from prefjudge.formats.run_chunks import OnDuplicate
 if TYPE_CHECKING:
     from prefjudge.engines.sql_tables import SqlEngine
 
-ENGINES = ("files", "duckdb", "spark")
+
+class Engine(StrEnum):
+    """What reads runs."""
+
+    FILES = "files"
+    """This package, which checks every line and says which one is wrong."""
+    DUCKDB = "duckdb"
+    SPARK = "spark"
 
 
 class Runs(Protocol):
@@ -111,4 +119,4 @@ def engine_named(name: str) -> SqlEngine:
         from prefjudge.engines.spark import SparkEngine
 
         return SparkEngine()
-    raise InputError(f"there is no engine {name!r}", f"choose one of: {', '.join(ENGINES)}")
+    raise InputError(f"there is no engine {name!r}", f"Choose one of: {', '.join(Engine)}.")

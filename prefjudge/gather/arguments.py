@@ -11,14 +11,17 @@ from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from enum import Enum
 from functools import wraps
-from inspect import Signature, signature
+from importlib import import_module
+from inspect import Parameter, Signature, signature
 from math import isfinite
 from numbers import Real
 from operator import index
 from os import PathLike, fsencode, fspath
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Interval
 
 from prefjudge.errors import InputError
 
@@ -48,7 +51,7 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
     InputError
         From the function returned: an argument is unknown, missing, or nothing that the verb takes.
     """
-    expected = signature(verb)
+    expected = full_signature(verb)
 
     @wraps(verb)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -60,7 +63,25 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
             bound.arguments[name] = _taken(verb.__name__, name, expected.parameters[name].annotation, value)
         return verb(*bound.args, **bound.kwargs)
 
+    call.__signature__ = expected  # type: ignore[attr-defined]
     return call
+
+
+def full_signature(verb: Callable[..., object]) -> Signature:
+    """Return the signature of a verb with the words of ``**how: Unpack[ReadOptions]`` spelled out."""
+    written = signature(verb)
+    words: list[Parameter] = []
+    for one in written.parameters.values():
+        if one.kind is not Parameter.VAR_KEYWORD:
+            words.append(one)
+            continue
+        (options,) = get_args(one.annotation)
+        defaults = import_module(options.__module__).DEFAULTS
+        words += [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=kind)
+            for name, kind in get_type_hints(options, include_extras=True).items()
+        ]
+    return written.replace(parameters=words)
 
 
 def _unbound(verb: str, expected: Signature, given: Mapping[str, object], error: TypeError) -> InputError:
@@ -81,12 +102,19 @@ def _taken(verb: str, name: str, annotation: Any, value: object) -> object:
             return _as(kind, value)
         except _No:
             continue
-    choices = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Enum)]
+    choices = next((texts for texts in map(_choices, kinds) if texts), ())
     if choices and isinstance(value, str):
-        known = ", ".join(str(member.value) for member in choices[0])
+        known = ", ".join(choices)
         raise InputError(f"{verb}: there is no {name} {value[:60]!r}", f"Choose one of: {known}.")
     takes = _words(kinds)
     raise InputError(f"{verb}: {name} is {_named(value)}; it takes {takes}", _hint(takes, value))
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    """Return the values of a closed choice; none where it is something else."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(str(one.value) for one in kind) if isinstance(kind, type) and issubclass(kind, Enum) else ()
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:
@@ -100,6 +128,11 @@ def _as(kind: Any, value: object) -> object:
     origin = get_origin(kind) or kind
     if origin is NoneType:
         return _only(value is None, value)
+    if origin is Annotated:
+        base, *bounds = get_args(kind)
+        return _within(bounds, _as(base, value))
+    if origin is Literal:
+        return _only(isinstance(value, str) and value in get_args(kind), value)
     if origin is Sequence:
         return _several(_kinds(get_args(kind)[0]), value)
     if origin is tuple:
@@ -117,6 +150,18 @@ def _only(fits: bool, value: object) -> object:
     if not fits:
         raise _No
     return value
+
+
+def _within(bounds: Sequence[Any], number: Any) -> object:
+    """Return a number that is within the bounds that an annotation names."""
+    for bound in bounds:
+        low, high = _ends(bound)
+        _only((low is None or number >= low) and (high is None or number <= high), number)
+    return number
+
+
+def _ends(bound: Ge | Interval) -> tuple[Any, Any]:
+    return bound.ge, bound.le if isinstance(bound, Interval) else None
 
 
 def _several(kinds: tuple[Any, ...], value: object) -> tuple[object, ...]:
@@ -239,14 +284,18 @@ def _words(kinds: tuple[Any, ...]) -> str:
 
 def _word(kind: Any) -> str:
     origin = get_origin(kind) or kind
+    if origin is Annotated:
+        base, bound = get_args(kind)
+        low, high = _ends(bound)
+        return f"{_word(base)} of {low} {'or more' if high is None else f'to {high}'}"
     if origin is Sequence:
         return f"several of: {_words(_kinds(get_args(kind)[0]))}"
     if origin is tuple:
         return f"{len(get_args(kind))} numbers"
     if origin is Callable:
         return "a function"
-    if isinstance(origin, type) and issubclass(origin, Enum):
-        return f"one of {', '.join(str(member.value) for member in origin)}"
+    if _choices(kind):
+        return f"one of {', '.join(_choices(kind))}"
     return _NAMES.get(origin, getattr(origin, "__name__", str(origin)))
 
 

@@ -6,6 +6,7 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.evaluation.leaderboards.not_judged import NotJudged, count_judged
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import reading
 from prefjudge.gather.score_inputs import Sources
 
 
@@ -25,7 +26,7 @@ def count_not_judged(
         for side in (votes.left, votes.right)
         for query, doc in zip(votes.query.tolist(), side.tolist(), strict=True)
     }
-    with how.read(waiting.files, order, notices) as reader:
+    with reading(waiting.files, order, notices, **how) as reader:
         return count_judged(reader.top(1, set(pools.queries)), known - waiting.newcomers | voted)
 
 

@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
+from typing import Unpack
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.layouts import RunForm
+from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader
 from prefjudge.version import __version__
 
@@ -29,7 +31,7 @@ class InputDigest:
 
 @contextmanager
 def digesting(
-    files: Iterable[tuple[str, str | Path]], *, trust: bool = False
+    files: Iterable[tuple[str, str | Path]], **how: Unpack[ReadOptions]
 ) -> Iterator[Callable[[], tuple[InputDigest, ...]]]:
     """Digest files on a thread of their own, beside other work; call what is yielded for the result.
 
@@ -47,7 +49,7 @@ def digesting(
     met = [_state(path) for _, path in named]
     with ThreadPoolExecutor(1) as thread:
         running = [
-            thread.submit(digest, path) if state and not (trust and kind == "run") else None
+            thread.submit(digest, path) if state and not (how.get("trust") and kind == "run") else None
             for (kind, path), state in zip(named, met, strict=True)
         ]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.counts import many
-from prefjudge.engines.choice import RunFiles, Runs, engine_named
+from prefjudge.engines.choice import Engine, RunFiles, Runs, engine_named
 from prefjudge.engines.health import RunHealth, health
 from prefjudge.engines.sql import SqlRuns
 from prefjudge.errors import InputError
@@ -23,7 +23,8 @@ from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.formats.parquet import is_parquet
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.run_chunks import OnDuplicate
-from prefjudge.gather.inputs import is_address
+from prefjudge.gather.inputs import as_choice, as_path, is_address
+from prefjudge.gather.read_options import DEFAULTS, ReadOptions
 
 _PAYS = 128 << 20
 """Bytes of files that are checked line by line in about a second, twice what starting processes takes."""
@@ -83,13 +84,8 @@ class Reader:
 def reading(
     runs: Sequence[str | Path],
     order: Order,
-    *,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: Path | None = None,
-    engine: str = "files",
     notices: "list[Notice]",
+    **how: Unpack[ReadOptions],
 ) -> Iterator[Reader]:
     """Yield a reader of the runs; workers, copies and engines change no result.
 
@@ -98,20 +94,19 @@ def reading(
     InputError
         An option is none of the choices, or does not fit the engine.
     """
-    if on_duplicate not in set(OnDuplicate):
-        raise InputError(
-            f"there is no choice {on_duplicate!r} for a document listed twice",
-            f"Choose one of: {', '.join(OnDuplicate)}.",
-        )
+    options = DEFAULTS | how
+    trust, workers, cache = options["trust"], options["workers"], as_path(options["cache"])
+    on_duplicate = as_choice(OnDuplicate, options["on_duplicate"], "choice for a document listed twice,")
+    engine = as_choice(Engine, options["engine"], "engine")
     _check_paths(runs, engine)
-    if runs and engine != "files":
-        options = {
+    if runs and engine is not Engine.FILES:
+        words = {
             "--trust": trust,
-            "--on-duplicate": on_duplicate != "error",
+            "--on-duplicate": on_duplicate is not OnDuplicate.ERROR,
             "--workers": workers not in (None, 1),
             "--cache": cache is not None,
         }
-        unfit = [name for name, given in options.items() if given]
+        unfit = [name for name, given in words.items() if given]
         if unfit:
             raise InputError(
                 f"{', '.join(unfit)}: not for the engine {engine}, which checks every line and shares the "
@@ -128,7 +123,7 @@ def reading(
                 paths=tuple(runs),
                 order=order,
                 trust=trust,
-                on_duplicate=OnDuplicate(on_duplicate),
+                on_duplicate=on_duplicate,
                 cache=cache,
                 executor=executor,
                 notices=notices,
@@ -249,9 +244,9 @@ def each(work: Callable[[A], T], things: Sequence[A], executor: Executor | None)
     return list(map(work, things) if executor is None else executor.map(work, things))
 
 
-def _check_paths(runs: Sequence[str | Path], engine: str) -> None:
+def _check_paths(runs: Sequence[str | Path], engine: Engine) -> None:
     for path in runs:
-        if is_address(path) and engine != "spark":
+        if is_address(path) and engine is not Engine.SPARK:
             raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")
-        if is_parquet(path) and engine == "files":
+        if is_parquet(path) and engine is Engine.FILES:
             raise InputError(f"{path}: Parquet is read as SQL", "Add --engine duckdb, or --engine spark.")

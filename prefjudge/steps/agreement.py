@@ -1,9 +1,9 @@
 """Asks how far two halves of the queries agree about which run is better."""
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.runs import Order
@@ -13,6 +13,7 @@ from prefjudge.gather.inputs import as_path
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import reading
 from prefjudge.gather.score_inputs import gather, need_files
 from prefjudge.gather.score_matrices import score_matrices
 from prefjudge.gather.seeds import generator, seed_words
@@ -46,11 +47,7 @@ def agreement(
     alpha: float = 0.05,
     seed: int | None = None,
     out: str | Path | None = None,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: str | Path | None = None,
-    engine: str = "files",
+    **how: Unpack[ReadOptions],
 ) -> AgreementResult:
     """Split the queries at random into halves, and compare what the halves say about every pair of runs.
 
@@ -75,11 +72,11 @@ def agreement(
     alpha : float
         The level of each test.
     seed : int, optional
-        Of the splits.
+        The seed of the splits; a study has its own.
     out : Path, optional
         Write the rates: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
-    trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+    **how
+        How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
@@ -93,8 +90,7 @@ def agreement(
     found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
     check_outputs(out, inputs=(path for _, path in found.files), study=study)
     order = found.order(order)
-    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
-    with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
+    with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
         agreements = tuple(
             split_half(scores, splits=splits, alpha=alpha, rng=generator(found.study, "agreement", seed))
             for scores in score_matrices(found, measure, reader)

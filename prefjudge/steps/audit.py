@@ -1,10 +1,12 @@
 """Audits the submissions of a leaderboard."""
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Annotated, Unpack
+
+from annotated_types import Ge, Interval
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
@@ -20,6 +22,7 @@ from prefjudge.gather.inputs import as_order, as_path, expand
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import reading
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.audit_tables import findings_table
@@ -49,25 +52,21 @@ def audit(
     runs: str | Path | Sequence[str | Path] = (),
     aliases: str | Path | None = None,
     merge: bool = True,
-    limit: int = 2,
-    days: int = 30,
+    limit: Annotated[int, Ge(1)] = 2,
+    days: Annotated[int, Ge(1)] = 30,
     since: str | None = None,
     until: str | None = None,
     ours: bool = False,
     as_of: str | None = None,
-    embargo_months: int | None = None,
-    alike: float = 0.9,
-    depth: int = 10,
+    embargo_months: Annotated[int, Ge(0)] | None = None,
+    alike: Annotated[float, Interval(ge=0, le=1)] = 0.9,
+    depth: Annotated[int, Ge(1)] = 10,
     order: Order | None = None,
     measure: str = "",
     highlight: str = "",
     plot: str | Path | None = None,
     out: str | Path | None = None,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: str | Path | None = None,
-    engine: str = "files",
+    **how: Unpack[ReadOptions],
 ) -> AuditResult:
     """Hold a leaderboard's submissions against its rules.
 
@@ -86,8 +85,10 @@ def audit(
     merge : bool
         Whether to take names together for one team that share people or a submission id's suffix, or are
         spelled nearly alike. Names that state different institutions never are.
-    limit, days : int
-        At most so many submissions of a team in any so many days.
+    limit : int
+        How many submissions a team may make at most within ``days``.
+    days : int
+        The days of that period.
     since : str, optional
         When the rules came into force, yyyy-mm-dd.
     until : str, optional
@@ -113,8 +114,8 @@ def audit(
         Draw the leaderboard over time, SVG or PNG by the suffix.
     out : Path, optional
         Write the findings: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
-    trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+    **how
+        How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
@@ -143,8 +144,7 @@ def audit(
     )
     entries = read_leaderboard(leaderboard)
     notices += file_stamps(leaderboard)
-    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
-    with digesting(files, trust=trust) as digests, how.read(paths, ordered, notices) as reader:
+    with digesting(files, **how) as digests, reading(paths, ordered, notices, **how) as reader:
         examined = examine(
             entries,
             rules=rules,

@@ -5,6 +5,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated, Literal
+
+from annotated_types import Ge
 
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Order
@@ -21,6 +24,9 @@ from prefjudge.gather.readers import each, working
 from prefjudge.gather.surprises import qrels_surprises, run_surprises
 
 _CHECKED = ("run", "qrels", "judgments")
+
+
+CheckedKind = Literal["auto", "run", "qrels", "judgments"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +69,12 @@ class CheckResult:
 def check(
     files: str | Path | Sequence[str | Path],
     *,
-    kind: str = "auto",
+    kind: CheckedKind = "auto",
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
-    cutoff: int = 10,
+    cutoff: Annotated[int, Ge(1)] = 10,
     order: Order | None = None,
-    workers: int | Executor | None = 1,
+    workers: Annotated[int, Ge(1)] | Executor | None = 1,
     manifest: str | Path | None = None,
 ) -> CheckResult:
     """Check files line by line, and say what in them may surprise.
@@ -88,7 +94,8 @@ def check(
     order : Order, optional
         What ranks a document higher.
     workers : int or Executor, optional
-        How many processes check files side by side, or an executor whose workers do; None for as many as pay.
+        How many processes check files side by side; at a terminal, for large files, one a core. For programs
+        as in `ReadOptions`.
     manifest : str or Path, optional
         The list of files that the folder should hold: ``trec-dl-2020``, or a TOML file.
 

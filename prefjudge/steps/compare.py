@@ -1,10 +1,10 @@
 """Compares runs: significance tests of all pairs or against a baseline, and the outcome breakdown."""
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -13,14 +13,17 @@ from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import Order
 from prefjudge.counts import many
 from prefjudge.errors import InputError
+from prefjudge.evaluation.testing.corrections import Correction
 from prefjudge.evaluation.testing.outcomes import Outcomes, outcomes_of_pairs
 from prefjudge.evaluation.testing.sentences import describe_outcomes, describe_pair
 from prefjudge.evaluation.testing.significance import Significance, compare_runs
+from prefjudge.evaluation.testing.significance_tests import SignificanceTest
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.inputs import as_path, several
 from prefjudge.gather.outputs import beside, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import reading
 from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.score_inputs import Sources, gather, need_files
 from prefjudge.gather.score_matrices import score_matrices
@@ -65,24 +68,22 @@ def compare(
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
     order: Order | None = None,
-    test: str | None = None,
-    correction: str = "holm",
+    test: SignificanceTest | None = None,
+    correction: Correction = Correction.HOLM,
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int | None = None,
     out: str | Path | None = None,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: str | Path | None = None,
-    engine: str = "files",
+    **how: Unpack[ReadOptions],
 ) -> CompareResult:
     """Test whether runs differ, and say so in words.
 
     Parameters
     ----------
-    a, b : Path, optional
-        Two run files: the baseline and the contender.
+    a : Path, optional
+        The run file to compare with, the baseline.
+    b : Path, optional
+        The contender's run file.
     study : Path, optional
         A study: its runs under its label sets.
     runs : sequence of paths or patterns
@@ -99,21 +100,21 @@ def compare(
         Look at the queries of this file only.
     order : Order, optional
         What ranks a document higher.
-    test : str, optional
-        t, wilcoxon, rank-sum, sign, permutation or bootstrap; the number of queries decides by default.
-    correction : str
-        none, bonferroni, holm, bh or tukey.
+    test : SignificanceTest, optional
+        The test of each pair; the number of queries decides by default.
+    correction : Correction
+        How the p-values of several pairs are adjusted.
     alpha : float
         The level of the verdicts.
     resamples : int, optional
-        For the tests that draw.
+        How often the tests that draw do so.
     seed : int, optional
-        Of what they draw.
+        The seed of what they draw; a study has its own.
     out : Path, optional
         Write the tests: CSV, JSON, Markdown, LaTeX or Parquet by the suffix. The tests of reciprocal ranks
         over all queries and the outcomes go beside it: ``NAME.reciprocal-ranks.csv``, ``NAME.outcomes.csv``.
-    trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+    **how
+        How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
@@ -143,8 +144,7 @@ def compare(
     )
     check_outputs(*_targets(out), inputs=(path for _, path in found.files), study=study)
     order = found.order(order)
-    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
-    with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
+    with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
         matrices = score_matrices(found, measure, reader)
         sources = reader.runs.sources
         chosen = partial(compare_runs, test=test, correction=correction, alpha=alpha, resamples=resamples)

@@ -4,6 +4,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge
 
 from prefjudge.core.asking.gold import GoldPair, suggest_gold
 from prefjudge.database import Connection
@@ -29,7 +32,11 @@ class GoldResult:
 
 
 def gold(
-    study: str | Path, *, suggest: int | None = None, accept: bool = False, file: str | Path | None = None
+    study: str | Path,
+    *,
+    suggest: Annotated[int, Ge(1)] | None = None,
+    accept: bool = False,
+    file: str | Path | None = None,
 ) -> GoldResult:
     """Suggest gold pairs, or accept those in a file.
 

@@ -61,12 +61,14 @@ def publish(
     ----------
     study : Path
         The study.
-    sandbox, live : bool
-        The target in the config. ``live`` must be asked for, and goes before ``sandbox``.
+    sandbox : bool
+        Use the sandbox: play money.
+    live : bool
+        Use the live target of the config, which pays. It must be asked for, and goes before ``sandbox``.
     dry_run : bool
         Say what would be published and what it would cost; publish and record nothing.
     yes : bool
-        Publish without asking ``confirm``.
+        Do not ask. Else ``confirm`` is asked.
     confirm : callable, optional
         Shown the estimate; publishes where it returns True.
     progress : callable, optional

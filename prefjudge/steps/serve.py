@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Interval
 
 from prefjudge.fieldwork.own_marketplace import Door, announce, door_of, retract, store_url
 from prefjudge.study.study import Study
@@ -22,7 +24,7 @@ def serve(
     study: str | Path | None = None,
     *,
     host: str = "127.0.0.1",
-    port: int = 7266,
+    port: Annotated[int, Interval(ge=0, le=65535)] = 7266,
     store: str | None = None,
     live: bool = False,
     public_url: str | None = None,
@@ -38,8 +40,10 @@ def serve(
     ----------
     study : Path, optional
         Serve the study's own marketplace; its other verbs then use it.
-    host, port : str, int
-        Where to listen; port 0 takes a free one.
+    host : str
+        The address to listen at.
+    port : int
+        The port to listen at; 0 takes a free one.
     store : str, optional
         The marketplace's store by URL; ``marketplace.db`` in the study or the current folder by default.
     live : bool

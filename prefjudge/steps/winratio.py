@@ -1,11 +1,12 @@
 """Compares runs directly by which top passage people prefer."""
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+from annotated_types import Ge
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.runs import Order
@@ -14,6 +15,7 @@ from prefjudge.evaluation.comparing.examples import Example, draw_examples
 from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel, top_against_qrel
 from prefjudge.evaluation.comparing.winratio import (
     RUNS_SHOWN,
+    Count,
     WinRatios,
     best_runs,
     named_count,
@@ -26,6 +28,7 @@ from prefjudge.gather.inputs import as_path
 from prefjudge.gather.outputs import beside, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import reading
 from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.score_inputs import gather, official_qrels
 from prefjudge.gather.seeds import generator
@@ -73,20 +76,16 @@ def winratio(
     judgments: str | Path | None = None,
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
-    count: str = "majority",
+    count: Count = "majority",
     against_qrel: str | Path | None = None,
     runs_shown: int | str | Sequence[str] = RUNS_SHOWN,
-    examples: int = 0,
+    examples: Annotated[int, Ge(0)] = 0,
     seed: int | None = None,
     pool: str | Path | None = None,
     order: Order | None = None,
     out: str | Path | None = None,
     plot: str | Path | None = None,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: str | Path | None = None,
-    engine: str = "files",
+    **how: Unpack[ReadOptions],
 ) -> WinRatioResult:
     """Compare all pairs of runs by their top passages: which one do people prefer?
 
@@ -124,8 +123,8 @@ def winratio(
         go beside it: ``NAME.categories.csv``, ``NAME.preferred.csv`` and ``NAME.examples.csv``.
     plot : Path, optional
         Draw the matrix: a .svg or .png file; with ``against_qrel`` the shares beside it, and the examples.
-    trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+    **how
+        How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
@@ -162,8 +161,7 @@ def winratio(
     asked = found.pools.queries if found.pools else None
     order = found.order(order)
     assert found.judgments is not None
-    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
-    with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
+    with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
         heads = reader.top(2 if against_qrel else 1)
         against: TopAgainstQrel | None = None
         drawn: tuple[Example, ...] = ()

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
+from prefjudge.crowd.simulated import Temper
 from prefjudge.errors import CrowdError, InputError, StudyError, quoted
 from prefjudge.fieldwork.crowds import open_door
 from prefjudge.fieldwork.own_marketplace import Door
@@ -23,7 +25,7 @@ from prefjudge.study.study import Study
 from prefjudge.study.targets import SANDBOX
 
 if TYPE_CHECKING:
-    from prefjudge.crowd.simulated import SimulatedWorker, Temper, Truth
+    from prefjudge.crowd.simulated import SimulatedWorker, Truth
 
 _AT_ONCE = 8
 _US_REGULAR = {"locale": "US", "approved": 20_000, "approval_rate": 99}
@@ -47,12 +49,12 @@ class WorkResult:
 def work(
     study: str | Path,
     *,
-    workers: int = 20,
+    workers: Annotated[int, Ge(1)] = 20,
     error: float | tuple[float, float] = 0.2,
-    careless: int = 0,
-    temper: Sequence[str] = (),
+    careless: Annotated[int, Ge(0)] = 0,
+    temper: Sequence[Temper] = (),
     truth: str | Path | None = None,
-    most: int | None = None,
+    most: Annotated[int, Ge(1)] | None = None,
 ) -> WorkResult:
     """Let simulated workers judge every HIT that is open to them.
 
@@ -71,7 +73,7 @@ def work(
         evenly from the one to the other.
     careless : int
         How many of the workers choose at random.
-    temper : sequence of str
+    temper : sequence of Temper
         How further workers work, one each, in place of honest ones: ``left``, ``hasty``, ``quitter`` ….
     truth : Path, optional
         A file of utilities to use instead: query_id, doc_id, utility, separated by tabs. A passage that it
@@ -136,8 +138,6 @@ def _visits(study: Study) -> int:
 
 
 def _tempers(workers: int, careless: int, temper: Sequence[str]) -> list["Temper"]:
-    from prefjudge.crowd.simulated import Temper
-
     unknown = sorted(set(temper) - set(Temper))
     if unknown:
         raise StudyError(f"no worker works {unknown[0]!r}", f"Choose from: {', '.join(Temper)}.")

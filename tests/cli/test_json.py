@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from prefjudge import VERBS
 from prefjudge.cli.app import app
+from prefjudge.cli.commands import verb_function
 from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION
@@ -180,9 +182,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Printed:
 
 
 WITH_JSON = sorted(
-    command.callback.__name__
-    for command in app.registered_commands
-    if command.callback and "json" in inspect.signature(command.callback).parameters
+    verb.name for verb in VERBS if "json" in inspect.signature(verb_function(verb.name)).parameters
 )
 
 

@@ -1,43 +1,175 @@
-"""Every verb is also a function, with the same words for the same options."""
+"""Every verb is also a function, with the same words for the same options, each written once: in the step."""
 
+import ast
 import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from enum import Enum
 from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, Unpack, get_args, get_origin
 
 import pytest
 
 import prefjudge
-from prefjudge import VERBS
-from prefjudge.cli.app import app
+from prefjudge import VERBS, step_module
+from prefjudge.cli.commands import verb_function
+from prefjudge.cli.step_options import StepOption, step_options
+from prefjudge.gather.arguments import full_signature
+from prefjudge.gather.read_options import ReadOptions
+from tests.cli.conftest import prefjudge as run
 
+NAMES = [verb.name for verb in VERBS]
 ONLY_CLI = {"format", "json", "watch", "every"}
 """How a person wants to see it, and how long to wait."""
-ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool", "write"}
-"""What a person is asked and shown, and a result that leaves no files."""
+ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool"}
+"""What a person is asked and shown."""
 
 
-def words(callback: object) -> set[str]:
-    return set(inspect.signature(callback).parameters)  # type: ignore[arg-type]
+def step_of(verb: str) -> Callable[..., object]:
+    return getattr(import_module(step_module(verb)), verb)  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("verb", VERBS)
+def words(verb: str) -> dict[str, inspect.Parameter]:
+    return dict(full_signature(step_of(verb)).parameters)
+
+
+@pytest.mark.parametrize("verb", NAMES)
 def test_a_verb_and_its_function_have_the_same_options(verb: str) -> None:
-    function = getattr(import_module(VERBS[verb]), verb)
-    callback = next(c.callback for c in app.registered_commands if c.callback and c.callback.__name__ == verb)
-    assert words(callback) - words(function) <= ONLY_CLI
-    assert words(function) - words(callback) <= ONLY_FUNCTION
+    typed = set(inspect.signature(verb_function(verb)).parameters)
+    assert typed - set(words(verb)) <= ONLY_CLI
+    assert set(words(verb)) - typed <= ONLY_FUNCTION
 
 
 def test_the_face_of_the_library_has_the_verbs() -> None:
     for name in prefjudge.__all__:
         assert getattr(prefjudge, name) is not None
-    assert {*VERBS} - {"demo"} <= {*prefjudge.__all__}
+    assert {*NAMES} - {"demo"} == {*prefjudge.__all__} - {"Study", "__version__"}
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         prefjudge.nonsense  # noqa: B018
 
 
-@pytest.mark.parametrize("verb", VERBS)
+def test_type_checkers_see_the_functions_of_the_table() -> None:
+    """They cannot read a table: the lines that they read name what it names."""
+    (seen,) = (
+        node
+        for node in ast.parse(inspect.getsource(prefjudge)).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    names = {alias.asname for node in seen.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert names == {*prefjudge.__all__} - {"__version__"}
+
+
+@pytest.mark.parametrize("verb", NAMES)
 def test_the_documentation_of_a_verb_names_every_option(verb: str) -> None:
-    function = getattr(import_module(VERBS[verb]), verb)
-    documented = inspect.getdoc(function) or ""
-    missing = [word for word in words(function) if word not in documented]
-    assert not missing
+    documented = inspect.getdoc(step_of(verb)) or ""
+    assert [word for word in inspect.signature(step_of(verb)).parameters if word not in documented] == []
+    assert [option.name for option in step_options(verb) if not option.help] == []
+
+
+def values(annotation: Any) -> tuple[str, ...]:
+    """Return the values of a closed choice within an annotation, as Python sees it."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return tuple(one.value for one in annotation)
+    return next((found for part in get_args(annotation) if (found := values(part))), ())
+
+
+@pytest.mark.parametrize("verb", NAMES)
+def test_what_is_read_from_the_source_is_what_python_sees(verb: str) -> None:
+    seen = words(verb)
+    for option in step_options(verb):
+        parameter = seen[option.name]
+        assert option.required == (parameter.default is inspect.Parameter.empty)
+        assert option.positional == (parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        assert option.choices == values(parameter.annotation)
+        if not option.required and parameter.default != ():
+            default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
+            assert str(option.default) == str(default), option.name
+
+
+def read(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, StepOption]:
+    """Return the options of a step whose source this is."""
+    monkeypatch.setattr(
+        "prefjudge.cli.step_options._parsed", lambda module: ast.parse(source) if "steps" in module else 1 / 0
+    )
+    return {option.name: option for option in step_options("fly")}
+
+
+def test_an_option_is_read_from_a_signature_and_a_docstring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = read(
+        "class Wind(StrEnum):\n    '''Whence.'''\n    NORTH = 'north'\n    SOUTH = 'south'\n"
+        "def fly(nest: str | Path, *, wind: Wind = Wind.SOUTH,\n"
+        "        legs: Annotated[int, Interval(ge=1, le=2)] = 2,\n"
+        "        eggs: Sequence[str] = (), tell: Callable[[str], None] | None = None) -> None:\n"
+        "    '''Fly.\n\n    Parameters\n    ----------\n    nest : Path\n        Where from. And back.\n"
+        "    wind : Wind\n        Against what, as ``eggs`` are\n        heavy.\n    '''\n",
+        tmp_path, monkeypatch,
+    )  # fmt: skip
+    assert list(found) == ["nest", "wind", "legs", "eggs"]
+    nest, wind, legs, eggs = found.values()
+    assert (nest.kinds, nest.required, nest.positional, nest.help) == ({"Path"}, True, True, "Where from.")
+    assert (wind.choices, wind.default) == (("north", "south"), "south")
+    assert wind.help == "Against what, as --eggs are heavy."
+    assert (legs.low, legs.high, legs.default) == (1, 2, 2)
+    assert eggs.kinds == {"str", "several"}
+
+
+def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> None:
+    shown = run("score", "--help").stdout
+    for words in (
+        "<score|score-f32|rank|file>", "<error|first|best>", "<files|duckdb|spark>", "<mean|median>",
+        "Score the queries of this file only.", "x>=1", "[default: error]", "May be repeated.",
+    ):  # fmt: skip
+        assert words in shown, words
+    assert "--trust" in shown
+    assert "--no-trust" not in shown
+
+
+def test_a_shell_completes_verbs_options_and_choices() -> None:
+    def completed(line: str, word: int) -> list[str]:
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("prefjudge"))],
+            env={"_PREFJUDGE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(word)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.stdout.split()
+
+    assert completed("prefjudge sc", 1) == ["score"]
+    assert "--on-duplicate" in completed("prefjudge score --on", 2)
+    assert completed("prefjudge score --order s", 3) == ["score", "score-f32"]
+    assert completed("prefjudge pool --qrels-per-query ''", 3) == ["first", "all", "none"]
+    assert completed("prefjudge compare --correction b", 3) == ["bonferroni", "bh"]
+
+
+def test_a_number_beyond_its_bounds_is_refused_in_both_with_the_bounds(tmp_path: Path) -> None:
+    typed = run("pool", "--runs", "x", "--depth", "0", cwd=tmp_path)
+    assert typed.returncode == 2
+    assert "Invalid value for '--depth'" in typed.stderr
+    with pytest.raises(
+        prefjudge.errors.InputError, match="pool: depth is 0; it takes a whole number of 1 or more"
+    ):
+        prefjudge.pool(runs="x", depth=0)
+    with pytest.raises(prefjudge.errors.InputError, match=r"judge: workers is 65; it takes .* of 1 to 64"):
+        prefjudge.judge("nowhere", url="http://x", model="m", workers=65)
+
+
+def test_options_that_all_readers_of_runs_share_are_written_once() -> None:
+    for verb in (
+        "pool",
+        "score",
+        "compare",
+        "stability",
+        "agreement",
+        "winratio",
+        "audit",
+        "report",
+        "reproduce",
+    ):
+        shared = list(words(verb))[-5:]
+        assert shared == ["trust", "on_duplicate", "workers", "cache", "engine"]
+        assert inspect.signature(step_of(verb)).parameters["how"].annotation == Unpack[ReadOptions]

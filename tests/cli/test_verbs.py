@@ -4,11 +4,13 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import prefjudge as library
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 
@@ -80,7 +82,7 @@ def test_score_on_files_has_the_documented_keys(tmp_path: Path) -> None:
     [
         (["pool", "--runs", "nowhere/*.gz"], "no file matches nowhere/*.gz"),
         (["pool"], "no run files"),
-        (["pool", "--runs", RUNS, "--order", "best"], "--order best: there is no such choice"),
+        (["pool", "--runs", RUNS, "--order", "best"], "Invalid value for '--order'"),
         (["pool", "nowhere", "--runs", RUNS], "nowhere is not a study"),
         (["score", "--runs", RUNS, "--qrels", "nowhere.txt"], "nowhere.txt"),
         (
@@ -166,7 +168,7 @@ def test_ctrl_c_ends_in_a_word_and_not_in_silence(
 ) -> None:
     from prefjudge.cli import app
 
-    def interrupted(_: object) -> None:
+    def interrupted(study: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("prefjudge.steps.status.status", interrupted)
@@ -203,7 +205,7 @@ def test_a_file_that_fails_beneath_a_verb_is_named(
 ) -> None:
     from prefjudge.cli import app
 
-    def vanished(_: object) -> None:
+    def vanished(study: object) -> None:
         (tmp_path / "gone").read_text()
 
     monkeypatch.setattr("prefjudge.steps.status.status", vanished)
@@ -245,6 +247,6 @@ def test_who_watches_is_told_only_what_is_new(
             prefjudge("work", pooled, "--workers", 1, "--error", 0)
 
     monkeypatch.setattr(collect, "time", SimpleNamespace(sleep=work_after_the_third_look))
-    collect.collect(pooled, watch=True, every=1.0)
+    collect.collect(partial(library.collect, pooled), study=pooled, watch=True, every=1.0)
     assert looks == [1.0] * 3
     assert capsys.readouterr().err.count("judgments count") == 2

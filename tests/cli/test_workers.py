@@ -57,7 +57,6 @@ def test_workers_prints_csv(votes: Path) -> None:
     [
         (["workers"], "workers takes either a study or a file"),
         (["workers", "--judgments", "nowhere.txt"], "nowhere.txt"),
-        (["workers", "--judgments", "x", "--model", "best"], "--model best: there is no such choice"),
         (["work", "nowhere", "--error", "much"], "--error much: not a number"),
     ],
 )

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from prefjudge import VERBS
-from prefjudge.cli.app import app
+from prefjudge import VERBS, step_module
+from prefjudge.cli.step_options import step_options
 from prefjudge.errors import InputError
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.steps.agreement import agreement
@@ -76,10 +76,9 @@ def verbs(at: dict[str, Path]) -> dict[str, tuple[Callable[..., Any], list[str]]
 
 
 WRITING = {
-    command.callback.__name__: {"out", "plot"} & {*inspect.signature(command.callback).parameters}
-    for command in app.registered_commands
-    if command.callback
-    and command.callback.__name__ not in ("release", "reproduce")  # which write into a folder of their own
+    verb.name: {"out", "plot"} & {option.name for option in step_options(verb.name)}
+    for verb in VERBS
+    if verb.name not in ("release", "reproduce")  # which write into a folder of their own
 }
 
 
@@ -90,7 +89,7 @@ def test_no_verb_writes_over_what_it_reads(
     """A verb with ``--out`` or ``--plot`` that is not called here fails, so that none is forgotten."""
     files["study"] = pooled / "study.toml"
     call, inputs = verbs(files)[verb]
-    assert option in inspect.signature(getattr(import_module(VERBS[verb]), verb)).parameters
+    assert option in inspect.signature(getattr(import_module(step_module(verb)), verb)).parameters
     before = {name: path.read_bytes() for name, path in files.items()}
     for name in inputs:
         link = files[name].with_name(f"link-to-{name}{'.html' if verb == 'report' else '.svg'}")

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from importlib import import_module
 from multiprocessing import current_process
 from pathlib import Path
 from threading import Event, current_thread, main_thread
@@ -189,12 +188,6 @@ def test_health_is_that_of_files() -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
     with pytest.raises(InputError, match="the health of runs is that of their files"):
         score(runs=RUNS, qrels=[str(QRELS)], health=True, engine="duckdb")
-
-
-@pytest.mark.parametrize("verb", ["pool", "score", "compare", "stability", "agreement", "winratio", "audit"])
-def test_verbs_that_read_runs_have_the_same_options(verb: str) -> None:
-    options = inspect.signature(getattr(import_module(f"prefjudge.cli.{verb}"), verb)).parameters
-    assert {"runs", "order", "trust", "on_duplicate", "workers", "cache", "engine"} <= {*options}
 
 
 def test_the_command_line_says_what_does_not_fit() -> None:

@@ -1,7 +1,6 @@
 """The statistics verbs over files: Python twins, the command line, its JSON, and the files they write."""
 
 import gzip
-import inspect
 import json
 from pathlib import Path
 
@@ -9,10 +8,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from prefjudge.cli import agreement as agreement_verb
-from prefjudge.cli import audit as audit_verb
-from prefjudge.cli import compare as compare_verb
-from prefjudge.cli import stability as stability_verb
 from prefjudge.cli.app import app
 from prefjudge.engines.files import judged
 from prefjudge.errors import InputError
@@ -76,25 +71,6 @@ def data(*words: object) -> dict[str, object]:
     result = invoke(*words, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)  # type: ignore[no-any-return]
-
-
-@pytest.mark.parametrize(
-    ("verb", "function"),
-    [
-        (compare_verb.compare, compare),
-        (stability_verb.stability, stability),
-        (agreement_verb.agreement, agreement),
-        (audit_verb.audit, audit),
-    ],
-)
-def test_twins_have_the_same_words_and_defaults(verb: object, function: object) -> None:
-    command = inspect.signature(verb).parameters  # type: ignore[arg-type]
-    twin = inspect.signature(function).parameters  # type: ignore[arg-type]
-    assert [name for name in command if name != "json"] == list(twin)
-    for name in {*twin} - {"workers"}:  # a verb starts processes unasked, a function does not
-        parameter = twin[name]
-        default = command[name].default
-        assert (tuple(default) if isinstance(default, list) else default) == parameter.default, name
 
 
 def test_compare_two_runs(files: Path) -> None:

@@ -9,7 +9,9 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from annotated_types import Ge, Interval
 
 from prefjudge.core.judges.models import (
     ModelComparison,
@@ -72,8 +74,8 @@ def judge(
     model: str,
     family: str | None = None,
     own_kind: bool = False,
-    workers: int = 8,
-    most: int | None = None,
+    workers: Annotated[int, Interval(ge=1, le=64)] = 8,
+    most: Annotated[int, Ge(1)] | None = None,
     prompt_price: Decimal = Decimal(0),
     reply_price: Decimal = Decimal(0),
     most_cost: Decimal | None = None,
@@ -104,8 +106,10 @@ def judge(
         How many questions are asked at once.
     most : int, optional
         Ask about so many pairs at most.
-    prompt_price, reply_price : Decimal
-        Dollars for a million tokens.
+    prompt_price : Decimal
+        Dollars for a million prompt tokens.
+    reply_price : Decimal
+        Dollars for a million reply tokens.
     most_cost : Decimal, optional
         Send no request that might make the model cost more than this in all. A prompt is taken for a token a
         byte before it is sent.

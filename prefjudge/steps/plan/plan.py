@@ -93,9 +93,11 @@ def plan(
     most_rounds : int
         How often work may be published and collected at most, in the plan chosen.
     reward : Decimal, optional
-        Of one assignment; 2.00 by default.
-    pairs_per_hit, gold_per_hit : int, optional
-        What a HIT holds; 10 and 3 by default.
+        The reward of one assignment in dollars; 2.00 by default.
+    pairs_per_hit : int, optional
+        How many pairs a HIT holds; 10 by default.
+    gold_per_hit : int, optional
+        How many gold pairs it holds on top; 3 by default.
     seconds_per_pair : float, optional
         The time of one comparison; 25 by default.
     reissued : float, optional
@@ -104,7 +106,7 @@ def plan(
     trials : int
         Simulated pools for each strategy and size.
     seed : int, optional
-        Of the simulation.
+        The seed of the simulation; a study has its own.
 
     Raises
     ------

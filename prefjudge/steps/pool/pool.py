@@ -1,11 +1,12 @@
 """Pools the top results of runs with the qrels, and pairs the candidates of each query."""
 
 from collections.abc import Sequence, Sized
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+from annotated_types import Ge
 
 from prefjudge.core.planning.power import Power, powers
 from prefjudge.core.pooling.pairs import all_pairs
@@ -21,6 +22,7 @@ from prefjudge.core.pooling.qrels import Qrels, restrict_documents
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.core.pooling.top_pairs import TopSplit, pool_top_pairs, top_pairs
 from prefjudge.counts import many
+from prefjudge.engines.choice import Engine
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.challenge import open_challenge
 from prefjudge.fieldwork.pool_store import store_pool
@@ -30,7 +32,7 @@ from prefjudge.formats.queries import read_queries
 from prefjudge.gather.inputs import QRELS_NAME, as_choice, as_order, as_path, as_target, expand, input_files
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.readers import Reader
+from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.seeds import generator
 from prefjudge.steps.pool.files import can_stay, draw_sizes, save_pool, write_pool
 from prefjudge.steps.pool.texts import candidate_texts
@@ -67,24 +69,20 @@ class PoolResult:
 def pool(
     study: str | Path | None = None,
     *,
-    runs: Sequence[str | Path],
+    runs: Sequence[str | Path] = (),
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
     collection: str | Path | None = None,
     design: PoolDesign = PoolDesign.SHALLOW,
-    depth: int | None = None,
+    depth: Annotated[int, Ge(1)] | None = None,
     order: Order | None = None,
     qrels_per_query: QrelsPerQuery | None = None,
-    sample: int | None = None,
-    min_size: int | None = None,
+    sample: Annotated[int, Ge(1)] | None = None,
+    min_size: Annotated[int, Ge(1)] | None = None,
     challenge: bool = False,
     plot: str | Path | None = None,
     out: str | Path | None = None,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: str | Path | None = None,
-    engine: str = "files",
+    **how: Unpack[ReadOptions],
 ) -> PoolResult:
     """Pool the top of each run with the qrels, into a study or a file.
 
@@ -110,8 +108,10 @@ def pool(
     qrels_per_query : QrelsPerQuery, optional
         How many qrels of a query enter its pool: ``first`` is one, of the highest grade, and the first in the
         file among those.
-    sample, min_size : int, optional
-        Keep a random sample of so many queries whose pools have at least ``min_size`` candidates.
+    sample : int, optional
+        Keep a random sample of so many queries.
+    min_size : int, optional
+        Draw the sample from the queries whose pools have at least so many candidates.
     challenge : bool
         The runs are new: only their top results that the study does not know are to be judged, each against
         the best-known answer. ``run`` has them judged.
@@ -120,8 +120,8 @@ def pool(
     out : Path, optional
         Write the pool as a table: query, document, contributors; Parquet by the suffix. Without a study, a
         collection or a sample, an SQL engine writes Parquet itself, and only the sizes come home.
-    trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+    **how
+        How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
@@ -136,10 +136,10 @@ def pool(
     notices: list[Notice] = []
     paths = expand(runs)
     inputs = (*paths, qrels, queries, collection)
+    engine = how.get("engine", Engine.FILES)
     check_outputs(out, inputs=inputs, study=study, plot=plot, engine=engine)
-    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     if challenge:
-        with how.read(paths, settings.order, notices) as reader:
+        with reading(paths, settings.order, notices, **how) as reader:
             return _challenge(opened, reader, paths, collection, notices)
     order = as_order(order) or settings.order
     duels = as_choice(PoolDesign, design, "design") is PoolDesign.TOP_AGAINST_QREL
@@ -149,11 +149,11 @@ def pool(
     changed, split = False, None
     if can_stay(out, engine) and not (study or duels or collection or sample):
         judged = _judged(qrels, notices)
-        with how.read(paths, order, notices) as reader:
+        with reading(paths, order, notices, **how) as reader:
             tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
         _some(sizes)
     else:
-        with how.read(paths, order, notices) as reader:
+        with reading(paths, order, notices, **how) as reader:
             heads = reader.top(depth, texts)
         judged, passages = _known(qrels, collection, heads, notices)
         make = _duels if duels else partial(build_pools, depth=depth, per_query=per_query)

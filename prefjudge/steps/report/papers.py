@@ -1,12 +1,13 @@
 """What the papers' tables say of a study: sections of its report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.counts import many
 from prefjudge.errors import InputError
+from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.comparison_tables import naive_table, outcomes_table
 from prefjudge.render.figures import render_figure
@@ -34,7 +35,7 @@ def drawn(
         return []
 
 
-def top_section(study: "Study", how: Mapping[str, Any], notices: list[str]) -> "list[Section]":
+def top_section(study: "Study", how: ReadOptions, notices: list[str]) -> "list[Section]":
     """Return Tables 1 and 2 and Figure 2 of shallow pooling, where a study pooled one run with the qrels."""
     with study.transaction(write=False) as db:
         kinds = {kind: [one.name for one in load_inputs(db) if one.kind == kind] for kind in ("run", "qrels")}
@@ -61,7 +62,7 @@ def top_section(study: "Study", how: Mapping[str, Any], notices: list[str]) -> "
 
 
 def outcomes_section(
-    study: "Study", scored: "ScoreResult", how: Mapping[str, Any], notices: list[str]
+    study: "Study", scored: "ScoreResult", how: ReadOptions, notices: list[str]
 ) -> "list[Section]":
     """Return Tables 1 and 2 of Lin et al. (SIGIR 2021): every run against the best one."""
     first = next((board for board in scored.leaderboards if board.measure.startswith("RR")), None)

@@ -1,13 +1,12 @@
 """Writes one page of what a study found, for people: leaderboards, changed answers, and how it was judged."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.counts import many
@@ -18,6 +17,7 @@ from prefjudge.formats.atomic import write_text
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.open_work import what_is_open
 from prefjudge.gather.outputs import check_outputs, own_file
+from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.cells import Column, Table
 from prefjudge.render.history_tables import changes_table
@@ -59,11 +59,7 @@ def report(
     study: str | Path,
     *,
     out: str | Path | None = None,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: str | Path | None = None,
-    engine: str = "files",
+    **how: Unpack[ReadOptions],
 ) -> ReportResult:
     """Write a study's report: one HTML file that needs nothing else, with no worker's id in it.
 
@@ -76,8 +72,8 @@ def report(
         The study.
     out : Path, optional
         The file; ``report.html`` in the study by default.
-    trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+    **how
+        How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
@@ -98,13 +94,6 @@ def report(
         raise StudyError(
             f"{opened.folder} has no pool", f"Run: prefjudge pool {quoted(opened.folder)} --runs …"
         )
-    how = {
-        "trust": trust,
-        "on_duplicate": on_duplicate,
-        "workers": workers,
-        "cache": cache,
-        "engine": engine,
-    }
     notices: list[str] = []
     sections: list[Section] = []
     for part in (
@@ -146,7 +135,7 @@ def _lead(state: "StatusResult", under_way: str) -> list[str]:
     ]
 
 
-def _leaderboards(study: "Study", how: Mapping[str, Any], notices: list[str]) -> "list[Section]":
+def _leaderboards(study: "Study", how: ReadOptions, notices: list[str]) -> "list[Section]":
     result = score(study.folder, write=False, **how)
     notices.extend(result.notices)
     shown: list[tuple[Sequence[Leaderboard], RankCorrelation | None, Callable[[], Figure]]] = [

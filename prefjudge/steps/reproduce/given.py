@@ -1,9 +1,7 @@
 """What the user gave to make a paper's exhibits from."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.formats.judgments import read_judgments
@@ -11,6 +9,7 @@ from prefjudge.formats.leaderboard_csv import read_leaderboard
 from prefjudge.formats.pools import read_pool
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.sources import read_text
+from prefjudge.gather.read_options import ReadOptions
 
 ORIGINAL = "original"
 
@@ -37,7 +36,7 @@ class Given:
     order: "Order | None"
     sample: int
     seed: int | None
-    how: Mapping[str, Any]
+    how: ReadOptions
 
 
 def file_of(named: str | Path) -> Path:

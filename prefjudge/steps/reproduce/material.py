@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from prefjudge.evaluation.leaderboards.boards import Board
+from prefjudge.evaluation.testing.corrections import Correction
 from prefjudge.formats.stamps import ENDING
 from prefjudge.steps.agreement import AgreementResult, agreement
 from prefjudge.steps.audit import AuditResult, audit
@@ -141,7 +142,7 @@ class Material(RunsAndQrels):
                 qrels=[f"{ORIGINAL}={self.qrels}"],
                 baseline=given.baseline,
                 measure=["RR@100"],
-                correction="bonferroni",
+                correction=Correction.BONFERRONI,
                 order=given.order,
                 seed=given.seed,
                 **given.how,

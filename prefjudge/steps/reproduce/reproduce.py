@@ -1,16 +1,19 @@
 """Makes the tables and figures of a paper for the user's own data, in one folder."""
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated, Unpack
+
+from annotated_types import Ge
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.formats.stamps import file_stamps, rehearsal_in
 from prefjudge.gather.inputs import as_choice, as_order, as_path, expand, several
+from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.report_page import Section
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made
@@ -77,14 +80,10 @@ def reproduce(
     draw: str | Path | Sequence[str | Path] = (),
     highlight: str = "",
     simulate: bool = False,
-    sample: int = 500,
+    sample: Annotated[int, Ge(1)] = 500,
     order: Order | None = None,
     seed: int | None = None,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: str | Path | None = None,
-    engine: str = "files",
+    **how: Unpack[ReadOptions],
 ) -> ReproduceResult:
     """Write every table and figure of a paper for one's own data, and a page that shows them.
 
@@ -93,8 +92,9 @@ def reproduce(
     paper : PaperName
         ``shallow-pooling``, ``significant-improvements`` or ``benchmarking``.
     out : Path
-        The folder. Tables are written as CSV, TeX and Markdown, figures as SVG and PNG, under the paper's
-        names (``table-2.tex``, ``figure-6-top.svg``), and ``index.html`` shows them.
+        The folder for the tables, the figures and ``index.html``. Tables are written as CSV, TeX and
+        Markdown, figures as SVG and PNG, under the paper's names (``table-2.tex``, ``figure-6-top.svg``), and
+        the page shows them.
     study : Path, optional
         A study: its runs, qrels, judgments and texts.
     runs : sequence of paths or patterns
@@ -126,8 +126,8 @@ def reproduce(
         What ranks a document higher.
     seed : int, optional
         Of what is drawn; a study has its own.
-    trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+    **how
+        How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
@@ -145,13 +145,6 @@ def reproduce(
             "reproduce takes a study, or runs and qrels, or a leaderboard's CSV",
             _EXAMPLE,
         )
-    reading = {
-        "trust": trust,
-        "on_duplicate": on_duplicate,
-        "workers": workers,
-        "cache": cache,
-        "engine": engine,
-    }
     given = Given(
         study=as_path(study),
         runs=several(runs),
@@ -168,7 +161,7 @@ def reproduce(
         order=as_order(order),
         sample=sample,
         seed=seed,
-        how=reading,
+        how=how,
     )
     _keep_inputs(Path(out), given)
     check_files(given)

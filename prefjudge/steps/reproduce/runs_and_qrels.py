@@ -16,8 +16,7 @@ from prefjudge.formats.leaderboard_csv import read_leaderboard
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.gather.inputs import expand, paths_of
 from prefjudge.gather.official import RunOrder
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.readers import Reader
+from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.seeds import generator
 from prefjudge.steps.reproduce.given import ORIGINAL, Given, file_of
 from prefjudge.steps.reproduce.needs import CannotMakeError
@@ -61,8 +60,7 @@ class RunsAndQrels:
     @contextmanager
     def reading(self) -> "Iterator[Reader]":
         """Open the runs."""
-        options = ReadOptions(**self.given.how)
-        with options.read(expand(self.runs), self.given.order or Order.SCORE, []) as reader:
+        with reading(expand(self.runs), self.given.order or Order.SCORE, [], **self.given.how) as reader:
             yield reader
 
     @cached_property

@@ -131,9 +131,9 @@ def resolve(
     measure : str, optional
         What orders them; RR@10 by default.
     per_query : bool
-        Return the resolution of each query.
+        Give the resolution of each query, too.
     seed : int, optional
-        Of the probabilities' samples.
+        The seed of the samples that give the probabilities; a study has its own.
     form : Form
         What to write: the qrels, or one of the other formats.
     out : Path, optional

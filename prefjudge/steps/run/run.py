@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Interval
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
@@ -60,11 +63,11 @@ def run(
     sandbox: bool = True,
     live: bool = False,
     yes: bool = False,
-    workers: int = 0,
-    error: float = 0.2,
-    careless: int = 0,
+    workers: Annotated[int, Ge(0)] = 0,
+    error: Annotated[float, Interval(ge=0, le=0.5)] = 0.2,
+    careless: Annotated[int, Ge(0)] = 0,
     truth: str | Path | None = None,
-    every: float = 60.0,
+    every: Annotated[float, Ge(0.1)] = 60.0,
     confirm: Callable[["PublishResult"], bool] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> RunResult:
@@ -82,12 +85,20 @@ def run(
     model : str, optional
         Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
         lose to all others. People settle the rest. A study keeps this, too.
-    sandbox, live : bool
-        The target in the config, as for ``publish``.
+    sandbox : bool
+        Use the sandbox: play money.
+    live : bool
+        Use the live target of the config, which pays. It must be asked for, and goes before ``sandbox``.
     yes : bool
-        Publish without asking ``confirm``, which is asked once.
-    workers, error, careless, truth
-        Let so many simulated workers judge, as ``work`` does (sandbox only). Without, people do.
+        Do not ask. Else ``confirm`` is asked, once.
+    workers : int
+        Let so many simulated workers judge, as ``work`` does (sandbox only); with 0 people do.
+    error : float
+        How often a simulated choice is wrong.
+    careless : int
+        How many simulated workers choose at random.
+    truth : Path, optional
+        A file of utilities for the simulated workers: query_id, doc_id, utility, separated by tabs.
     every : float
         Seconds between looks at the marketplace while people work.
     confirm : callable, optional

@@ -1,13 +1,14 @@
 """Scores runs under one or more qrels, and says how far the leaderboards agree and what they rest on."""
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.choice import Engine
 from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
-from prefjudge.evaluation.testing.intervals import named_statistic
+from prefjudge.evaluation.testing.intervals import Statistic, named_statistic
 from prefjudge.formats.parquet import is_parquet
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.inputs import as_path, as_target
@@ -16,6 +17,7 @@ from prefjudge.gather.official import check_order, official_scores, run_order, s
 from prefjudge.gather.outputs import check_outputs, left_unwritten
 from prefjudge.gather.provenance import digesting
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import reading
 from prefjudge.gather.score_inputs import gather, need_files
 from prefjudge.gather.score_matrices import named_measures
 from prefjudge.steps.score.boards import (
@@ -48,7 +50,7 @@ def score(
     queries: str | Path | None = None,
     common: bool = False,
     order: Order | None = None,
-    statistic: str = "mean",
+    statistic: Statistic = "mean",
     per_query: bool = False,
     health: bool = False,
     leave_one_out: bool = False,
@@ -61,11 +63,7 @@ def score(
     out: str | Path | None = None,
     plot: str | Path | None = None,
     write: bool = True,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: str | Path | None = None,
-    engine: str = "files",
+    **how: Unpack[ReadOptions],
 ) -> ScoreResult:
     """Score runs under the original and the preference qrels.
 
@@ -119,9 +117,9 @@ def score(
         Draw the boards, each two of a measure against each other, and the win ratios: a .svg or .png file,
         and others named after it.
     write : bool
-        Write the files; without, the boards are only returned.
-    trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+        Write the study's files, too; without, the boards are only shown or returned.
+    **how
+        How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
@@ -146,6 +144,7 @@ def score(
         notices=notices,
     )
     outputs = score_files(out, found.study)
+    engine = how.get("engine", Engine.FILES)
     check_outputs(*outputs, inputs=(path for _, path in found.files), study=study, plot=plot, engine=engine)
     by_labels, by_pairs = named_measures(found, measure)
     chosen = named_statistic(statistic)
@@ -166,9 +165,8 @@ def score(
             },
         )
     order = found.order(order)
-    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
     saved = per_query_file(out) if in_sql and per_query and out else None
-    with digesting(found.files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
+    with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
         agreement: tuple[PairAgreement, ...] = ()
         if in_sql:
             boards = boards_in_sql(found, by_labels, chosen, reader, saved, notices)

@@ -1,9 +1,9 @@
 """Asks how stable a leaderboard is: under other queries, under held-out ones, and under other votes."""
 
 from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from prefjudge.gather.inputs import as_path, several
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
 from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.readers import Reader
+from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.score_inputs import gather, need_files
 from prefjudge.gather.score_matrices import named_measures, score_matrices
@@ -83,11 +83,7 @@ def stability(
     seed: int | None = None,
     plot: str | Path | None = None,
     out: str | Path | None = None,
-    trust: bool = False,
-    on_duplicate: str = "error",
-    workers: int | Executor | None = 1,
-    cache: str | Path | None = None,
-    engine: str = "files",
+    **how: Unpack[ReadOptions],
 ) -> StabilityResult:
     """Rank the runs on query sets drawn with replacement.
 
@@ -125,8 +121,8 @@ def stability(
     out : Path, optional
         Write the share of trials of every run at every rank: CSV, JSON, Markdown, LaTeX or Parquet by the
         suffix.
-    trust, on_duplicate, workers, cache, engine
-        How the runs are read: see `prefjudge.gather.read_options.ReadOptions`.
+    **how
+        How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
@@ -148,8 +144,7 @@ def stability(
     check_outputs(out, inputs=(path for _, path in files), study=study, plot=plot)
     by_labels, _ = named_measures(found, measure)
     order = found.order(order)
-    how = ReadOptions(trust=trust, on_duplicate=on_duplicate, workers=workers, cache=cache, engine=engine)
-    with digesting(files, trust=trust) as digests, how.read(found.runs, order, notices) as reader:
+    with digesting(files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
         conditions = []
         apart = _query_ids(held_out) if held_out else None
         matrices = score_matrices(found, measure, reader)

@@ -1,0 +1,139 @@
+"""Makes the command of a verb from the signature and the docstring of its step.
+
+``cli/VERB.py`` holds a function of the verb's name that says how the result is printed. It is given the step
+as ``call``, with what was typed filled in. It takes further words by their names: those of the step that it
+wants to see, and options of its own, such as ``--json``. One that it annotates with ``typer.Option`` takes
+the place of the step's.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from functools import partial
+from importlib import import_module
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from prefjudge import VERBS, Verb, step
+from prefjudge.cli.step_options import StepOption, step_options, step_words
+from prefjudge.errors import InputError
+
+HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+
+
+class Verbs(TyperGroup):
+    """The verbs. The command of one is made when it is typed: ``--help`` needs their summaries alone."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for verb in VERBS:
+            self.add_command(
+                TyperCommand(name=verb.name, help=verb.summary, rich_help_panel=verb.panel), verb.name
+            )
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is typed, with its options."""
+        name, known, rest = super().resolve_command(ctx, args)
+        return name, known and _command(next(verb for verb in VERBS if verb.name == name)), rest
+
+
+def _command(verb: Verb) -> Any:
+    alone = typer.Typer(
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings=HELP_NAMES,
+    )
+    words = f"{verb.summary}\n\n{step_words(verb.name)}".replace("[", r"\[")
+    alone.command(verb.name, help=words)(verb_function(verb.name))
+    return typer.main.get_command(alone)
+
+
+def verb_function(name: str) -> Callable[..., None]:
+    """Return a function whose signature typer reads as the options of a verb."""
+    show = getattr(import_module(f"prefjudge.cli.{name}"), name)
+    own = dict(list(signature(show).parameters.items())[1:])  # the first is the step
+    known = {option.name: option for option in step_options(name)}
+    parameters = [_parameter(option, own.get(option.name)) for option in known.values()]
+    parameters += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own.values() if one.name not in known]
+
+    def run(**given: object) -> None:
+        arguments = {word: value for word, value in given.items() if word in known}
+        show(partial(step(name), **arguments), **{word: given[word] for word in own})
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _parameter(option: StepOption, own: Parameter | None) -> Parameter:
+    """Return a step's option as typer takes it, shaped by what the verb's own function says of it."""
+    shape = None
+    kind, default = _kind(option), _default(option)
+    if own is not None and get_origin(own.annotation) is Annotated:
+        base, shape = get_args(own.annotation)[:2]
+        kind = kind if option.choices else base
+        default = default if own.default is Parameter.empty else own.default
+    info = copy(shape) if shape is not None else _info(option)
+    info.help = info.help or _help(option)
+    return Parameter(option.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
+
+
+def _info(option: StepOption) -> Any:
+    if option.positional:
+        metavar = None if "several" in option.kinds else option.name.upper()
+        return typer.Argument(metavar=metavar, show_default=False)
+    dashed = f"--{option.name.replace('_', '-')}"
+    if "bool" in option.kinds and option.default is False:
+        return typer.Option(dashed)
+    if "Decimal" in option.kinds:
+        return typer.Option(metavar="DOLLARS", parser=partial(_money, dashed))
+    return typer.Option(min=option.low, max=option.high)
+
+
+def _help(option: StepOption) -> str:
+    repeated = "several" in option.kinds and not option.positional
+    return f"{option.help} May be repeated." if repeated else option.help
+
+
+def _kind(option: StepOption) -> Any:
+    kind: Any = next((kind for name, kind in _KINDS.items() if name in option.kinds), None)
+    if option.choices:
+        choices: Callable[..., Any] = StrEnum
+        kind = choices(option.name, {choice: choice for choice in option.choices})
+    if "several" in option.kinds:
+        return list.__class_getitem__(kind if option.choices else str)
+    return kind if option.required or _default(option) is not None else kind | None
+
+
+_KINDS = {"Path": Path, "str": str, "Decimal": Decimal, "float": float, "int": int, "bool": bool}
+"""What is typed for an option; the first of these that it takes."""
+
+
+def _default(option: StepOption) -> Any:
+    if option.required:
+        return Parameter.empty
+    if "several" in option.kinds:
+        return [] if option.default is None else [str(option.default)]
+    return None if "Executor" in option.kinds else option.default  # at a terminal as many processes as pay
+
+
+def _money(option: str, text: str) -> Decimal:
+    """Return an amount of dollars.
+
+    Raises
+    ------
+    InputError
+        It is not one.
+    """
+    try:
+        amount = Decimal(text.removeprefix("$"))
+    except InvalidOperation:
+        amount = Decimal(-1)
+    if not amount.is_finite() or amount < 0:
+        raise InputError(f"{option} {text}: not an amount of dollars", "Write it as 1.50.")
+    return amount
