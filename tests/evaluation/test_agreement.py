@@ -159,6 +159,19 @@ def test_splits_done_in_turns_are_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     assert split_half(scores_of(values), splits=30, rng=np.random.default_rng(2)) == whole
 
 
+def test_the_ranks_of_a_hundred_thousand_queries_fit_their_sums() -> None:
+    queries = 100_000
+    rng = np.random.default_rng(5)
+    values = np.column_stack([rng.integers(31, 60, queries), rng.integers(0, 30, queries)]) / 100.0
+    masks = draw_halves(queries, 2, rng)
+    pair = np.array([0], np.int32), np.array([1], np.int32)  # the first run is better everywhere
+    ((_, _, parts),) = halves._by_sorting(to_grid(values), masks, *pair)
+    n = queries // 2
+    for part in parts:
+        assert list(part.u) == [n * n] * 2
+        assert list(part.rank_sum) == [n * (n + 1) / 2] * 2
+
+
 def test_rates_add_up_and_a_seed_repeats() -> None:
     scores = scores_of(reciprocal(4, 200, 6))
     one = split_half(scores, splits=20, rng=np.random.default_rng(1))

@@ -190,7 +190,7 @@ def _signed_ranks(
     whole, reach = (end - middle)[some], (start + end)[some]
     ties = (last - first).astype(np.float64)
     everyone = (end - start)[tied, None].astype(np.float64)
-    product = _dot(above, around)
+    product = _dot(above, around, difference.size)
     plus, total = above.sum(axis=0), int(whole.sum())
     rest = int(whole @ (reach + 1)) - _weigh(whole, around) - _weigh(reach + 1, above) + product
     of_first, of_rest = _patterns(bounds, groups_)
@@ -233,7 +233,7 @@ def _pooled_ranks(a: _Ladder, b: _Ladder) -> tuple[dict[str, Column], dict[str, 
     low, high = (np.searchsorted(b.levels, a.levels, side=side) for side in ("left", "right"))
     of_a, whole = np.diff(a.running, axis=0), np.diff(a.below)
     under, reach = b.running[low] + b.running[high], b.below[low] + b.below[high]
-    product = _dot(of_a, under)
+    product = _dot(of_a, under, int(a.below[-1]))
     rest = int(whole @ reach) - _weigh(whole, under) - _weigh(reach, of_a) + product
     shared = np.flatnonzero((whole > 1) | (high > low))
     lonely = np.setdiff1d(np.flatnonzero(np.diff(b.below) > 1), low[high > low])
@@ -256,9 +256,10 @@ def _pooled_ranks(a: _Ladder, b: _Ladder) -> tuple[dict[str, Column], dict[str, 
     )
 
 
-def _dot(x: Counts, y: Counts) -> Column:
+def _dot(x: Counts, y: Counts, queries: int) -> Column:
     """Return the column-wise products of two tables of counts, exactly."""
-    wide = x.shape[0] > 1 << 14
+    # Each column of x counts queries once; an element of y counts them twice at most (below and up to).
+    wide = 2 * queries**2 > np.iinfo(np.int32).max
     exact: NDArray[np.integer] = np.einsum("gs,gs->s", x, y, dtype=np.int64 if wide else np.int32)
     return exact.astype(np.float64)
 
