@@ -23,7 +23,7 @@ def agreement(call: "Callable[..., AgreementResult]", json: Json = False) -> Non
 
 def show(result: "AgreementResult") -> None:
     """Print the agreement rates."""
-    from prefjudge.render.agreement_tables import agreement_table
+    from prefjudge.render.tables.agreement import agreement_table
 
     print_tables([agreement_table(result.agreements)], rehearsal=result.rehearsal)
     if result.out:

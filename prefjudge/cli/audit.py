@@ -24,7 +24,7 @@ def audit(call: "Callable[..., AuditResult]", json: Json = False) -> None:
 
 def show(result: "AuditResult") -> None:
     """Print the findings by rule, each as a sentence, then the institutions, teams and largest shifts."""
-    from prefjudge.render.audit_tables import (
+    from prefjudge.render.tables.audit import (
         institutions_table,
         merges_table,
         shifts_table,

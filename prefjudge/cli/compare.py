@@ -25,7 +25,7 @@ def compare(call: "Callable[..., CompareResult]", json: Json = False) -> None:
 
 def show(result: "CompareResult") -> None:
     """Print the tests and the outcomes, each with its sentences."""
-    from prefjudge.render.comparison_tables import naive_table, outcomes_table, pairs_table
+    from prefjudge.render.tables.comparison import naive_table, outcomes_table, pairs_table
 
     for one in result.comparisons:
         print_tables([pairs_table([one.significance])], rehearsal=result.rehearsal)

@@ -24,7 +24,7 @@ def history(call: "Callable[..., HistoryResult]", json: Json = False) -> None:
 
 def _show(result: "HistoryResult") -> None:
     from prefjudge.counts import many
-    from prefjudge.render.history_tables import changes_table, moves_table, versions_table
+    from prefjudge.render.tables.history import changes_table, moves_table, versions_table
 
     rows = [
         {

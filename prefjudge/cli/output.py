@@ -17,7 +17,7 @@ from prefjudge.errors import NotFinished, PrefjudgeError
 
 if TYPE_CHECKING:
     from prefjudge.core.judges.rehearsal import Rehearsal
-    from prefjudge.render.cells import Table
+    from prefjudge.render.text.cells import Table
 
 _USUAL_WIDTH = 80
 
@@ -30,7 +30,7 @@ def print_json(record: object, notices: Sequence[str] = ()) -> None:
 
     Every document says under ``notices`` what was odd in the input: the result's own, or those given.
     """
-    from prefjudge.render.plain_text import json_text
+    from prefjudge.render.text.plain_text import json_text
 
     sys.stdout.write(json_text({"notices": list(notices), **to_plain(record)}) + "\n")
 
@@ -57,7 +57,7 @@ def to_plain(value: object) -> Any:
 
 def say(text: str = "", color: str | None = None, *, err: bool = True) -> None:
     """Print words, on stderr unless they are the result; in color on a terminal, unless NO_COLOR is set."""
-    from prefjudge.render.shortening import shorten_words
+    from prefjudge.render.text.shortening import shorten_words
 
     text = shorten_words(text, _LONGEST_SAID)
     plain = color is None or os.environ.get("NO_COLOR")
@@ -84,7 +84,7 @@ def print_tables(
 
     Each says where it rests on simulated judgments.
     """
-    from prefjudge.render.tables import render_table
+    from prefjudge.render.text.tables import render_table
 
     width = screen_width()
     stamped = (table.stamped(str(rehearsal or "")) for table in tables)
@@ -95,7 +95,7 @@ def print_words(text: str) -> None:
     """Print a sentence of a result on stdout, broken at blanks where a terminal ends."""
     from textwrap import fill
 
-    from prefjudge.render.shortening import LONGEST, shorten_words
+    from prefjudge.render.text.shortening import LONGEST, shorten_words
 
     width = screen_width()
     if width is None:

@@ -20,7 +20,7 @@ def pay(call: "Callable[..., PayResult]", json: Json = False) -> None:
 
 
 def _show(result: "PayResult") -> None:
-    from prefjudge.render.tables import Column, Table
+    from prefjudge.render.text.tables import Column, Table
 
     if result.dues:
         columns = (

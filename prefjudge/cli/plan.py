@@ -27,7 +27,7 @@ def show(result: "PlanResult") -> None:
     """Print the plans, and what the chosen one does with each pool size."""
     from prefjudge.core.asking.strategy_names import DEFAULT
     from prefjudge.counts import many
-    from prefjudge.render.plan_tables import plans_table
+    from prefjudge.render.tables.plan import plans_table
 
     notes = [
         f"{many(result.queries, 'query')}. {result.error:.0%} of the votes on a random pair "

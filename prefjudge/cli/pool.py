@@ -79,7 +79,7 @@ def show(result: "PoolResult") -> None:
 
 def _show_split(result: "PoolResult") -> None:
     """Print the categories, and what each number of pairs can show."""
-    from prefjudge.render.top_tables import categories_table, power_table
+    from prefjudge.render.tables.top import categories_table, power_table
 
     assert result.split is not None
     print_tables([categories_table(result.split, result.runs[0]), power_table(result.power)])
@@ -87,6 +87,6 @@ def _show_split(result: "PoolResult") -> None:
 
 def show_sizes(result: "PoolResult") -> None:
     """Print how many queries have a pool of each size."""
-    from prefjudge.render.histogram import render_histogram
+    from prefjudge.render.text.histogram import render_histogram
 
     typer.echo(render_histogram(result.sizes, "pool size", "queries"))

@@ -37,7 +37,7 @@ def resolve(
 
 def show(result: "ResolveResult") -> None:
     """Print what each rule decided, how sure it is, and what would change it."""
-    from prefjudge.render.resolution_tables import per_query_table, rules_table, sensitivity_table
+    from prefjudge.render.tables.resolution import per_query_table, rules_table, sensitivity_table
 
     tables = [rules_table(result.rules)] if len(result.rules) > 1 else []
     tables += [per_query_table(result.per_query)] if result.per_query else []

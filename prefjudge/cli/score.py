@@ -35,9 +35,9 @@ def score(
 def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = False) -> None:
     """Print the boards, their correlation and whatever else was asked for."""
     from prefjudge.gather.surprises import run_surprises
-    from prefjudge.render.leaderboard_tables import per_query_table
-    from prefjudge.render.official_tables import official_table
-    from prefjudge.render.score_tables import score_tables
+    from prefjudge.render.tables.leaderboard import per_query_table
+    from prefjudge.render.tables.official import official_table
+    from prefjudge.render.tables.score import score_tables
 
     tables = score_tables(
         result.boards,
@@ -69,9 +69,9 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
 
 def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]:
     """Return the documented JSON of ``score``."""
-    from prefjudge.render.leaderboard_tables import leaderboard_records, per_query_table
-    from prefjudge.render.score_tables import samples_table
-    from prefjudge.render.tables import to_records
+    from prefjudge.render.tables.leaderboard import leaderboard_records, per_query_table
+    from prefjudge.render.tables.score import samples_table
+    from prefjudge.render.text.tables import to_records
 
     plain: dict[str, Any] = {
         "leaderboards": [

@@ -25,7 +25,7 @@ def stability(call: "Callable[..., StabilityResult]", json: Json = False) -> Non
 
 def show(result: "StabilityResult") -> None:
     """Print the ranks under each condition, all side by side, and the noise ceilings."""
-    from prefjudge.render.stability_tables import conditions_table, describe_ceiling, rank_table
+    from prefjudge.render.tables.stability import conditions_table, describe_ceiling, rank_table
 
     for one in result.conditions:
         print_tables([rank_table(one.part, one.stability)], rehearsal=result.rehearsal)

@@ -25,9 +25,9 @@ def winratio(
 
 def show(result: "WinRatioResult", format: str = "terminal") -> None:
     """Print the matrix, and the run against the qrels where that was asked for."""
-    from prefjudge.render.top_plots import example_lines
-    from prefjudge.render.top_tables import categories_table, preferred_table
-    from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
+    from prefjudge.render.plots.top import example_lines
+    from prefjudge.render.tables.top import categories_table, preferred_table
+    from prefjudge.render.tables.winratio import winratio_list, winratio_matrix
 
     if format == "csv":
         tables = [winratio_list(result.winratio, provenance=result.provenance)]

@@ -26,7 +26,7 @@ def show(result: "WorkersResult", format: str = "terminal") -> None:
     """Print the workers, their agreement as a whole, and what stands out."""
     from dataclasses import asdict
 
-    from prefjudge.render.worker_tables import signs_table, workers_table
+    from prefjudge.render.tables.worker import signs_table, workers_table
 
     tables = [workers_table([asdict(one) for one in result.workers], _notes(result))]
     if result.signs and format != "csv":

@@ -14,8 +14,8 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.problems import LIMIT, Notice, is_text
-from prefjudge.render.plain_text import printable
-from prefjudge.render.tables import Table, to_records
+from prefjudge.render.text.plain_text import printable
+from prefjudge.render.text.tables import Table, to_records
 
 RUNS, QRELS, QUERIES, NAMES, OUTGOING = (
     f"prefjudge_{noun}" for noun in ("runs", "qrels", "queries", "names", "outgoing")

@@ -5,7 +5,7 @@ from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.tasks import Eligibility, Page, Task, WorkerGroup
 from prefjudge.errors import StudyError, quoted
 from prefjudge.formats.atomic import write_text
-from prefjudge.render.hit_page import HitPage, Slot, render_hit_page
+from prefjudge.render.pages.hit import HitPage, Slot, render_hit_page
 from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import StudyHit, StudySlot
 from prefjudge.study.pooling import load_pairs_by_number, load_passages, load_queries

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.render.figures import render_figure
+from prefjudge.render.plots.figures import render_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from typing import Any
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.render.plain_text import json_text
+from prefjudge.render.text.plain_text import json_text
 
 
 def write_resolutions(

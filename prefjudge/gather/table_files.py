@@ -8,7 +8,7 @@ from prefjudge.engines.sql_tables import save_table
 from prefjudge.formats.atomic import write_text
 from prefjudge.formats.parquet import is_parquet
 from prefjudge.gather.stamps import write_stamp
-from prefjudge.render.tables import Table, render_table
+from prefjudge.render.text.tables import Table, render_table
 
 
 def write_table(path: str | Path, table: "Table", engine: str = "files", *, stamp: str = "") -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from prefjudge.evaluation.comparing.winratio import WinRatios
-from prefjudge.render.tables import Table, to_records
+from prefjudge.render.text.tables import Table, to_records
 
 if TYPE_CHECKING:
     from pandas import DataFrame as DataFrame

@@ -19,7 +19,7 @@ from prefjudge.gather.score_matrices import score_matrices
 from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
-from prefjudge.render.agreement_tables import agreement_table
+from prefjudge.render.tables.agreement import agreement_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

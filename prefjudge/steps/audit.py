@@ -25,8 +25,8 @@ from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import reading
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
-from prefjudge.render.audit_tables import findings_table
-from prefjudge.render.progress_plot import plot_progress
+from prefjudge.render.plots.progress import plot_progress
+from prefjudge.render.tables.audit import findings_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

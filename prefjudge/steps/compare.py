@@ -30,7 +30,7 @@ from prefjudge.gather.score_matrices import score_matrices
 from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
-from prefjudge.render.comparison_tables import naive_table, outcomes_table, pairs_table
+from prefjudge.render.tables.comparison import naive_table, outcomes_table, pairs_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

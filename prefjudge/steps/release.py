@@ -22,8 +22,8 @@ from prefjudge.gather.inputs import as_path
 from prefjudge.gather.open_work import what_is_open
 from prefjudge.gather.outputs import own_file
 from prefjudge.gather.stamps import stamp_of, write_stamp
-from prefjudge.render.plain_text import json_text
-from prefjudge.render.release_notes import release_notes
+from prefjudge.render.pages.release_notes import release_notes
+from prefjudge.render.text.plain_text import json_text
 from prefjudge.study.gold import load_gold
 from prefjudge.study.logs import LoggedAssignment, LoggedJudgment, load_assignment_log, load_judgment_log
 from prefjudge.study.models import load_votes

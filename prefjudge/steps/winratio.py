@@ -35,10 +35,10 @@ from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.frames import winratio_frame
-from prefjudge.render.plots import plot_win_ratios
-from prefjudge.render.top_plots import plot_examples, plot_shares
-from prefjudge.render.top_tables import categories_table, examples_table, preferred_table
-from prefjudge.render.winratio_tables import winratio_matrix
+from prefjudge.render.plots.leaderboards import plot_win_ratios
+from prefjudge.render.plots.top import plot_examples, plot_shares
+from prefjudge.render.tables.top import categories_table, examples_table, preferred_table
+from prefjudge.render.tables.winratio import winratio_matrix
 from prefjudge.study.pooling import load_passages, load_queries
 from prefjudge.study.study import Study
 

@@ -27,7 +27,7 @@ from botocore.config import Config
 from prefjudge.core.asking.hits import Layout
 from prefjudge.crowd.mturk.questions import write_question
 from prefjudge.crowd.tasks import Page
-from prefjudge.render.hit_page import HitPage, Slot, render_hit_page
+from prefjudge.render.pages.hit import HitPage, Slot, render_hit_page
 
 PAIRS, WORDS = 13, 60
 SERVER = """

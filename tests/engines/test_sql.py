@@ -24,7 +24,7 @@ from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.parquet import COLUMNS
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.runs import read_chunks
-from prefjudge.render.tables import Column, Table
+from prefjudge.render.text.tables import Column, Table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.score.score import score

@@ -13,7 +13,7 @@ from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
 from prefjudge.evaluation.scoring.pairings import Pairings, pairings
 from prefjudge.evaluation.submissions.official import official_board, official_order
 from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.render.official_tables import official_table
+from prefjudge.render.tables.official import official_table
 
 from .judging import make_judgments
 from .samples import make_qrels

@@ -12,7 +12,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.testing.outcomes import Harm, outcomes_against, to_positions
 from prefjudge.evaluation.testing.sentences import describe_outcomes
 from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.render.comparison_tables import outcomes_table
+from prefjudge.render.tables.comparison import outcomes_table
 
 
 def scores_at(positions: np.ndarray, runs: tuple[str, ...] | None = None) -> Scores:

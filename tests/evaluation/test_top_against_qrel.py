@@ -8,8 +8,8 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.examples import draw_examples
 from prefjudge.evaluation.comparing.top_against_qrel import top_against_qrel
 from prefjudge.evaluation.comparing.winratio import win_ratios
-from prefjudge.render.cells import write_cell
-from prefjudge.render.top_tables import categories_table, preferred_table
+from prefjudge.render.tables.top import categories_table, preferred_table
+from prefjudge.render.text.cells import write_cell
 
 from .judging import Vote, make_heads, make_judgments
 from .samples import make_qrels

@@ -15,8 +15,8 @@ from prefjudge.evaluation.comparing.winratio import (
     named_runs,
     win_ratios,
 )
-from prefjudge.render.tables import Bold, to_csv
-from prefjudge.render.winratio_tables import winratio_list, winratio_matrix
+from prefjudge.render.tables.winratio import winratio_list, winratio_matrix
+from prefjudge.render.text.tables import Bold, to_csv
 
 from . import judging
 from .judging import Vote, make_judgments

@@ -13,7 +13,7 @@ from prefjudge.core.asking.hits import Layout
 from prefjudge.crowd.mturk.questions import write_question
 from prefjudge.crowd.tasks import Page
 from prefjudge.errors import InputError
-from prefjudge.render.hit_page import HitPage, Slot, languages, render_hit_page
+from prefjudge.render.pages.hit import HitPage, Slot, languages, render_hit_page
 
 
 def opaque(number: int) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.render.latex import LONG, escape_latex, render_latex
-from prefjudge.render.tables import Bold, Column, Table
+from prefjudge.render.text.latex import LONG, escape_latex, render_latex
+from prefjudge.render.text.tables import Bold, Column, Table
 
 TAGS = (
     r"all_of%them&$#{}~^\ ",

@@ -7,7 +7,7 @@ from prefjudge.evaluation.leaderboards.correlation import correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
 from prefjudge.evaluation.leaderboards.tiers import Standing
-from prefjudge.render.leaderboard_tables import (
+from prefjudge.render.tables.leaderboard import (
     correlation_table,
     leaderboard_records,
     leaderboard_table,
@@ -15,7 +15,7 @@ from prefjudge.render.leaderboard_tables import (
     scores_table,
     side_by_side_table,
 )
-from prefjudge.render.tables import Bold, Unsure, render_terminal, to_records
+from prefjudge.render.text.tables import Bold, Unsure, render_terminal, to_records
 
 
 def board_scores(measure: str, qrels: str, columns: dict[str, list[float]]) -> Scores:

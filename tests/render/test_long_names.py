@@ -15,9 +15,9 @@ from prefjudge.evaluation.leaderboards.stability import RankStability, bootstrap
 from prefjudge.evaluation.leaderboards.tiers import standings
 from prefjudge.evaluation.submissions.submissions import Submission
 from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.render import plots
-from prefjudge.render.progress_plot import plot_progress
-from prefjudge.render.stability_plots import plot_conditions, plot_ranks
+from prefjudge.render.plots import leaderboards as plots
+from prefjudge.render.plots.progress import plot_progress
+from prefjudge.render.plots.stability import plot_conditions, plot_ranks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,13 +18,13 @@ from prefjudge.evaluation.leaderboards.tiers import standings
 from prefjudge.evaluation.submissions.submissions import Submission
 from prefjudge.evaluation.testing.significance import compare_runs
 from prefjudge.formats.figures import write_figure
-from prefjudge.render import plots
-from prefjudge.render.figures import render_figure
 from prefjudge.render.frames import winratio_frame
-from prefjudge.render.progress_plot import plot_progress
-from prefjudge.render.stability_plots import plot_conditions, plot_ranks
-from prefjudge.render.tables import render_table, write_cell
-from prefjudge.render.winratio_tables import winratio_matrix
+from prefjudge.render.plots import leaderboards as plots
+from prefjudge.render.plots.figures import render_figure
+from prefjudge.render.plots.progress import plot_progress
+from prefjudge.render.plots.stability import plot_conditions, plot_ranks
+from prefjudge.render.tables.winratio import winratio_matrix
+from prefjudge.render.text.tables import render_table, write_cell
 
 pytest.importorskip("matplotlib", reason="plots are optional")
 

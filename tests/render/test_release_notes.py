@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prefjudge.render.release_notes import release_notes
+from prefjudge.render.pages.release_notes import release_notes
 
 
 @pytest.fixture

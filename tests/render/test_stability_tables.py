@@ -5,8 +5,8 @@ from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import Order
 from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
 from prefjudge.evaluation.testing.agreement import split_half
-from prefjudge.render.agreement_tables import agreement_matrix
-from prefjudge.render.stability_tables import top_table
+from prefjudge.render.tables.agreement import agreement_matrix
+from prefjudge.render.tables.stability import top_table
 
 RUNS = ("a", "b", "c", "d")
 

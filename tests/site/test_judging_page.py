@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from prefjudge.core.asking.hits import Layout, layout_index
-from prefjudge.render.hit_page import HitPage, Slot, render_hit_page
+from prefjudge.render.pages.hit import HitPage, Slot, render_hit_page
 from tests.site.conftest import inspect
 
 ASSIGNMENT = "3ABCDEFGHIJKLMNOPQRSTUVWXYZ012"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from prefjudge.render.cells import Column, Table
-from prefjudge.render.report_page import Change, Passage, Section, report_page
+from prefjudge.render.pages.report import Change, Passage, Section, report_page
+from prefjudge.render.text.cells import Column, Table
 from tests.site.conftest import inspect
 
 RUN = "a-run-with-a-name-of-many-parameters-" * 4

@@ -13,7 +13,7 @@ from prefjudge.core.resolving.rules import RULES
 from prefjudge.errors import InputError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.qrels import read_qrels
-from prefjudge.render.resolution_tables import per_query_table
+from prefjudge.render.tables.resolution import per_query_table
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import Form, resolve
 from prefjudge.steps.run.run import run

@@ -4,7 +4,7 @@ from html import escape
 
 from prefjudge.crowd.tasks import Page
 from prefjudge.errors import CrowdError, InputError
-from prefjudge.render.hit_page import printable
+from prefjudge.render.pages.hit import printable
 
 QUESTION_LIMIT = 65_535
 """How many bytes of Question XML the API takes."""

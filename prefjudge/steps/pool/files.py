@@ -12,8 +12,8 @@ from prefjudge.formats.figures import write_figure
 from prefjudge.formats.parquet import is_parquet
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.table_files import write_table
-from prefjudge.render.plots import plot_pool_sizes
-from prefjudge.render.tables import Column, Table
+from prefjudge.render.plots.leaderboards import plot_pool_sizes
+from prefjudge.render.text.tables import Column, Table
 
 
 def can_stay(out: str | Path | None, engine: str) -> bool:

@@ -8,8 +8,8 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.resolutions import Resolution
 from prefjudge.counts import many
 from prefjudge.gather.best_answers import BestAnswers, explain_best_answers
-from prefjudge.render.cells import Bold, Column, Table
-from prefjudge.render.report_page import Change, Passage, Section
+from prefjudge.render.pages.report import Change, Passage, Section
+from prefjudge.render.text.cells import Bold, Column, Table
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
 from prefjudge.study.study import Study
 

@@ -9,11 +9,11 @@ from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
-from prefjudge.render.comparison_tables import naive_table, outcomes_table
-from prefjudge.render.figures import render_figure
-from prefjudge.render.report_page import Picture, Section
-from prefjudge.render.top_plots import plot_shares
-from prefjudge.render.top_tables import categories_table, preferred_table
+from prefjudge.render.pages.report import Picture, Section
+from prefjudge.render.plots.figures import render_figure
+from prefjudge.render.plots.top import plot_shares
+from prefjudge.render.tables.comparison import naive_table, outcomes_table
+from prefjudge.render.tables.top import categories_table, preferred_table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.steps.winratio import winratio

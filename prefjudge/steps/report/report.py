@@ -19,13 +19,13 @@ from prefjudge.gather.open_work import what_is_open
 from prefjudge.gather.outputs import check_outputs, own_file
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
-from prefjudge.render.cells import Column, Table
-from prefjudge.render.history_tables import changes_table
-from prefjudge.render.leaderboard_tables import perfect_words
-from prefjudge.render.plots import plot_leaderboard, plot_pool_sizes, plot_two_boards
-from prefjudge.render.report_page import Section, report_page
-from prefjudge.render.score_tables import score_tables
-from prefjudge.render.worker_tables import workers_table
+from prefjudge.render.pages.report import Section, report_page
+from prefjudge.render.plots.leaderboards import plot_leaderboard, plot_pool_sizes, plot_two_boards
+from prefjudge.render.tables.history import changes_table
+from prefjudge.render.tables.leaderboard import perfect_words
+from prefjudge.render.tables.score import score_tables
+from prefjudge.render.tables.worker import workers_table
+from prefjudge.render.text.cells import Column, Table
 from prefjudge.steps.history import history
 from prefjudge.steps.report.changed_answers import answers_section
 from prefjudge.steps.report.papers import drawn, outcomes_section, top_section

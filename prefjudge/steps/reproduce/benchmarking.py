@@ -4,12 +4,12 @@ from functools import partial
 
 from prefjudge.evaluation.leaderboards.stability import RankStability
 from prefjudge.evaluation.scoring.result_lists import score_lists
-from prefjudge.render.agreement_tables import agreement_matrix
-from prefjudge.render.audit_tables import institutions_table
-from prefjudge.render.progress_plot import plot_progress
-from prefjudge.render.result_list_tables import result_lists_table
-from prefjudge.render.stability_plots import plot_conditions, plot_ranks
-from prefjudge.render.stability_tables import conditions_table, shares_table, top_table
+from prefjudge.render.plots.progress import plot_progress
+from prefjudge.render.plots.stability import plot_conditions, plot_ranks
+from prefjudge.render.tables.agreement import agreement_matrix
+from prefjudge.render.tables.audit import institutions_table
+from prefjudge.render.tables.result_list import result_lists_table
+from prefjudge.render.tables.stability import conditions_table, shares_table, top_table
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.needs import CannotMakeError, Need

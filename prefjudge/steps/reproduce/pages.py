@@ -10,8 +10,8 @@ from prefjudge.formats.atomic import write_text
 from prefjudge.formats.figures import write_figure
 from prefjudge.formats.stamps import ENDING
 from prefjudge.gather.table_files import write_table
-from prefjudge.render.plain_text import json_text
-from prefjudge.render.report_page import Picture, Section, report_page
+from prefjudge.render.pages.report import Picture, Section, report_page
+from prefjudge.render.text.plain_text import json_text
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 
 T = TypeVar("T")

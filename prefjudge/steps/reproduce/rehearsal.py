@@ -12,7 +12,7 @@ from prefjudge.formats.judgments import write_judgments
 from prefjudge.gather.inputs import expand
 from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.seeds import generator
-from prefjudge.render.tables import Column, Table
+from prefjudge.render.text.tables import Column, Table
 from prefjudge.steps.reproduce.exhibits import Exhibit
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.needs import Need

@@ -15,7 +15,7 @@ from prefjudge.formats.stamps import file_stamps, rehearsal_in
 from prefjudge.gather.inputs import as_choice, as_order, as_path, expand, several
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
-from prefjudge.render.report_page import Section
+from prefjudge.render.pages.report import Section
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made
 from prefjudge.steps.reproduce.given import Given, check_files, file_of
 from prefjudge.steps.reproduce.library import find_paper

@@ -7,13 +7,19 @@ from statistics import median
 from prefjudge.counts import many
 from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel
 from prefjudge.evaluation.comparing.winratio import PERFECT, WinRatios
-from prefjudge.render.leaderboard_tables import correlation_table, leaderboard_table
-from prefjudge.render.official_tables import official_table, plot_official
-from prefjudge.render.plots import plot_leaderboard, plot_pool_sizes, plot_two_boards, plot_win_ratios
-from prefjudge.render.score_tables import left_out_table, pair_agreement_table, pairings_table
-from prefjudge.render.top_plots import plot_examples, plot_shares
-from prefjudge.render.top_tables import categories_table, examples_table, preferred_table
-from prefjudge.render.winratio_tables import winratio_matrix
+from prefjudge.render.plots.leaderboards import (
+    plot_leaderboard,
+    plot_pool_sizes,
+    plot_two_boards,
+    plot_win_ratios,
+)
+from prefjudge.render.plots.official import plot_official
+from prefjudge.render.plots.top import plot_examples, plot_shares
+from prefjudge.render.tables.leaderboard import correlation_table, leaderboard_table
+from prefjudge.render.tables.official import official_table
+from prefjudge.render.tables.score import left_out_table, pair_agreement_table, pairings_table
+from prefjudge.render.tables.top import categories_table, examples_table, preferred_table
+from prefjudge.render.tables.winratio import winratio_matrix
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.needs import CannotMakeError, Need

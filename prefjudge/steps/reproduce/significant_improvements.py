@@ -2,7 +2,7 @@
 
 from prefjudge.evaluation.testing.outcomes import Outcomes
 from prefjudge.evaluation.testing.significance import Significance
-from prefjudge.render.comparison_tables import naive_table, outcomes_table
+from prefjudge.render.tables.comparison import naive_table, outcomes_table
 from prefjudge.steps.reproduce.benchmarking import progress
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.material import Material

@@ -13,12 +13,13 @@ from prefjudge.gather.outputs import beside, own_file
 from prefjudge.gather.score_inputs import Sources
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
-from prefjudge.render.leaderboard_tables import per_query_table, scores_table
-from prefjudge.render.official_tables import official_table, plot_official
-from prefjudge.render.plain_text import json_text
-from prefjudge.render.plots import plot_leaderboard, plot_two_boards, plot_win_ratios
-from prefjudge.render.tables import Column, Table
-from prefjudge.render.winratio_tables import winratio_matrix
+from prefjudge.render.plots.leaderboards import plot_leaderboard, plot_two_boards, plot_win_ratios
+from prefjudge.render.plots.official import plot_official
+from prefjudge.render.tables.leaderboard import per_query_table, scores_table
+from prefjudge.render.tables.official import official_table
+from prefjudge.render.tables.winratio import winratio_matrix
+from prefjudge.render.text.plain_text import json_text
+from prefjudge.render.text.tables import Column, Table
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.study.study import Study
 

@@ -17,7 +17,7 @@ from prefjudge.evaluation.scoring.pairings import Pairings
 from prefjudge.evaluation.submissions.official import OfficialBoard
 from prefjudge.gather.provenance import InputDigest
 from prefjudge.render.frames import to_frame
-from prefjudge.render.leaderboard_tables import scores_table
+from prefjudge.render.tables.leaderboard import scores_table
 
 if TYPE_CHECKING:
     from prefjudge.render.frames import DataFrame

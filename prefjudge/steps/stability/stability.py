@@ -32,8 +32,8 @@ from prefjudge.gather.score_matrices import named_measures, score_matrices
 from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
-from prefjudge.render.stability_plots import plot_conditions, plot_ranks
-from prefjudge.render.stability_tables import label, shares_table
+from prefjudge.render.plots.stability import plot_conditions, plot_ranks
+from prefjudge.render.tables.stability import label, shares_table
 from prefjudge.steps.stability.votes import compare_sets, vote_sets
 
 

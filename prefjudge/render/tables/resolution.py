@@ -6,7 +6,7 @@ from math import isnan
 from prefjudge.core.resolving.confidence_summary import ResolvedQuery
 from prefjudge.core.resolving.sensitivity import Kind, Variation
 from prefjudge.counts import many
-from prefjudge.render.tables import Column, Table
+from prefjudge.render.text.tables import Column, Table
 
 
 def rules_table(rules: Mapping[str, Mapping[str, int]]) -> Table:

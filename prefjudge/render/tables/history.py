@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from prefjudge.core.planning.challenge import Duel
 from prefjudge.core.resolving.history import Change
 from prefjudge.evaluation.leaderboards.correlation import RankShift
-from prefjudge.render.tables import Cell, Column, Table
+from prefjudge.render.text.tables import Cell, Column, Table
 
 
 def versions_table(rows: Iterable[Mapping[str, Cell]]) -> Table:

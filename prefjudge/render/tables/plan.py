@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prefjudge.core.planning.plan import Plan
-from prefjudge.render.tables import Bold, Cell, Column, Table
+from prefjudge.render.text.tables import Bold, Cell, Column, Table
 
 
 def plans_table(plans: Sequence[Plan], chosen: Plan | None = None, notes: Sequence[str] = ()) -> Table:

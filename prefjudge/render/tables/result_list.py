@@ -1,7 +1,7 @@
 """The scores of all result lists as a table (Craswell et al., SIGIR 2021, Table 3)."""
 
 from prefjudge.evaluation.scoring.result_lists import ResultLists
-from prefjudge.render.tables import Column, Table
+from prefjudge.render.text.tables import Column, Table
 
 
 def result_lists_table(found: ResultLists) -> Table:

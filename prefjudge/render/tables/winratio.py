@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from prefjudge.counts import many
 from prefjudge.evaluation.comparing.winratio import WinRatios
-from prefjudge.render.tables import Bold, Cell, Column, Table
+from prefjudge.render.text.tables import Bold, Cell, Column, Table
 
 _NAMED_HEADINGS = 80
 """Names stand above the columns where they take no more places than these; else numbers do."""

@@ -10,8 +10,8 @@ from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, Leaderboa
 from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
 from prefjudge.evaluation.leaderboards.tiers import Standing
 from prefjudge.evaluation.testing.intervals import T_NEEDS
-from prefjudge.render.cells import RING
-from prefjudge.render.tables import Bold, Cell, Column, Table, Unsure, to_records
+from prefjudge.render.text.cells import RING
+from prefjudge.render.text.tables import Bold, Cell, Column, Table, Unsure, to_records
 
 
 def leaderboard_table(

@@ -7,9 +7,9 @@ least priority are left out, and last the columns go on below. Numbers and short
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from prefjudge.render.cells import RING, Bold, Column, Table, Unsure, bare, write_cell
-from prefjudge.render.plain_text import printable
-from prefjudge.render.shortening import LONGEST, shorten, shorten_words
+from prefjudge.render.text.cells import RING, Bold, Column, Table, Unsure, bare, write_cell
+from prefjudge.render.text.plain_text import printable
+from prefjudge.render.text.shortening import LONGEST, shorten, shorten_words
 
 GAP = 2
 """The blanks between two columns."""

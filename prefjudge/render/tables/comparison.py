@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from prefjudge.counts import many
 from prefjudge.evaluation.testing.outcomes import Harm, Outcomes
 from prefjudge.evaluation.testing.significance import Significance
-from prefjudge.render.tables import Bold, Cell, Column, Table
+from prefjudge.render.text.tables import Bold, Cell, Column, Table
 
 _DIFFERING = 15
 """Queries with a difference, fewer than which tell little of the mean difference."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
-from prefjudge.render.cells import Bold, Table, write_cell
+from prefjudge.render.text.cells import Bold, Table, write_cell
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from prefjudge.render.figures import MUTED
+from prefjudge.render.plots.figures import MUTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from prefjudge.core.pooling.top_pairs import TopSplit
 from prefjudge.evaluation.comparing.examples import Example
 from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel
 from prefjudge.evaluation.testing.sentences import write_p
-from prefjudge.render.cells import Column, Table
+from prefjudge.render.text.cells import Column, Table
 
 
 def categories_table(split: TopSplit, run: str, *, provenance: Mapping[str, str] | None = None) -> Table:

@@ -1,4 +1,4 @@
-"""The plots of the papers: each takes a result and returns a figure (see :mod:`prefjudge.render.figures`)."""
+"""The plots of the papers: each takes a result and returns a figure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,9 @@ from prefjudge.counts import many
 from prefjudge.evaluation.comparing.winratio import WinRatios
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.leaderboards.tiers import Standing
-from prefjudge.render.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing, shades
-from prefjudge.render.plain_text import printable
-from prefjudge.render.point_labels import label_points
+from prefjudge.render.plots.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing, shades
+from prefjudge.render.plots.point_labels import label_points
+from prefjudge.render.text.plain_text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from prefjudge.counts import many
 from prefjudge.evaluation.submissions.audit import Audit
 from prefjudge.evaluation.submissions.findings import OURS, Rule
 from prefjudge.evaluation.submissions.teams import short_name
-from prefjudge.render.tables import Column, Table
+from prefjudge.render.text.tables import Column, Table
 
 
 def findings_table(audit: Audit, *, provenance: Mapping[str, str] | None = None) -> Table:

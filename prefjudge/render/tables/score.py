@@ -12,14 +12,14 @@ from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement
 from prefjudge.evaluation.scoring.leave_one_out import LeftOut
 from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
 from prefjudge.evaluation.scoring.pairings import Pairings
-from prefjudge.render.cells import Column, Table
-from prefjudge.render.leaderboard_tables import (
+from prefjudge.render.tables.leaderboard import (
     correlation_table,
     leaderboard_table,
     scores_table,
     side_by_side_table,
 )
-from prefjudge.render.winratio_tables import winratio_matrix
+from prefjudge.render.tables.winratio import winratio_matrix
+from prefjudge.render.text.cells import Column, Table
 
 
 def score_tables(

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
 from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.render.figures import GRID, ORANGE, RED, drawing
-from prefjudge.render.plain_text import printable
+from prefjudge.render.plots.figures import GRID, ORANGE, RED, drawing
+from prefjudge.render.text.plain_text import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

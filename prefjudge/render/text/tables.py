@@ -8,12 +8,23 @@ from decimal import Decimal
 from functools import partial
 
 from prefjudge.errors import InputError
-from prefjudge.render.cells import MISSING, Bold, Cell, Column, Kind, Table, Unsure, Value, bare, write_cell
-from prefjudge.render.fit import cells_for_people
-from prefjudge.render.latex import render_latex
-from prefjudge.render.plain_text import json_text, printable
-from prefjudge.render.shortening import shorten_words
-from prefjudge.render.terminal import render_terminal
+from prefjudge.render.text.cells import (
+    MISSING,
+    Bold,
+    Cell,
+    Column,
+    Kind,
+    Table,
+    Unsure,
+    Value,
+    bare,
+    write_cell,
+)
+from prefjudge.render.text.fit import cells_for_people
+from prefjudge.render.text.latex import render_latex
+from prefjudge.render.text.plain_text import json_text, printable
+from prefjudge.render.text.shortening import shorten_words
+from prefjudge.render.text.terminal import render_terminal
 
 __all__ = [
     "MISSING",
@@ -105,7 +116,7 @@ def _escape_markdown(text: str) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """Return the table as a LaTeX ``table`` in booktabs style; see :mod:`prefjudge.render.latex`."""
+    """Return the table as a LaTeX ``table`` in booktabs style; see :mod:`prefjudge.render.text.latex`."""
     return render_latex(table)
 
 

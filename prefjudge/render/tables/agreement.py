@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from prefjudge.counts import many
 from prefjudge.evaluation.testing.agreement import Agreement
-from prefjudge.render.tables import Column, Table
+from prefjudge.render.text.tables import Column, Table
 
 
 def agreement_matrix(one: Agreement) -> Table:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from unicodedata import decomposition
 
-from prefjudge.render.cells import MISSING, Bold, Table
-from prefjudge.render.fit import cells_for_people
-from prefjudge.render.plain_text import printable
-from prefjudge.render.shortening import shorten_words
+from prefjudge.render.text.cells import MISSING, Bold, Table
+from prefjudge.render.text.fit import cells_for_people
+from prefjudge.render.text.plain_text import printable
+from prefjudge.render.text.shortening import shorten_words
 
 LONG = 40
 """A table of more rows does not fit a page."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from prefjudge.counts import many
 from prefjudge.evaluation.comparing.examples import Example
 from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel
-from prefjudge.render.figures import BLUE, INK, MUTED, ORANGE, drawing
-from prefjudge.render.plain_text import printable
+from prefjudge.render.plots.figures import BLUE, INK, MUTED, ORANGE, drawing
+from prefjudge.render.text.plain_text import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

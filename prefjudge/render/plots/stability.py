@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
 from prefjudge.evaluation.leaderboards.stability import RankStability
-from prefjudge.render.figures import BLUE, INK, MUTED, ORANGE, RED, drawing, drawing_grid, shades
-from prefjudge.render.plain_text import printable
-from prefjudge.render.stability_tables import Named, label
+from prefjudge.render.plots.figures import BLUE, INK, MUTED, ORANGE, RED, drawing, drawing_grid, shades
+from prefjudge.render.tables.stability import Named, label
+from prefjudge.render.text.plain_text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

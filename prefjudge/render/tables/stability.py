@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from prefjudge.counts import many
 from prefjudge.evaluation.leaderboards.stability import NoiseCeiling, RankStability
-from prefjudge.render.tables import Bold, Cell, Column, Table
+from prefjudge.render.text.tables import Bold, Cell, Column, Table
 
 Named = tuple[str, RankStability]
 

@@ -4,10 +4,10 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from prefjudge.render.cells import Table
-from prefjudge.render.fit import GAP, NARROWEST, Fitted, FittedColumn, fit
-from prefjudge.render.plain_text import printable
-from prefjudge.render.shortening import LONGEST, shorten_words
+from prefjudge.render.text.cells import Table
+from prefjudge.render.text.fit import GAP, NARROWEST, Fitted, FittedColumn, fit
+from prefjudge.render.text.plain_text import printable
+from prefjudge.render.text.shortening import LONGEST, shorten_words
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -24,7 +24,7 @@ def render_terminal(table: Table, *, width: int | None = None, color: bool = Fal
     ----------
     table : Table
     width : int, optional
-        The places of a line, which no line exceeds, down to `prefjudge.render.fit.NARROWEST`.
+        The places of a line, which no line exceeds, down to `prefjudge.render.text.fit.NARROWEST`.
     color : bool
         Write escape codes for bold and dim text.
     """

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from prefjudge.core.judges.flags import Sign
-from prefjudge.render.tables import Cell, Column, Table
+from prefjudge.render.text.tables import Cell, Column, Table
 
 _COLUMNS = (
     Column(name="worker", priority=0),

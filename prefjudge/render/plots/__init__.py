@@ -1,0 +1,1 @@
+"""Plots: each result as a figure."""

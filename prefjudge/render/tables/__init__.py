@@ -1,0 +1,1 @@
+"""Tables: each result as rows and columns."""

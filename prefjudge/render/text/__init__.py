@@ -1,0 +1,1 @@
+"""Text: tables and words for terminals, files and LaTeX."""
