@@ -28,10 +28,7 @@ def recover(call: "Callable[..., RecoverResult]", *, study: Path, json: Json = F
             f"{many(result.bonuses, 'bonus', 'bonuses')}"
         )
         if result.given_up:
-            say(
-                f"gave up {many(result.given_up, 'HIT')}: their work is paid, their judgments are lost, and "
-                "their pairs are asked anew"
-            )
+            say(f"gave up {many(result.given_up, 'HIT')}, whose pairs are asked anew")
         notice(result.notices)
         for text in result.remains:
             say(f"remains: {text}", "yellow")

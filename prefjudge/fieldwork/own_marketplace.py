@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from prefjudge.crowd.crowds import MARKETPLACE
 from prefjudge.errors import StudyError, quoted
 from prefjudge.study.settings import BEING_REBUILT, RECOVERING
 from prefjudge.study.study import MARKETPLACE_FILE, STORE_FILE, Study
@@ -58,15 +59,27 @@ def local_key(door: Door) -> tuple[str, str]:
 
 def _refuse_lost_marketplace(study: Study, target: str) -> None:
     """Refuse to begin a new marketplace where the one that the study has published to is to be asked."""
+    if is_lost(study, target):
+        folder = quoted(study.folder)
+        raise StudyError(
+            f"the study's marketplace {study.folder / MARKETPLACE_FILE} is missing or empty, and it alone "
+            "knows the study's HITs and who is owed for them",
+            f"Restore a backup of it (docs/backup.md). Without one, go on with what was collected: prefjudge "
+            f"recover {folder} --give-up. Where {folder} was never published, begin anew: delete "
+            f"{STORE_FILE} and {STORE_FILE}.lock in it.",
+        )
+
+
+def is_lost(study: Study, target: str) -> bool:
+    """Return whether a study has published to a marketplace in its folder that is not there any more."""
+    configured = study.config.targets.get(target)  # type: ignore[call-overload]
+    if configured is None or configured.url or configured.crowd != MARKETPLACE:
+        return False
+    if find_running(study.folder) is not None:
+        return False
     path = study.folder / MARKETPLACE_FILE
     published = study.setting(f"marketplace:{target}") or study.setting(RECOVERING) == BEING_REBUILT
-    if published and not (path.is_file() and path.stat().st_size):
-        raise StudyError(
-            f"the study's marketplace {path} is missing or empty, and it alone knows the study's HITs and "
-            "who is owed for them",
-            f"Restore a backup of it (docs/backup.md). Where {quoted(study.folder)} was never published, "
-            f"begin anew: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
-        )
+    return bool(published) and not (path.is_file() and path.stat().st_size)
 
 
 def store_url(folder: Path) -> str:

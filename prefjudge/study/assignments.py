@@ -14,6 +14,8 @@ from prefjudge.study.targets import current_target
 
 KEPT = "kept"
 REJECTED = "rejected"
+LOST = "lost with its marketplace"
+"""The decision on an assignment that no marketplace knows any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +145,25 @@ def save_decision(db: Connection, assignment_id: str, decision: str) -> None:
     )
 
 
+def close_undecided(db: Connection, target: str) -> tuple[int, int]:
+    """Record that nobody can decide on what is undecided at a target, whose marketplace is lost.
+
+    Returns how many assignments these are, and their rewards in cents.
+    """
+    count, cents = db.execute(
+        "SELECT count(*), coalesce(sum(h.reward_cents), 0) FROM assignments a JOIN hits h USING (hit_key) "
+        "WHERE a.decision IS NULL AND h.target = :target",
+        target=target,
+    )[0]
+    db.execute(
+        "UPDATE assignments SET decision = :lost WHERE decision IS NULL "
+        "AND hit_key IN (SELECT hit_key FROM hits WHERE target = :target)",
+        lost=LOST,
+        target=target,
+    )
+    return int(count), int(cents)
+
+
 def save_rejection(db: Connection, assignment_id: str, reason: str, when: float) -> None:
     """Record that an assignment was rejected, and drop those of its judgments that counted."""
     save_decision(db, assignment_id, REJECTED)
@@ -193,9 +214,9 @@ def load_overlap(db: Connection, hit_key: str) -> tuple[int, list[tuple[str, int
 _THERE = """
 SELECT a.assignment_id FROM hits one JOIN hits h ON h.target = one.target JOIN assignments a
 ON a.hit_key = h.hit_key LEFT JOIN barred b ON b.target = one.target AND b.worker_id = a.worker_id
-WHERE one.hit_key = :key AND b.worker_id IS NULL
+WHERE one.hit_key = :key AND h.hit_id IS NOT NULL AND b.worker_id IS NULL
 """
-"""The assignments at the target of a HIT whose workers are not barred there."""
+"""The assignments at the marketplace of a HIT whose workers are not barred there."""
 
 
 def load_gold_records(db: Connection, target: str | None = None) -> dict[str, GoldRecord]:

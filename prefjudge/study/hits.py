@@ -150,6 +150,25 @@ def save_status(db: Connection, hit_key: str, status: HitStatus) -> None:
     db.execute("UPDATE hits SET status = :status WHERE hit_key = :key", status=status, key=hit_key)
 
 
+def close_lost(db: Connection, target: str) -> int:
+    """Close all HITs at a target whose marketplace is lost; return how many an answer might have come to.
+
+    They have no id any more, as no marketplace knows it: nothing there is asked or taken back. The intents
+    keep it.
+    """
+    still_open = db.execute(
+        "SELECT count(*) FROM hits WHERE target = :target AND status <> :closed",
+        target=target,
+        closed=HitStatus.CLOSED,
+    )
+    db.execute(
+        "UPDATE hits SET status = :closed, hit_id = NULL WHERE target = :target",
+        closed=HitStatus.CLOSED,
+        target=target,
+    )
+    return int(still_open[0][0])
+
+
 def save_extension(db: Connection, hit_key: str) -> None:
     """Record that the HIT has one more assignment."""
     db.execute(
@@ -233,7 +252,8 @@ _UNUSED = """
 WITH closed AS (
     SELECT h.hit_key, h.hit_id, h.assignments, h.reward_cents, h.batch, h.number,
            count(a.assignment_id) AS came, count(a.decision) AS decided
-    FROM hits h LEFT JOIN assignments a USING (hit_key) WHERE h.target = :target AND h.status = 'closed'
+    FROM hits h LEFT JOIN assignments a USING (hit_key)
+    WHERE h.target = :target AND h.status = 'closed' AND h.hit_id IS NOT NULL
     GROUP BY h.hit_key, h.hit_id, h.assignments, h.reward_cents, h.batch, h.number
 )
 SELECT hit_key, hit_id, assignments, reward_cents, came,

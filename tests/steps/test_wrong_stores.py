@@ -15,9 +15,11 @@ from prefjudge.steps.doctor.checks import State
 from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
+from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.status import status
+from prefjudge.steps.work import work
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_recover import lose, there
 
@@ -92,6 +94,49 @@ def test_a_lost_marketplace_is_not_begun_anew(published: Path, verb: Callable[[P
         verb(published)
     assert "Restore a backup" in refused.value.hint
     doctor(published)
+    assert not (published / "marketplace.db").exists()
+
+
+def test_a_study_goes_on_without_its_marketplace_once_that_is_given_up(pooled: Path) -> None:
+    config = pooled / "study.toml"
+    config.write_text(
+        config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 5\njudgments_per_pair = 2")
+        + '\n[pay]\nwhen = "pay"\n'
+    )
+    with keep_open(pooled):
+        publish(pooled, yes=True)
+        work(pooled, workers=3, error=0.1, most=4)
+        collect(pooled)
+        work(pooled, workers=3, error=0.1, most=1)  # what is not collected is lost
+    before = status(pooled)
+    assert before.judgments
+    lose_marketplace(pooled)
+    with pytest.raises(StudyError, match="missing or empty") as refused:
+        publish(pooled, yes=True)
+    assert f"prefjudge recover {pooled} --give-up" in refused.value.hint
+    done = recover(pooled, give_up=True)
+    assert (done.given_up, done.remains) == (before.hits["open"], ())
+    assert any("pay their workers yourself" in text for text in done.notices)
+    after = status(pooled)
+    assert (after.judgments, after.committed) == (before.judgments, before.committed)
+    config.write_text(config.read_text().replace("budget = 100.00", f"budget = {after.committed}"))
+    with keep_open(pooled):
+        with pytest.raises(PrefjudgeError, match="would commit"):
+            publish(pooled, yes=True)
+        config.write_text(config.read_text().replace(f"budget = {after.committed}", "budget = 500.00"))
+        publish(pooled, yes=True)
+        while not collect(pooled).finished:
+            assert work(pooled, workers=6, error=0.1).submitted
+        assert pay(pooled).dues
+        assert doctor(pooled).well
+    assert (status(pooled).waiting, status(pooled).judgments > before.judgments) == (0, True)
+
+
+def test_nothing_is_given_up_where_the_store_is_lost_as_well(published: Path) -> None:
+    lose(published)
+    lose_marketplace(published)
+    with pytest.raises(StudyError, match="both lost"):
+        recover(published, give_up=True)
     assert not (published / "marketplace.db").exists()
 
 

@@ -10,6 +10,8 @@ from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import ListedTask
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.fieldwork.own_marketplace import is_lost
+from prefjudge.steps.recover.lost_marketplace import give_up_marketplace
 from prefjudge.study.past import load_deleted
 from prefjudge.study.progress import count_rows, waiting_pairs
 from prefjudge.study.settings import (
@@ -42,17 +44,17 @@ class RecoverResult:
 
     study: str
     target: str
-    endpoint: str
-    hits: int
-    rebuilt: int
-    given_up: int
-    unmatched: int
-    assignments: int
-    decisions: int
-    bonuses: int
-    others: int
-    remains: tuple[str, ...]
-    notices: tuple[str, ...]
+    endpoint: str = ""
+    hits: int = 0
+    rebuilt: int = 0
+    given_up: int = 0
+    unmatched: int = 0
+    assignments: int = 0
+    decisions: int = 0
+    bonuses: int = 0
+    others: int = 0
+    remains: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,7 +84,9 @@ def recover(
 
     Where the texts of some HITs are lost for good, ``give_up`` ends that. These HITs are closed, and what
     they may cost goes on counting against the budget. Their work is paid whole and never rejected, its
-    judgments are lost, and `publish` and `collect` ask for their pairs anew.
+    judgments are lost, and `publish` and `collect` ask for their pairs anew. Where the study's own
+    marketplace is lost without a backup, ``give_up`` closes its HITs, keeps what was collected, and lets a
+    new one begin.
 
     Parameters
     ----------
@@ -93,7 +97,7 @@ def recover(
     strategy : str, optional
         Where ``run`` drove the study: the strategy that it was driven by.
     give_up : bool
-        Close the HITs that show texts which the study does not have, and ask for their pairs anew.
+        Close the HITs whose texts or whose marketplace are lost for good; their pairs are asked anew.
     progress : callable, optional
         Told how many HITs of how many have been looked at.
 
@@ -113,6 +117,10 @@ def recover(
     _check_strategy(strategy)
     opened = Study(study, recovering=True)
     target = LIVE if live else SANDBOX
+    if give_up and is_lost(opened, target):
+        with wait_turn(opened):
+            given_up, notices = give_up_marketplace(opened, target)
+        return RecoverResult(study=str(study), target=target, given_up=given_up, notices=notices)
     if give_up and (lacking := _lacking(opened)):
         raise StudyError(
             "nothing was given up: without its pool and gold pairs all HITs of the study would be",

@@ -1,0 +1,43 @@
+"""Lets a study go on whose own marketplace is lost, and no backup of it is left."""
+
+from decimal import Decimal
+
+from prefjudge.counts import many
+from prefjudge.errors import StudyError
+from prefjudge.study.assignments import close_undecided
+from prefjudge.study.hits import close_lost
+from prefjudge.study.settings import BEING_REBUILT, RECOVERING, drop_setting
+from prefjudge.study.study import Study
+
+
+def give_up_marketplace(study: Study, target: str) -> tuple[int, tuple[str, ...]]:
+    """Close all HITs of a marketplace that is lost, so that a new one may begin.
+
+    What was collected stays. What the HITs committed goes on counting against the budget, as nobody can tell
+    any more what of it was earned. Returns how many HITs were open, and what is to be known.
+
+    Raises
+    ------
+    StudyError
+        The study's store is lost as well.
+    """
+    restored = study.setting(RECOVERING)
+    if restored == BEING_REBUILT:
+        raise StudyError(
+            "the study's store and its marketplace are both lost: nothing is left to go on from",
+            "Restore a backup of either (docs/backup.md), or begin a new study with the same files.",
+        )
+    with study.transaction() as db:
+        still_open = close_lost(db, target)
+        unpaid, cents = close_undecided(db, target)
+        for key in (f"marketplace:{target}", RECOVERING):
+            drop_setting(db, key)
+        for prefix in ("worker:", "visits:"):  # the accounts of simulated workers there
+            db.execute("DELETE FROM settings WHERE key LIKE :prefix", prefix=f"{prefix}%")
+    notices = ["the next verb that needs a marketplace begins a new one: invite your workers again"]
+    if unpaid:
+        owed = f"{many(unpaid, 'assignment was', 'assignments were')} not decided on, worth at most"
+        notices.append(f"{owed} ${Decimal(cents) / 100:.2f}: pay their workers yourself")
+    if restored:
+        notices.append("what was published and paid after the backup was made does not count in the budget")
+    return still_open, tuple(notices)
