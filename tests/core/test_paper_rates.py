@@ -18,9 +18,9 @@ from tests.core.tables import as_sets, heads_of, pools_of, qrels_of
 
 
 def test_a_candidate_is_found_by_its_names_and_nothing_else_is() -> None:
-    candidates = pools_of({"q": "ac", "p": "bd", "r": "e"})
+    candidates = pools_of({"q": "ac", "p": "bde", "r": "b"})
     queries, docs = ("x", "r", "q", "p"), "zedcbay"
-    place = {name: number for number, name in enumerate(["qa", "qc", "pb", "pd", "re"])}
+    place = {name: number for number, name in enumerate(["qa", "qc", "pb", "pd", "pe", "rb"])}
     names = [(query, doc) for query in queries for doc in docs]
     found = rows_of(
         candidates, queries, docs,
@@ -102,6 +102,7 @@ def test_one_worker_without_a_name_chooses_by_the_difference_and_sides_mean_noth
     votes = draw_votes(
         candidates, np.tile([[0, 1], [1, 0]], (20_000, 1)), np.array([1.2, 0.2]), np.random.default_rng(1)
     )
+    assert (votes.queries, votes.docs) == (candidates.queries, candidates.docs)
     assert set(votes.choice.tolist()) == {-1, 1}
     assert votes.winner.size == 40_000
     chance = 1 / (1 + np.exp(-1.0))
@@ -123,3 +124,11 @@ def test_a_random_pair_is_judged_wrong_as_often_as_the_rates_say(error: float) -
     better = np.where(strength[pairs[:, 0]] > strength[pairs[:, 1]], 1, -1)
     assert np.mean(votes.choice != better) == pytest.approx(error, abs=0.015)
     assert error_of_scale(scale_of_error(error)) == pytest.approx(error)
+
+
+@pytest.mark.parametrize(("share", "scale"), [(0.66, 1.0), (0.95, 1.0), (0.95, 30.0)])
+def test_a_passage_that_is_so_much_stronger_wins_that_share(share: float, scale: float) -> None:
+    """Also where people hardly err, so that strengths lie far apart; drawn, and not integrated again."""
+    rng = np.random.default_rng(1)
+    apart = rng.normal(mean_shift(share, scale), np.sqrt(2) * scale, 400_000)
+    assert np.mean(0.5 + 0.5 * np.tanh(apart / 2)) == pytest.approx(share, abs=0.005)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.planning.paper_rates import Rates, mean_shift
+from prefjudge.core.planning.paper_rates import Rates
 from prefjudge.core.pooling.pools import build_pools
 from prefjudge.core.pooling.qrels import Qrels, restrict
 from prefjudge.core.pooling.runs import Order
@@ -151,11 +151,3 @@ def test_without_two_passages_to_compare_there_is_nothing_to_simulate(
         Experiment(tmp_path, tops).simulate()
     assert refused.value.message == "no query has two passages to compare"
     assert refused.value.hint == "Give more runs, or other qrels."
-
-
-@pytest.mark.parametrize(("share", "scale"), [(0.66, 1.0), (0.95, 1.0), (0.95, 30.0)])
-def test_a_passage_that_is_so_much_stronger_wins_that_share(share: float, scale: float) -> None:
-    """Also where people hardly err, so that strengths lie far apart; drawn, and not integrated again."""
-    rng = np.random.default_rng(1)
-    apart = rng.normal(mean_shift(share, scale), np.sqrt(2) * scale, 400_000)
-    assert np.mean(0.5 + 0.5 * np.tanh(apart / 2)) == pytest.approx(share, abs=0.005)
