@@ -27,9 +27,11 @@ from prefjudge.formats.qrels import read_qrels
 RR = Measure.parse("RR@10")
 SURE = Rates(error=0.2, qrel_agreed=0.9, rival_differs=0.95)
 """People so sure that sixty queries show something."""
+COIN = Rates(error=0.49, qrel_agreed=0.5, rival_differs=0.5)
+"""People who can hardly tell one passage from another."""
 
 
-TOPS = {"new": ("new", "known"), "old": ("old", "known"), "mixed": ("known", "old")}
+TOPS = {"new": ("top", "known"), "old": ("old", "known"), "mixed": ("known", "old")}
 
 
 class Experiment:
@@ -94,12 +96,12 @@ def test_a_simulation_tells_its_size_and_keeps_the_first_study(tmp_path: Path) -
     votes, pooled, found = experiment.simulate(studies=40)
     assert found.split == experiment.top.split == TopSplit(a=30, b=30, no_rival=0, not_retrieved=0)
     assert (found.studies, found.duels, found.queries) == (40, 60, 60)
-    # Half of the pools are those of "old", "known" and "new", and half have no "new".
+    # Half of the pools are those of "old", "known" and "top", and half have no "top".
     assert (found.documents, found.pairs) == (30 * 3 + 30 * 2, 30 * 3 + 30)
     assert len(votes) == 120 + 30
     assert len(pooled) == 120
     shown = {pooled.docs[doc] for side in (pooled.left, pooled.right) for doc in side}
-    assert shown == {"old", "known", "new"}
+    assert shown == {"old", "known", "top"}
     first, again, alone = experiment.simulate(studies=1)
     assert (votes.choice.tolist(), pooled.choice.tolist()) == (first.choice.tolist(), again.choice.tolist())
     for spread, one in ((found.rival_ratio, alone.rival_ratio), (found.tau, alone.tau)):
@@ -111,6 +113,8 @@ def test_circles_are_those_of_the_votes(tmp_path: Path) -> None:
     _, pooled, found = Experiment(tmp_path, TOPS).simulate(rates=Rates(error=0.45))
     circles = sum(one.status is Status.CYCLE for one in resolve(pooled))
     assert found.circles.mean == circles > 5, "of three that are even a quarter makes a circle"
+    *_, even = Experiment(tmp_path, TOPS).simulate(rates=COIN, studies=50)
+    assert even.right.mean == pytest.approx(1 / 3, abs=0.04), "of a circle one is drawn"
 
 
 def test_who_never_errs_finds_the_best_and_a_coin_finds_it_half_the_time(tmp_path: Path) -> None:
