@@ -78,6 +78,8 @@ def fit_dawid_skene(
     worker = np.where(judgments.worker >= 0, judgments.worker, n - 1)[rows]
     pair, says_a, a_left = verdicts.pair[rows], verdicts.choice[rows] > 0, verdicts.a_left[rows]
     for_a = np.bincount(pair, weights=np.where(says_a, 1.0, -1.0), minlength=verdicts.n_pairs)
+    # Starting from the majority: the likelihood is the same
+    # with all workers wrong and all pairs turned round.
     chance_a = _fixed(1.0 / (1.0 + np.exp(-for_a)), known)
     rounds, moved = 0, np.inf
     while moved > tolerance and rounds < most_rounds:
@@ -89,6 +91,8 @@ def fit_dawid_skene(
         on_right = _rate(worker, 1.0 - better_left, ~says_left, prior, n)
         if_left = np.where(says_left, on_left[worker], 1.0 - on_left[worker])
         if_right = np.where(says_left, 1.0 - on_right[worker], on_right[worker])
+        # Bayes with even odds beforehand: each vote adds its log
+        # likelihood ratio, in favour of the left or of the right.
         evidence = np.where(a_left, 1.0, -1.0) * (np.log(if_left) - np.log(if_right))
         logit = np.bincount(pair, weights=evidence, minlength=verdicts.n_pairs)
         before, chance_a = chance_a, _fixed(0.5 * (1.0 + np.tanh(0.5 * logit)), known)
@@ -106,6 +110,8 @@ def fit_dawid_skene(
 
 
 def _rate(worker: Codes, mass: Floats, right: "np.ndarray", prior: tuple[float, float], n: int) -> Floats:
+    # The mean of a Beta posterior, each judgment weighted
+    # by the chance that the better one was on this side.
     hits = prior[0] + np.bincount(worker, weights=mass * right, minlength=n)
     misses = prior[1] + np.bincount(worker, weights=mass * ~right, minlength=n)
     rate: Floats = hits / (hits + misses)

@@ -153,6 +153,7 @@ def run_chance(length: int, count: int) -> float:
     A row of ``length`` equal throws is a row of ``length - 1`` throws that each repeat the one before. The
     chance to see none follows from the position at which the first such row would end.
     """
+    # none[t]: the chance of no such row in t throws.
     row, throws = length - 1, count - 1
     if throws < row:
         return 0.0
@@ -161,6 +162,8 @@ def run_chance(length: int, count: int) -> float:
     none = np.ones(throws + 1)
     none[row] = 1.0 - 0.5**row
     for end in range(row + 1, throws + 1):
+        # The first row ends here where ``row`` repeats follow
+        # one change, and none was complete before that change.
         none[end] = none[end - 1] - 0.5 ** (row + 1) * none[end - row - 1]
     return float(1.0 - none[throws])
 
@@ -169,9 +172,11 @@ def _runs(judgments: Judgments) -> tuple[Index, Floats]:
     """Return each worker's longest row of one side, and its chance."""
     n = len(judgments.workers)
     rows = np.flatnonzero(judgments.worker >= 0)
+    # Stable, so that each worker's judgments stay in the order in which they were made.
     rows = rows[np.argsort(judgments.worker[rows], kind="stable")]
     worker, choice = judgments.worker[rows], judgments.choice[rows]
     begins = np.ones(rows.size, dtype=bool)
+    # A tie is a stretch of its own, whose length does not count.
     begins[1:] = (worker[1:] != worker[:-1]) | (choice[1:] != choice[:-1]) | (choice[1:] == 0)
     starts = np.flatnonzero(begins)
     lengths = np.diff(np.append(starts, rows.size))
@@ -199,6 +204,7 @@ def _times(
     worker, took = judgments.worker[rows], milliseconds[rows] / 1000
     count = np.bincount(worker, minlength=n)
     some, first = count > 0, np.cumsum(count) - count
+    # Both middle times where the count is even, twice the same where it is odd.
     middle = (took[(first + (count - 1) // 2)[some]] + took[(first + count // 2)[some]]) / 2
     seconds[some] = middle
     if words is None:
@@ -212,6 +218,7 @@ def _repeats(judgments: Judgments) -> tuple[Index, Index]:
     n = len(judgments.workers)
     verdicts = gather_verdicts(judgments)
     rows = np.flatnonzero((judgments.worker >= 0) & (judgments.choice != 0))
+    # By worker, pair and time: a pair's judgments by one worker stand together, in the order they were made.
     rows = rows[np.lexsort((rows, verdicts.pair[rows], judgments.worker[rows]))]
     worker, pair = judgments.worker[rows], verdicts.pair[rows]
     again = (worker[1:] == worker[:-1]) & (pair[1:] == pair[:-1])

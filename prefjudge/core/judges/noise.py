@@ -60,9 +60,12 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 def error_of_scale(scale: float) -> float:
     """Return the share of wrong votes on a random pair whose strengths have this standard deviation."""
+    # The difference of two strengths has deviation scale x sqrt(2);
+    # its size is half-normal. Beyond ten deviations nothing is left.
     half_widths = 10.0
     gap = half_widths * 0.5 * (_NODES + 1.0)
     density = np.sqrt(2.0 / np.pi) * np.exp(-0.5 * gap**2) * half_widths * 0.5
+    # logistic(-x) = (1 - tanh(x / 2)) / 2 with x = sqrt(2) x scale x gap.
     wrong = 0.5 * (1.0 - np.tanh(np.sqrt(0.5) * scale * gap))
     return float((_WEIGHTS * density * wrong).sum())
 
@@ -82,6 +85,8 @@ def log_weight_of_error(
     assumed, assumed_votes : float
         The share that is usual, and how many votes it is worth: a few votes alone could mean anything.
     """
+    # The chance to miss a gold pair is uniform on 0 to ``error``: the likelihood, integrated over it, is an
+    # incomplete beta function over ``error``, up to a constant.
     golds = float(scipy.special.betainc(missed + 1, right + 1, error))
     usual = assumed_votes * (assumed * np.log(error) + (1.0 - assumed) * np.log(1.0 - error))
     return float(np.log(max(golds, 1e-300)) - np.log(error) + usual)
@@ -99,6 +104,7 @@ def scale_of_error(error: float) -> float:
         raise ValueError(f"a share of wrong votes lies between 0 and 0.5, not at {error}")
     low, high = 1e-6, 1e4
     for _ in range(100):
+        # The share falls as the scale grows; halving its logarithm serves ten orders of magnitude alike.
         middle = np.sqrt(low * high)
         low, high = (middle, high) if error_of_scale(float(middle)) > error else (low, middle)
     return float(np.sqrt(low * high))

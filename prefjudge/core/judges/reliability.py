@@ -41,6 +41,7 @@ def majority_agreement(judgments: Judgments) -> WorkerAgreement:
     """
     verdicts = gather_verdicts(judgments)
     lead = np.bincount(verdicts.pair, weights=verdicts.choice, minlength=verdicts.n_pairs)
+    # The lead less one's own vote: agreeing with a majority that one made oneself proves nothing.
     others = np.sign(lead[verdicts.pair] - verdicts.choice)
     rows = (others != 0) & (judgments.worker >= 0)
     agreed = 0.5 + 0.5 * others[rows] * verdicts.choice[rows]
@@ -76,6 +77,7 @@ def krippendorff_alpha(judgments: Judgments) -> float:
     total = values.sum()
     if not total:
         return float("nan")
+    # Ordered pairs of unequal values in each unit, over judged - 1 as in Krippendorff's coincidence matrix.
     observed = ((judged**2 - (table**2).sum(axis=1)) / (judged - 1)).sum() / total
     expected = (total**2 - (values**2).sum()) / (total * (total - 1))
     return float(1.0 - observed / expected) if expected else float("nan")
@@ -119,6 +121,7 @@ def side_bias(judgments: Judgments) -> SideBias:
     decided = np.append(np.bincount(judgments.worker[rows], minlength=n), np.count_nonzero(judgments.choice))
     left = np.append(np.bincount(judgments.worker[rows & won], minlength=n), np.count_nonzero(won))
     fewer = np.minimum(left, decided - left)
+    # Twice the lower tail: at chance 1/2 the binomial distribution is symmetric.
     p_value = np.where(
         decided > 0, np.minimum(1.0, 2.0 * scipy.special.bdtr(fewer.astype(np.float64), decided, 0.5)), 1.0
     )

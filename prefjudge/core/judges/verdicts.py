@@ -44,6 +44,7 @@ class Verdicts:
 def gather_verdicts(judgments: Judgments) -> Verdicts:
     """Gather judgments by pair."""
     place = np.empty(len(judgments.docs), dtype=np.int64)
+    # By doc_id and not by code: codes depend on the order in which documents were met.
     place[sorted(range(len(judgments.docs)), key=judgments.docs.__getitem__)] = np.arange(place.size)
     a_left = place[judgments.left] < place[judgments.right]
     doc_a = np.where(a_left, judgments.left, judgments.right)

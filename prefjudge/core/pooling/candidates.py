@@ -24,6 +24,8 @@ def number_candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, l
     owner = np.full(span, -1, dtype=np.int32)
     locals_ = [(query, doc - np.int32(lowest)) for query, doc in parts]
     for query, doc in locals_:
+        # Of several queries with this document the last one
+        # written owns it; the rows of the others are ``shared``.
         owner[doc] = query
     shared = [np.flatnonzero(owner[doc] != query) for query, doc in locals_]
     own = np.flatnonzero(owner >= 0).astype(np.int32)
@@ -61,6 +63,7 @@ def number_in_order(votes: Index, left: Codes, right: Codes) -> tuple[Codes, Cod
     first = (np.cumsum(votes) - votes)[held]
     low = np.minimum.reduceat(np.minimum(left, right), first)
     high = np.maximum.reduceat(np.maximum(left, right), first)
+    # Each query's codes go on right where those of the query before end: code less lowest is then the row.
     if not bool((low[1:] == high[:-1] + 1).all()):
         return None
     query = np.repeat(held.astype(np.int32), high - low + 1)
@@ -87,6 +90,7 @@ def contains(query: Codes, doc: Codes, of_query: Codes, of_doc: Codes) -> NDArra
     keys = np.sort((query.astype(np.int64) << 32) | doc)
     wanted = (of_query.astype(np.int64) << 32) | of_doc
     place = np.searchsorted(keys, wanted)
+    # A key beyond the last has no place to compare with.
     found: NDArray[np.bool_] = place < keys.size
     found[found] = keys[place[found]] == wanted[found]
     return found

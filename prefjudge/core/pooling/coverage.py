@@ -17,6 +17,7 @@ def _cells(first: Rows, second: Rows, size: int) -> Rows:
     A row has ``size`` cells: one for each row that it can be paired with, from itself on.
     """
     cells: Rows = np.minimum(first, second)
+    # low x size + (high - low), with ``high - low`` below ``size``: no two pairs share a cell.
     cells *= size - 1
     cells += np.maximum(first, second)
     return cells
@@ -34,6 +35,7 @@ def pairs_missing(start: Index, query: Codes, left: Rows, right: Rows) -> Index:
     size = int(sizes.max(initial=1))
     room = size * query.size
     cells = _cells(_widened(left, room), _widened(right, room), size)
+    # A table of flags is faster than a sort, unless one large pool makes it mostly empty.
     if room > 32 * (cells.size + 1024):
         judged = np.unique(cells)
     else:
@@ -63,6 +65,7 @@ def count_parts(start: Index, query: Codes, left: Rows, right: Rows) -> Index:
         low = np.minimum(label[left], label[right])
         np.minimum.at(label, left, low)
         np.minimum.at(label, right, low)
+        # Pointer jumping: paths halve in each round, so long chains of comparisons take few rounds.
         label = label[label]
         moved = bool((label != before).any())
     roots = query[label == np.arange(label.size)]

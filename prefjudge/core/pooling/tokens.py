@@ -52,6 +52,7 @@ class Tokens:
     def symbols(self) -> NDArray[np.uint8]:
         """Return the bytes of all tokens, one after the other."""
         width = self.width()
+        # One long token would make room for as much in every row.
         if width > _WIDE:
             return np.frombuffer(b"".join(self.to_bytes()), np.uint8)
         columns = np.empty((len(self), width), np.uint64)
@@ -65,6 +66,7 @@ class Tokens:
 
     def to_lines(self) -> bytes:
         """Return each token as a line, which `line_tokens` undoes. The text goes on after the last token."""
+        # One byte more of each, whatever it is, is room for its newline.
         longer = Tokens(self.text, self.starts, self.ends + 1)
         symbols = longer.symbols().copy()
         symbols[np.cumsum(longer.ends - longer.starts) - 1] = NEWLINE
@@ -72,6 +74,7 @@ class Tokens:
 
     def words(self, index: int) -> Words:
         """Return bytes ``8 * index`` to ``8 * index + 8`` of each token as a number; zeros beyond its end."""
+        # Bytes beyond the token's end are masked away, so equal tokens give equal words wherever they stand.
         left = self.ends - self.starts
         if index == 0:
             np.minimum(left, 8, out=left)
@@ -99,6 +102,8 @@ class Tokens:
     def codes(self) -> Words:
         """Return a 64-bit code of each token: equal tokens have equal codes, others almost always differ."""
         lengths = self.ends - self.starts
+        # The length goes in first: words end in zeros, so
+        # "a" and "a" with a NUL behind it would be the same.
         code = lengths.astype(np.uint64) * _ODD
         for index in range(self.width()):
             mixed = _mixed(code ^ self.words(index))
@@ -108,12 +113,15 @@ class Tokens:
 
 
 def _mixed(word: Words) -> Words:
+    # A multiplication carries upwards only; the shift brings high bits down again.
     word = word * _ODD
     return word ^ (word >> np.uint64(29))
 
 
 def loadable(text: Text) -> Words:
     """Return the eight bytes that start at each place of a text."""
+    # A stride of one byte: overlapping words, nothing
+    # copied. Little-endian, so the first byte is the lowest.
     return np.ndarray((len(text) - 7,), "<u8", text, 0, (1,))
 
 

@@ -60,12 +60,15 @@ def fit_strengths(votes: Floats, *, scale: float = SCALE, start: Floats | None =
     prior = 1.0 / scale**2
     won = votes.sum(axis=2)
     for _ in range(100):
+        # Before the test, so that the precision returned is that of the mean returned.
         gradient, precision = _slopes(mean, won, both, prior)
         steep = np.abs(gradient).max(axis=1, initial=0.0) > 1e-9
         if not steep.any():
             break
         step = np.linalg.solve(precision[steep], gradient[steep][:, :, None])[:, :, 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
+        # Far from the optimum the likelihood is nearly flat and
+        # a full Newton step overshoots: two logits at most.
         mean[steep] += step * np.minimum(1.0, 2.0 / np.maximum(longest, 1e-12))
     return Strengths(mean=mean, precision=precision)
 
@@ -73,7 +76,9 @@ def fit_strengths(votes: Floats, *, scale: float = SCALE, start: Floats | None =
 def _slopes(mean: Floats, won: Floats, both: Floats, prior: float) -> tuple[Floats, Floats]:
     """Return the gradient, shape (n, k), and the negative Hessian, shape (n, k, k), of the log posterior."""
     chance = 1.0 / (1.0 + np.exp(mean[:, None, :] - mean[:, :, None]))
+    # Votes won less votes expected, less the pull of the prior.
     gradient = won - (both * chance).sum(axis=2) - prior * mean
+    # A weighted graph Laplacian plus prior x identity: positive definite even where nothing was compared.
     precision = -both * chance * (1.0 - chance)
     diagonal = np.arange(mean.shape[1])
     precision[:, diagonal, diagonal] = 0.0
@@ -89,4 +94,6 @@ def bradley_terry(block: Tournaments, weights: Weights, won: Floats) -> Standing
     score = np.zeros(block.doc.size)
     for stack in vote_matrices(block, ties=weights.ties, strengths=weights.strengths):
         score[stack.rows] = fit_strengths(stack.votes).mean
+    # Newton leaves a gradient of 1e-9, and the prior's
+    # curvature bounds the error: nearer strengths are tied.
     return Standing(score=score, winner=best(block, score, within=1e-6))

@@ -66,6 +66,8 @@ class Confidence:
         top = np.zeros(len(self.queries))
         filled = np.flatnonzero(np.diff(self.start))
         if filled.size:
+            # reduceat gives an empty stretch the first value of
+            # the next one: only queries with candidates take part.
             top[filled] = np.maximum.reduceat(self.chance, self.start[filled])
         return top
 
@@ -130,6 +132,7 @@ def assess_confidence(
 
 
 def _deviations(fit: Strengths) -> Floats:
+    # Laplace's approximation: the inverse curvature at the mode.
     covariance = np.linalg.inv(fit.precision)
     return np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
 
@@ -149,8 +152,10 @@ def estimate_scale(
     """
     stacks: list[VoteMatrices] = []
     found = 0
+    # Small blocks: those after the thousandth query need not be cut at all.
     for block in tournaments(judgments, pools=pools, block_rows=1 << 15):
         for stack in vote_matrices(block, ties=0.5, strengths=strengths):
+            # A lone candidate has no distance to anybody.
             if stack.votes.shape[1] > 1:
                 stacks.append(stack)
                 found += stack.queries.size

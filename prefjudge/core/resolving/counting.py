@@ -79,6 +79,7 @@ def wins(block: Tournaments, weights: Weights) -> Floats:
     winner = right + (left - right) * (choice > 0)  # a choice of where() would be guessed wrong half the time
     if not tied.any():
         return np.bincount(winner, weights=worth, minlength=n).astype(np.float64)
+    # Half a vote is not an integer, so decided and tied votes are counted apart.
     decided = ~tied
     total = np.bincount(winner[decided], weights=None if worth is None else worth[decided], minlength=n)
     if not weights.ties:
@@ -99,6 +100,8 @@ def highest(block: Tournaments, score: Floats) -> Floats:
     top = np.zeros(block.n_queries)
     filled = np.flatnonzero(block.sizes)
     if filled.size:
+        # reduceat gives an empty stretch the first value of
+        # the next one: only queries with candidates take part.
         top[filled] = np.maximum.reduceat(score, block.start[filled])
     return top
 
@@ -128,6 +131,7 @@ def shallow_pooling(block: Tournaments, weights: Weights, won: Floats) -> Standi
     while rows.size:
         leader = best(contest, wins(contest, weights))
         winner[rows[~leader]] = False
+        # Each round drops somebody from every query that is left, so the loop ends.
         again = _undecided(contest, leader)
         rows, contest = rows[again], contest.among(again)
     return Standing(score=won, winner=winner)
@@ -137,5 +141,6 @@ def _undecided(block: Tournaments, leader: Flags) -> Index:
     """Return the rows of the leaders of queries that have several, but not all candidates, in the lead."""
     rows = np.flatnonzero(leader)
     count = block.count(rows)
+    # Where everybody leads, the next round would count the same votes.
     undecided: Index = rows[((count > 1) & (count < block.sizes))[block.query[rows]]]
     return undecided

@@ -60,6 +60,7 @@ def _circle(docs: set[str], leads: dict[tuple[str, str], int]) -> tuple[str, ...
     import networkx as nx
 
     graph = nx.DiGraph()
+    # Sorted, so that the circle found does not depend on the order of a set.
     graph.add_nodes_from(sorted(docs))
     graph.add_edges_from(sorted(pair for pair, lead in leads.items() if lead > 0))
     try:

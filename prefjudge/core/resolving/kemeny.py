@@ -25,8 +25,10 @@ def kemeny(stack: VoteMatrices) -> tuple[Floats, Flags]:
     score, top = smith(stack)
     winner = top.copy()
     sizes = top.sum(axis=1)
+    # One alone leads; two in a top cycle are even, and either may lead. Both are in ``top`` already.
     for size in np.unique(sizes[(sizes > 2) & (sizes <= EXACT)]):
         queries = np.flatnonzero(sizes == size)
+        # ``against`` holds k 2**k sums for each query.
         step = max(1, _CELLS // (int(size) << int(size)))
         for low in range(0, queries.size, step):
             some = queries[low : low + step]
@@ -40,9 +42,12 @@ def _first_of_best_orders(votes: Floats) -> Flags:
     """Return who comes first in some best order, shape (n, k), from votes of shape (n, k, k)."""
     n, k, _ = votes.shape
     full = 1 << k
+    # against[x, S]: the votes of members of S over x, all contradicted where x stands ahead of S.
     against = _subset_sums(votes.transpose(0, 2, 1))
     cost = np.full((n, full), np.inf)
     cost[:, 0] = 0.0
+    # cost[S] = min over x in S of against[x, S - x] + cost[S
+    # - x]: by size, since every S - x is one smaller.
     for layer in _subsets_by_size(k)[1:]:
         lowest = np.full((n, layer.size), np.inf)
         for first in range(k):
@@ -50,6 +55,7 @@ def _first_of_best_orders(votes: Floats) -> Flags:
             rest = layer[has] ^ (1 << first)
             lowest[:, has] = np.minimum(lowest[:, has], against[:, first, rest] + cost[:, rest])
         cost[:, layer] = lowest
+    # Whoever reaches the least cost of all when put first is first in some best order.
     others = (full - 1) ^ (1 << np.arange(k))
     chosen = against[:, np.arange(k), others] + cost[:, others]
     return np.asarray(np.isclose(chosen, cost[:, -1:], rtol=0, atol=1e-6))
@@ -60,6 +66,7 @@ def _subset_sums(against: Floats) -> Floats:
     n, k, _ = against.shape
     sums = np.zeros((n, k, 1 << k))
     for member in range(k):
+        # Subsets below 2**member lack the member; the next as many are the same with it.
         half = 1 << member
         sums[:, :, half : 2 * half] = sums[:, :, :half] + against[:, :, member, None]
     return sums

@@ -31,6 +31,7 @@ def shallow_pooling_pairs(stack: VoteMatrices) -> tuple[Floats, Flags]:
     score = stack.beats.sum(axis=2).astype(np.float64)
     alive = score == score.max(axis=1, keepdims=True)
     while True:
+        # Axis 2 is who is beaten: only pairs won against those still in count.
         among = (stack.beats & alive[:, None, :]).sum(axis=2)
         among[~alive] = -1
         still = alive & (among == among.max(axis=1, keepdims=True))
@@ -43,6 +44,7 @@ def copeland(stack: VoteMatrices) -> tuple[Floats, Flags]:
     """Most pairs won by majority, a tied pair being half a win to both."""
     beats = stack.beats
     even = ~(beats | beats.transpose(0, 2, 1))
+    # Less one: everybody is even with themselves.
     score: Floats = beats.sum(axis=2) + 0.5 * (even.sum(axis=2) - 1)
     return score, score == score.max(axis=1, keepdims=True)
 
@@ -50,6 +52,7 @@ def copeland(stack: VoteMatrices) -> tuple[Floats, Flags]:
 def smith(stack: VoteMatrices) -> tuple[Floats, Flags]:
     """The smallest set whose members all beat everybody outside: the top cycle."""
     beats = stack.beats
+    # x leads to y where y does not beat x. The members are those from whom such paths lead to everybody.
     reach = reachable(~beats.transpose(0, 2, 1))
     score = beats.sum(axis=2).astype(np.float64)
     return score, np.asarray(reach.all(axis=2))
@@ -61,6 +64,7 @@ def schwartz(beats: Flags) -> Flags:
     Without circles these are the unbeaten candidates.
     """
     reach = reachable(beats)
+    # Beaten, perhaps along a path, by somebody whom no path leads back to.
     dominated = (reach & ~reach.transpose(0, 2, 1)).any(axis=1)
     return np.logical_not(dominated)
 
@@ -76,6 +80,8 @@ def schulze(stack: VoteMatrices) -> tuple[Floats, Flags]:
     margin = stack.votes - stack.votes.transpose(0, 2, 1)
     path = np.where(margin > 0, margin, 0.0)
     for middle in range(path.shape[1]):
+        # Floyd and Warshall's scheme: a path is as strong as
+        # its weakest pair, and the strongest path counts.
         np.maximum(path, np.minimum(path[:, :, middle, None], path[:, None, middle, :]), out=path)
     better = path > path.transpose(0, 2, 1)
     return better.sum(axis=2).astype(np.float64), np.logical_not(better.any(axis=1))
@@ -93,8 +99,10 @@ def unbeaten(block: Tournaments, weights: Weights, won: Floats) -> Standing:
         alone = np.logical_not(stack.beats.any(axis=1))
         nobody = ~alone.any(axis=1, keepdims=True)
         member[stack.rows] = alone | (schwartz(stack.beats) & nobody)
+    # With all choices turned round, votes won are votes lost.
     lost = wins(replace(block, choice=-block.choice), weights)
     rate = won / np.maximum(won + lost, 1e-9)
+    # A share is at most 1, so members stand above all others.
     score = np.where(member, 1.0 + rate, rate)
     first = best(block, score)
     return Standing(score=score, winner=best(block, np.where(first, won, -1.0)))

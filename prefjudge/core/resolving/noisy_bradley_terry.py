@@ -108,11 +108,13 @@ def fit_noisy_bradley_terry(
     different reliability; the guess with a side bias is that of D. Ustalov and others (Crowd-Kit).
     """
     priors = priors if priors is not None else Priors()
+    # Workers link the queries, so the votes of all of them are fitted at once, as one block.
     (block,) = tournaments(judgments, pools=pools, block_rows=2 * len(judgments) + _pool_rows(pools) + 1)
     votes = _votes(block, len(judgments.workers) + 1, ties, strengths)
     start = np.zeros(votes.n_candidates + 2 * votes.n_workers)
     start[votes.n_candidates : votes.n_candidates + votes.n_workers] = priors.reliability
     reach = np.full(start.size, np.inf)
+    # Unknown sides tell nothing of a side bias: bounds of 0 hold every worker's at an even chance.
     if not judgments.sides:
         reach[-votes.n_workers :] = 0.0
     found = scipy.optimize.minimize(
@@ -151,9 +153,11 @@ def negative_log_posterior(parameters: Floats, votes: _Votes, priors: Priors) ->
     strength, reliability, side = _split(parameters, votes)
     looks, guess = _logistic(reliability)[votes.worker], _logistic(side)[votes.worker]
     honest = _logistic(strength[votes.left] - strength[votes.right])
+    # Away from 0 and 1, where the logarithm of the vote that was not expected is infinite.
     to_left = np.clip(looks * honest + (1.0 - looks) * guess, 1e-12, 1.0 - 1e-12)
     fits = votes.for_left * np.log(to_left) + (1.0 - votes.for_left) * np.log1p(-to_left)
     value = -float((votes.worth * fits).sum())
+    # d value / d to_left; the chain rule takes it to each of the three parameters that to_left mixes.
     slope = -votes.worth * (votes.for_left / to_left - (1.0 - votes.for_left) / (1.0 - to_left))
     of_strength = slope * looks * honest * (1.0 - honest)
     of_reliability = slope * (honest - guess) * looks * (1.0 - looks)
@@ -162,6 +166,7 @@ def negative_log_posterior(parameters: Floats, votes: _Votes, priors: Priors) ->
     gradient = np.concatenate(
         [
             np.bincount(votes.left, weights=of_strength, minlength=n)
+            # to_left depends on left - right: what pulls the left one up pulls the right one down.
             - np.bincount(votes.right, weights=of_strength, minlength=n)
             + strength / priors.scale**2,
             np.bincount(votes.worker, weights=of_reliability, minlength=w)
@@ -181,6 +186,7 @@ def _split(parameters: Floats, votes: _Votes) -> tuple[Floats, Floats, Floats]:
 
 
 def _logistic(x: Floats) -> Floats:
+    # The logistic function, which overflows for no x in this form.
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
@@ -193,6 +199,8 @@ def _votes(block: Tournaments, n_workers: int, ties: TieWorth, strengths: bool) 
     return _Votes(
         left=block.left[rows],
         right=block.right[rows],
+        # Code -1 would count from the end of the array by
+        # accident; the nameless worker is the last by design.
         worker=np.where(block.worker >= 0, block.worker, n_workers - 1)[rows].astype(np.int64),
         for_left=(0.5 + 0.5 * block.choice[rows]).astype(np.float64),
         worth=block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size),
@@ -206,7 +214,9 @@ def noisy_rule(judgments: Judgments, *, pools: Pools | None, ties: TieWorth, str
     fit = fit_noisy_bradley_terry(judgments, pools=pools, ties=ties, strengths=strengths)
 
     def noisy_bradley_terry(block: Tournaments, weights: Weights, won: Floats) -> Standing:
+        # The fit has the rows of all queries in their order; the block's begin where its first query does.
         score = fit.strength[int(fit.start[block.first]) :][: block.doc.size]
+        # The optimiser stops short of the optimum by less than this, which must not break a tie.
         return Standing(score=score, winner=best(block, score, within=1e-4))
 
     return noisy_bradley_terry

@@ -53,8 +53,10 @@ def chance_best(
     if k == 1:
         return chance
     for sample in _samples(votes, fit, scale, draws, rng):
+        # Only ratios of weights count; less the greatest no exponential overflows, and not all underflow.
         weight = np.exp(sample.weight - sample.weight.max(axis=1, keepdims=True))
         count = weight.shape[0]
+        # Query q counts in bins q k to q k + k - 1, so one bincount serves all queries.
         best = sample.strength.argmax(axis=1) + k * np.arange(count)[:, None]
         mass = np.bincount(best.ravel(), weights=weight.ravel(), minlength=k * count).reshape(count, k)
         chance[sample.queries] = mass / mass.sum(axis=1, keepdims=True)
@@ -67,6 +69,7 @@ def log_evidence(
     """Return the log probability of all votes under the prior, summed over the queries."""
     total = 0.0
     for sample in _samples(votes, fit, scale, draws, rng):
+        # log(mean(exp(w))) with the greatest w outside, so that a weight of exp(-900) does not vanish.
         top = sample.weight.max(axis=1).astype(np.float64)
         total += float((top + np.log(np.exp(sample.weight - top[:, None]).mean(axis=1))).sum())
     return total
@@ -105,14 +108,18 @@ def fit_scale(
     def evidence(log_scale: float) -> float:
         scale = float(np.exp(log_scale))
         total = log_weight(scale)
+        # The same draws for every scale: their errors then cancel
+        # in comparisons, and the search does not follow noise.
         same_draws = np.random.default_rng(seed)
         for place, stack in enumerate(stacks):
             fit = fit_strengths(stack.votes, scale=scale, start=starts[place])
+            # The next scale is near, and so is its fit.
             starts[place] = fit.mean
             total += log_evidence(stack.votes, fit, scale=scale, draws=draws, rng=same_draws)
         return total
 
     low, high = float(np.log(lowest)), float(np.log(highest))
+    # Golden section on the log: one new evidence a step, until the scale is known to 1 %.
     golden = (np.sqrt(5.0) - 1.0) / 2.0
     left, right = high - golden * (high - low), low + golden * (high - low)
     at_left, at_right = evidence(left), evidence(right)
@@ -132,9 +139,13 @@ def _samples(
     votes: Floats, fit: Strengths, scale: float, draws: int, rng: np.random.Generator
 ) -> Iterator[_Sample]:
     n, k = fit.mean.shape
+    # Each draw is used with its mirror image: the first moment of the proposal is then exact.
     half = max(1, draws // 2)
+    # With precision L L', a standard normal z becomes L'**-1 z, whose covariance is the inverse precision.
     root = np.linalg.cholesky(fit.precision)
     spread = (_WIDER * np.linalg.inv(root)).transpose(0, 2, 1).astype(np.float32)
+    # The log of prior / proposal is -|s|**2 / (2 scale**2) + |z|**2 / 2 + volume: the normal constants 2 pi
+    # cancel, and the proposal's density has det(L) / _WIDER**k, the prior's scale**-k.
     volume = k * np.log(_WIDER / scale) - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
     step = max(1, _CELLS // (2 * half * k))
     for low in range(0, n, step):
@@ -151,8 +162,12 @@ def _samples(
 
 def _log_likelihood(votes: Floats, strength: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the log probability of the votes under each draw, shape (n, draws)."""
+    # The likelihood depends on differences only, so the
+    # greatest strength may be 0, and no exponential overflows.
     shifted = strength - strength.max(axis=1, keepdims=True)
     odds = np.exp(shifted)
+    # The sum of v_xy log(e^x / (e^x + e^y)) is each strength times its wins, less v_xy + v_yx times the log
+    # of each pair's sum: half the logarithms.
     total: NDArray[np.float32] = np.einsum("nk,nkd->nd", votes.sum(axis=2).astype(np.float32), shifted)
     both = (votes + votes.transpose(0, 2, 1)).astype(np.float32)
     for x in range(votes.shape[1]):

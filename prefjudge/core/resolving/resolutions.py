@@ -158,9 +158,12 @@ def with_answers(resolutions: Resolutions, answers: Qrels, rule: str) -> Resolut
     doc = encode(answers.docs, resolutions.docs)[answers.doc]
     known = (query >= 0) & (doc >= 0)
     span, owner = len(resolutions.docs), resolutions.query
+    # One integer for each (query, document); in 32 bits the product could overflow.
     keys = query[known].astype(np.int64) * span + doc[known]
     winner = np.isin(owner.astype(np.int64) * span + resolutions.doc, keys)
     count = np.bincount(owner[winner], minlength=len(resolutions))
+    # A query where any candidate's flag differs has other
+    # winners, and its status and margin are derived anew.
     other = np.bincount(owner[winner != resolutions.winner], minlength=len(resolutions)) > 0
     named = np.array([STATUSES.index(one) for one in (Status.SPARSE, Status.SINGLE, Status.TIE)], np.int8)
     best, rest = np.zeros((2, len(resolutions)))

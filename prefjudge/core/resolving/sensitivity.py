@@ -129,6 +129,7 @@ def assess_sensitivity(
         return resolve(votes, rule=rule, pools=candidates, asked=asked, ties=ties, strengths=strengths)
 
     for worker, votes in _without_workers(judgments):
+        # With the candidates as they were: a document that only this worker judged stays one, without votes.
         found.append(variation(Kind.WORKER, worker, resolved(votes, pools or _candidates(before))))
     if pools is not None:
         for run, candidates in _without_runs(pools):
@@ -191,6 +192,7 @@ def _without_ties(resolutions: Resolutions) -> Iterator[tuple[str, Resolutions]]
     for name, order in (("first doc_id", by_name[::-1]), ("last doc_id", by_name)):
         winner = resolutions.winner.copy()
         winner[tied] = False
+        # The last row put in for a query stays: hence the reversed order for the first doc_id.
         kept = {int(query[row]): row for row in order}
         winner[list(kept.values())] = True
         yield name, replace(resolutions, winner=winner)
@@ -220,5 +222,6 @@ def _without_runs(pools: Pools) -> Iterator[tuple[str, Pools]]:
     for code, run in enumerate(pools.sources):
         alone = np.zeros(pools.query.size, dtype=bool)
         alone[pools.source_row[pools.source == code]] = True
+        # A document that another run brought, too, stays in the pool without this one.
         keep = ~(alone & (sources == 1))
         yield run, replace(pools, query=pools.query[keep], doc=pools.doc[keep])

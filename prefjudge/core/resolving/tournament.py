@@ -83,6 +83,7 @@ class Tournaments:
 
         Every query stays, if need be without candidates; all its counts stay as they are.
         """
+        # A vote stays where both of its candidates do; ``place`` is left undefined for the others.
         flagged = np.zeros(self.doc.size, dtype=bool)
         flagged[rows] = True
         place = np.empty(self.doc.size, dtype=np.int64)
@@ -193,6 +194,7 @@ def _cuts(load: Index, block_rows: int) -> Iterator[Span]:
     if not n_queries:
         yield 0, 0
     while low < n_queries:
+        # The furthest query that still fits; one that is larger than a block has a block to itself.
         high = int(np.searchsorted(load, load[low] + block_rows, side="right")) - 1
         high = min(max(high, low + 1), n_queries)
         yield low, high
@@ -204,11 +206,14 @@ class _Sorted:
 
     def __init__(self, query: Codes, n_queries: int, each: Each) -> None:
         self.order: Index | None = None
+        # Blocks share a row, so that a change of query between two of them is seen.
         blocks = [query[row : row + BLOCK_ROWS + 1] for row in range(0, query.size, BLOCK_ROWS)]
         changes = each(lambda block: np.flatnonzero(block[1:] != block[:-1]), blocks)
         rows = [change + place * BLOCK_ROWS + 1 for place, change in enumerate(changes)]
         first = np.concatenate([[0], *rows])[: query.size]
         held = query[first]
+        # Stretches of strictly rising codes are whole queries:
+        # the log is grouped and in order, and needs no sort.
         if bool((held[1:] > held[:-1]).all()):
             counts = np.zeros(n_queries, dtype=np.int64)
             counts[held] = np.diff(first, append=query.size)
@@ -261,6 +266,7 @@ class _Block:
         if self.pooled is None and self.asked is None:
             in_order = number_in_order(self.votes, self.left, self.right)
             block = in_order and self._numbered(*in_order)
+            # A code between those of a query got a row although nobody voted on it: then it is no candidate.
             if block and block.comparisons.all():
                 return block
         return self._numbered(*self._looked_up())
@@ -273,7 +279,9 @@ class _Block:
             missing = pairs_missing(start, query, left, right)
         else:
             missing = asked_missing(start, query, (asked[0], asked[1]), (left, right))
+            # It takes c - 1 pairs to connect c parts, whatever was asked.
             missing = np.maximum(missing, count_parts(start, query, left, right) - 1)
+        # As many votes as pairs and no pair without one: each pair has exactly one vote.
         if self.asked is None and not missing.any() and left.size == (sizes * (sizes - 1) // 2).sum():
             comparisons = np.repeat(sizes - 1, sizes)  # every pair once
         else:

@@ -63,13 +63,16 @@ def vote_matrices(
         Queries without candidates do not occur, all others once.
     """
     sizes = block.sizes
+    # A candidate's place within its query: the row and column of its matrix.
     local = np.arange(block.doc.size) - block.start[block.query]
     by_size = np.argsort(sizes, kind="stable")
     by_size = by_size[sizes[by_size] > 0]
     groups = _groups(by_size, sizes, cells)
+    # A stable sort of 16-bit integers is numpy's radix sort, which takes linear time.
     group_of = np.full(block.n_queries, -1, dtype=np.int16 if len(groups) < 1 << 15 else np.int64)
     for number, queries in enumerate(groups):
         group_of[queries] = number
+    # Both sides of a vote are of one query, so the left one tells which.
     vote_group = group_of[block.query[block.left]]
     vote_rows = np.argsort(vote_group, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(vote_group, minlength=len(groups)))])
@@ -101,6 +104,7 @@ def _stacked(
     left, right, choice = block.left[rows], block.right[rows], block.choice[rows]
     of = slot[block.query[left]]
     total = (int(slot.max()) + 1) * size * size
+    # Cells in row-major order of (query, x, y): one bincount fills all matrices.
     forward = (of * size + local[left]) * size + local[right]
     backward = (of * size + local[right]) * size + local[left]
     worth = block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
@@ -124,5 +128,6 @@ def reachable(edges: Flags) -> Flags:
     """
     reach = edges.copy()
     for middle in range(edges.shape[1]):
+        # Warshall: after this step, every path whose inner nodes are up to ``middle`` is known.
         reach |= reach[:, :, middle, None] & reach[:, None, middle, :]
     return reach

@@ -48,6 +48,7 @@ def gaffke_interval(
     score, count = _tallies((values - least) / (greatest - least))
     level = 0.5 + confidence / 2
     high = _upper(score, count, level)
+    # The lower end is the upper end of the mirrored scores, seen in the mirror.
     low = 1.0 - _upper(1.0 - score, count, level)
     return least + (greatest - least) * low, least + (greatest - least) * high
 
@@ -70,6 +71,7 @@ def _upper(score: Floats, count: Floats, level: float) -> Floats:
     high = np.ones(len(score))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
+        # The chance that the weighted mean is below the middle grows with it, so halving finds the quantile.
         reached = _below(score - middle[:, None], count) >= level
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return high
@@ -77,6 +79,7 @@ def _upper(score: Floats, count: Floats, level: float) -> Floats:
 
 def _below(offset: Floats, count: Floats) -> Floats:
     """Return the probability that the sum of exponential variables times their offsets is at most 0."""
+    # Padding, of count 0, must be neither the least nor the greatest offset.
     seen = np.where(count > 0, offset, 0.0)
     least, greatest = seen.min(axis=1), seen.max(axis=1)
     both = (least < 0) & (greatest > 0)
@@ -94,6 +97,7 @@ def _below(offset: Floats, count: Floats) -> Floats:
 
 def _saddlepoint(offset: Floats, count: Floats, least: Floats, greatest: Floats) -> Floats:
     """Return where K' is 0, by Newton's steps that are halved where they leave what is known to hold it."""
+    # K is defined where every 1 - s (x - m) is above 0: between these. K' rises there from -inf to inf.
     start, stop = 1.0 / least, 1.0 / greatest
     point = np.zeros(len(offset))
     for _ in range(_NEWTON):

@@ -44,6 +44,8 @@ def t_test(total: Column, squares: Column, n: int) -> tuple[Column, Column]:
 
 def spread_of(total: Column, squares: Column, n: int) -> Column:
     """Return the variance of the differences (n - 1 in the denominator); exactly 0 where all are equal."""
+    # n squares - total**2 is n (n - 1) times the variance. Where all differences are equal, what is left of
+    # it is rounding, which would make a t of millions.
     excess = n * squares - total * total
     return np.where(excess > 1e-12 * n * squares, excess, 0.0) / (n * (n - 1))
 
@@ -64,6 +66,7 @@ def sign_test(plus: Column, minus: Column) -> Column:
     n = plus + minus
     fewer = np.minimum(plus, minus)
     beyond = np.maximum(n - fewer, 1.0)  # the tail is one half where n is 0
+    # The binomial distribution as an incomplete beta function: P(X <= k) = I_1/2(n - k, k + 1).
     tail: Column = scipy.special.betainc(beyond, fewer + 1.0, 0.5)
     return np.minimum(2 * tail, 1.0)
 
@@ -91,6 +94,7 @@ def signed_rank_test(
     -------
     z, p : ndarray of float64, shape (pairs,)
     """
+    # Without ties the sum of r**2 / 4; averaging the ranks of t ties takes (t**3 - t) / 48 from it.
     variance = nonzero * (nonzero + 1) * (2 * nonzero + 1) / 24 - ties / 48
     some = variance > 0
     z = np.where(some, rank_sum - nonzero * (nonzero + 1) / 4, 0.0) / np.sqrt(np.where(some, variance, 1.0))
@@ -121,12 +125,15 @@ def rank_sum_test(u: Column, n: int, ties: Column, pattern: Column) -> tuple[Col
     -------
     z, p : ndarray of float64, shape (pairs,)
     """
+    # n m (N + 1) / 12 with n = m and N = 2 n, less the share
+    # of the ties; rounding may leave a trace where all tie.
     variance = n * n / 12 * ((2 * n + 1) - ties / (2 * n * (2 * n - 1)))
     some = variance > 1e-9 * n * n
     z = np.where(some, u - n * n / 2, 0.0) / np.sqrt(np.where(some, variance, 1.0))
     p: Column = 2 * scipy.special.ndtr(-np.abs(z))  # 1 where z is 0
     if n <= _EXACT_SAMPLE:
         for row in np.flatnonzero(pattern > 0):
+            # U plus the least rank sum is the rank sum of A.
             p[row] = _exact(u[row] + n * (n + 1) / 2, 2 * n, int(pattern[row]), n)
     return z, p
 
@@ -135,7 +142,10 @@ def _exact(rank_sum: float, n: int, pattern: int, drawn: int = 0) -> float:
     """Return the two-sided p-value of a sum of average ranks; its null distribution is symmetric."""
     step, total, ways = _distribution(n, pattern, drawn)
     place = round(2 * rank_sum) // step  # average ranks are halves at most
+    # The digits up to the lower of the two tails, which are mirror images.
     extreme = ways & ((1 << (n + 1) * (min(place, total - place) + 1)) - 1)
+    # Casting out: B = 2**(n + 1) is 1 modulo B - 1, and so
+    # are its powers. The digits sum to less than B - 1.
     reached = extreme % ((1 << n + 1) - 1)  # the sum of its digits of n + 1 bits
     return min(1.0, 2 * reached / (math.comb(n, drawn) if drawn else 1 << n))
 
@@ -154,6 +164,8 @@ def _distribution(n: int, pattern: int, drawn: int) -> tuple[int, int, int]:
         In how many ways twice the sum is i times step, as digit i of n + 1 bits: there are at most 2**n ways,
         so that no digit overflows. To let a rank in or not is to add the number to itself, shifted.
     """
+    # A group at places start to end - 1 has the ranks start
+    # + 1 to end: twice their average is start + end + 1.
     starts = [place for place in range(n) if pattern >> place & 1]
     doubled = [start + end + 1 for start, end in pairwise([*starts, n]) for _ in range(start, end)]
     step = math.gcd(*doubled)
@@ -162,6 +174,7 @@ def _distribution(n: int, pattern: int, drawn: int) -> tuple[int, int, int]:
         shift = (n + 1) * (rank // step)
         if not drawn:
             ways[0] += ways[0] << shift
+        # Downwards, so that ways[count - 1] does not hold this rank yet: each is drawn once at most.
         for count in range(drawn, 0, -1):
             ways[count] += ways[count - 1] << shift
     return step, sum(doubled) // step, ways[-1]

@@ -47,8 +47,10 @@ def adjust(p: Column, correction: Correction) -> Column:
     step = np.arange(1, m + 1)
     adjusted = np.empty(m)
     if correction is Correction.HOLM:
+        # Holm (1979). The running maximum: no pair may pass where one with a smaller p did not.
         adjusted[order] = np.maximum.accumulate(p[order] * (m - step + 1))
     else:
+        # Benjamini and Hochberg (1995) step up: a pair passes where any with a greater p does.
         adjusted[order] = np.minimum.accumulate((p[order] * (m / step))[::-1])[::-1]
     return np.minimum(adjusted, 1.0)
 
@@ -60,6 +62,8 @@ def resamples_needed(pairs: int, alpha: float, correction: Correction) -> int:
     number of pairs, so with 10,000 resamples and 1,953 pairs nothing could ever be significant at 0.05.
     """
     family = pairs if correction in (Correction.BONFERRONI, Correction.HOLM) else 1
+    # 1 / (B + 1) x family <= alpha, solved for B; 1e-9 is
+    # for an alpha such as 0.05, which is not 1/20 exactly.
     return max(1, math.ceil(family / alpha - 1 - 1e-9))
 
 

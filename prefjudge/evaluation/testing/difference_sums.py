@@ -71,6 +71,7 @@ def pair_sums(grid: Grid, a: Codes, b: Codes, *, block: int = BLOCK) -> PairSums
     levels = few_levels(grid)
     columns = np.ascontiguousarray(grid.values.T)
     if levels is None:
+        # Twice the queries: the rank-sum test sorts the scores of both runs together.
         spans = _blocks(a.size, 2 * columns.shape[1], block)
         return _join([sort_sums(columns, a[rows], b[rows], grid.slack) for rows in spans])
     code = np.searchsorted(levels, columns, side="right") - 1
@@ -82,6 +83,7 @@ def pair_sums(grid: Grid, a: Codes, b: Codes, *, block: int = BLOCK) -> PairSums
 def few_levels(grid: Grid) -> Column | None:
     """Return the distinct scores, ascending, if they are few; else None."""
     levels = np.unique(grid.values)
+    # Scores that rounding put apart are one level: the least of them.
     levels = levels[np.diff(levels, prepend=-np.inf) > grid.slack]
     return levels if levels.size <= FEW else None
 
@@ -101,6 +103,7 @@ def pair_tables(code: NDArray[np.intp], width: int, a: Codes, b: Codes) -> Matri
     -------
     ndarray of float64, shape (pairs, levels, levels)
     """
+    # Row-major: cell (u, v) of a table is place u * width + v, and one bincount fills it.
     scaled = code * width
     tables = np.empty((a.size, width * width))
     for pair, (left, right) in enumerate(zip(a, b, strict=True)):
@@ -117,10 +120,12 @@ def table_sums(tables: Matrix, levels: Column, slack: float = 0.0) -> PairSums:
     difference = (levels[:, None] - levels[None, :]).ravel()
     flat = tables.reshape(pairs, width * width)
     sizes, place = np.unique(np.abs(difference), return_inverse=True)
+    # Size 0 is "no difference"; Wilcoxon's test leaves it out, so members are counted from 1.
     size = np.cumsum(np.diff(sizes, prepend=0.0) > slack)[place]
     member = (size[:, None] == np.arange(1, size.max(initial=0) + 1)).astype(np.float64)
     above = flat @ (member * (difference > 0)[:, None])
     count = above + flat @ (member * (difference < 0)[:, None])
+    # The average rank of a group of ties: those before it, and the middle of its own.
     middle = np.cumsum(count, axis=1) - count + (count + 1) / 2
     of_a, of_b = tables.sum(axis=2), tables.sum(axis=1)
     return PairSums(
@@ -132,6 +137,7 @@ def table_sums(tables: Matrix, levels: Column, slack: float = 0.0) -> PairSums:
         rank_sum=(above * middle).sum(axis=1),
         rank_ties=tie_term(count).sum(axis=1),
         rank_pattern=tie_pattern(count),
+        # Scores of b below one of a, and half of those equal to it.
         u=(of_a * (np.cumsum(of_b, axis=1) - of_b / 2)).sum(axis=1),
         u_ties=tie_term(of_a + of_b).sum(axis=1),
         u_pattern=tie_pattern(of_a + of_b),
@@ -165,6 +171,8 @@ def _signed_ranks(difference: Matrix, slack: float) -> tuple[Column, Column, Col
     size = np.abs(difference)
     order = np.argsort(size, axis=1, kind="stable")
     ranks, counts, place, row = _mid_ranks(np.take_along_axis(size, order, axis=1), slack)
+    # The zeros sort first. Without them every rank is lower by their number; their group is taken out of the
+    # ties, and falls out of the pattern because its place is negative.
     zeros = (size == 0).sum(axis=1)
     above = np.take_along_axis(difference, order, axis=1) > 0
     rank_sum = np.where(above, ranks - zeros[:, None], 0.0).sum(axis=1)
@@ -178,6 +186,7 @@ def _pooled_ranks(left: Matrix, right: Matrix, slack: float) -> tuple[Column, Co
     both = np.concatenate([left, right], axis=1)
     order = np.argsort(both, axis=1, kind="stable")
     ranks, counts, place, row = _mid_ranks(np.take_along_axis(both, order, axis=1), slack)
+    # Mann and Whitney's U is Wilcoxon's rank sum less the least that n ranks can sum to.
     u = np.where(order < n, ranks, 0.0).sum(axis=1) - n * (n + 1) / 2
     ties, pattern = (_row_sums(row, values, len(both)) for values in (tie_term(counts), _bit(place)))
     return u, ties, pattern
@@ -186,6 +195,7 @@ def _pooled_ranks(left: Matrix, right: Matrix, slack: float) -> tuple[Column, Co
 def _mid_ranks(ascending: Matrix, slack: float) -> tuple[Matrix, Column, Integers, Integers]:
     """Return the average rank of each element of sorted rows, and each group's size, first place and row."""
     rows, n = ascending.shape
+    # A row starts a group whatever its first value is, so no group reaches over two rows.
     fresh = np.ones((rows, n), dtype=np.bool_)
     fresh[:, 1:] = np.diff(ascending, axis=1) > slack
     start = np.flatnonzero(fresh)
@@ -209,6 +219,7 @@ def tie_pattern(counts: Matrix) -> Column:
     The pattern is a whole number whose bit i is set where the i-th value, from 0, differs from the one
     before. It covers the first 50 values: so many bits a float64 holds exactly.
     """
+    # A size that does not occur starts where the next one does, whose bit would be added twice.
     bits: Column = np.where(counts > 0, _bit(np.cumsum(counts, axis=-1) - counts), 0.0).sum(axis=-1)
     return bits
 
@@ -221,6 +232,7 @@ def _bit(place: Matrix | Integers) -> Matrix:
 
 def _blocks(pairs: int, width: int, block: int) -> Iterator[slice]:
     size = max(1, block // max(1, width))
+    # One empty block where there are no pairs, so that there is something to join.
     for start in range(0, max(pairs, 1), size):
         yield slice(start, start + size)
 

@@ -63,23 +63,29 @@ def _by_counting(
     grid: Grid, masks: Masks, a: Codes, b: Codes, levels: Column
 ) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
     width, splits = levels.size, len(masks)
+    # A level is the least score of those that rounding put apart: "right" - 1 finds it for each of them.
     code = (np.searchsorted(levels, grid.values.T, side="right") - 1).astype(np.uint16)
     packed, lane = _pack(masks)
     step = max(1, _TABLES // (splits * width * width))
     for at in range(0, a.size, step):
         pairs = np.arange(at, min(at + step, a.size))
+        # The first half is counted; the second is the whole less the first, so no query is looked at twice.
         first = np.zeros((pairs.size, width * width, splits))
         whole = np.zeros((pairs.size, width * width, 1))
         for row, pair in enumerate(pairs):
             cell = code[a[pair]] * np.uint16(width) + code[b[pair]]
             order = np.argsort(cell, kind="stable")
             ordered = cell[order]
+            # Prepended is what the first cell is not, so that a cell starts at place 0, too.
             start = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] + 1))
+            # Whole words are added. No lane carries into the next:
+            # it counts at most all queries, which fit into it.
             counts = np.add.reduceat(packed[order], start, axis=0).view(lane)
             first[row, ordered[start]] = counts[:, :splits]
             whole[row, ordered[start], 0] = np.diff(start, append=cell.size)
         sums = [
             table_sums(np.moveaxis(part, 2, 1).reshape(-1, width, width), levels, 2 * grid.slack)
+            # A score may be off by the slack, and a difference by twice that.
             for part in (first, whole - first)
         ]
         yield np.tile(np.arange(splits), pairs.size), np.repeat(pairs, splits), (sums[0], sums[1])
@@ -107,6 +113,7 @@ def _by_sorting(
 ) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
     columns = np.ascontiguousarray(grid.values.T)
     ranks = _dense_ranks(grid)
+    # A ladder holds an int32 for each split and, where all its scores differ, each query.
     step = max(8, BUDGET // (4 * grid.values.size))
     for at in range(0, len(masks), step):
         part = masks[at : at + step]
@@ -116,6 +123,7 @@ def _by_sorting(
         ladders = [_Ladder(run, members) for run in ranks]
         for pair, (left, right) in enumerate(zip(a, b, strict=True)):
             difference = columns[left] - columns[right]
+            # As in `sort_sums`: equal scores can lie a slack apart, their differences two.
             difference[np.abs(difference) <= 2 * grid.slack] = 0.0
             squared = difference * difference
             first = weights @ difference, weights @ squared
@@ -137,6 +145,7 @@ def _sizes(masks: Masks) -> tuple[int, int]:
 def _dense_ranks(grid: Grid) -> Codes:
     """Return, for shape (runs, queries), the place of each score among all distinct scores."""
     values, place = np.unique(grid.values, return_inverse=True)
+    # Over all runs at once, so that the places of any two runs compare as their scores do.
     merged = np.cumsum(np.diff(values, prepend=-np.inf) > grid.slack).astype(np.int32)
     return np.ascontiguousarray(merged[place].reshape(grid.values.shape).T)
 
@@ -155,6 +164,8 @@ class _Members:
         -------
         ndarray of int32, shape (places, splits)
         """
+        # Row i counts the queries before place i; the members
+        # between two places are a difference of two rows.
         total = np.zeros((order.size + 1, self.packed.shape[1]), dtype=np.uint64)
         np.cumsum(self.packed[order], axis=0, out=total[1:])
         return total[places].view(self.lane)[:, : self.splits].astype(np.int32)
@@ -169,9 +180,12 @@ def _signed_ranks(
     ties then reaches from ``start`` over ``middle``, where its positive ones begin, to ``end``; its members
     of a half have the average rank (how many lie before start + how many before end + 1) / 2 there.
     """
+    # Wilcoxon drops the queries without a difference before it ranks the others.
     query = np.flatnonzero(difference)
     sizes, place = np.unique(np.abs(difference[query]), return_inverse=True)
     group = np.cumsum(np.diff(sizes, prepend=-np.inf) > slack)[place]
+    # Even keys are negative, odd ones positive: a group's
+    # bounds are where 2 g, 2 g + 1 and 2 g + 2 would go.
     key = 2 * group + (difference[query] > 0)
     order = np.argsort(key, kind="stable")
     ordered = key[order]
@@ -179,6 +193,7 @@ def _signed_ranks(
     start, middle, end = (np.searchsorted(ordered, 2 * groups + step) for step in (0, 1, 2))
     some = end > middle
     tied = np.flatnonzero(end - start > 1)
+    # Larger halves get pattern 0, "not known", and with it the normal approximation.
     groups_ = np.append(start if order.size <= _PATTERNED else start[:0], order.size)
     ends = (start[some], end[some], middle[some], start[tied], end[tied], groups_)
     low, high, below, first, last, bounds = np.split(
@@ -190,6 +205,9 @@ def _signed_ranks(
     whole, reach = (end - middle)[some], (start + end)[some]
     ties = (last - first).astype(np.float64)
     everyone = (end - start)[tied, None].astype(np.float64)
+    # The sum of above x (around + 1) / 2 is the rank sum of the first half.
+    # The other one holds whole - above, and reach - around lie about it:
+    # that product, multiplied out, reuses this one and needs no second pass.
     product = _dot(above, around, difference.size)
     plus, total = above.sum(axis=0), int(whole.sum())
     rest = int(whole @ (reach + 1)) - _weigh(whole, around) - _weigh(reach + 1, above) + product
@@ -232,9 +250,12 @@ def _pooled_ranks(a: _Ladder, b: _Ladder) -> tuple[dict[str, Column], dict[str, 
     """Return the rank-sum statistics of one pair for both halves of all splits."""
     low, high = (np.searchsorted(b.levels, a.levels, side=side) for side in ("left", "right"))
     of_a, whole = np.diff(a.running, axis=0), np.diff(a.below)
+    # Those below and those up to a score of A are its wins twice over, an equal score being half a win.
     under, reach = b.running[low] + b.running[high], b.below[low] + b.below[high]
     product = _dot(of_a, under, int(a.below[-1]))
     rest = int(whole @ reach) - _weigh(whole, under) - _weigh(reach, of_a) + product
+    # A score that occurs once ties with nothing (1**3 - 1 = 0): only
+    # the others are looked at, each once, under A where A has it.
     shared = np.flatnonzero((whole > 1) | (high > low))
     lonely = np.setdiff1d(np.flatnonzero(np.diff(b.below) > 1), low[high > low])
     ties = np.concatenate(

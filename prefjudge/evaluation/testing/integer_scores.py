@@ -68,13 +68,19 @@ def to_grid(values: Matrix) -> Grid:
             "Statistics need a finite score for every query and run; a query that a run missed scores 0.",
         )
     largest = float(np.abs(matrix).max(initial=0.0))
+    # What n differences of two scores can sum to. The least
+    # largest score keeps the unit from underflowing to 0.
     bulk = 2.0 * max(1, matrix.shape[0]) * max(largest, 2.0**-500)
     for denominator in _DENOMINATORS:
         if bulk * denominator > _HEADROOM:
             break
         scaled = matrix * denominator
         whole = np.rint(scaled)
+        # The float64 next to m / 232792560 comes back within 3e-8
+        # of m. This leaves room for that, and for little else.
         if np.all(np.abs(scaled - whole) <= 1e-6):
+            # + 0.0 makes 0.0 of -0.0.
             return Grid(values=whole + 0.0, unit=1.0 / denominator, exact=True)
+    # A power of two: dividing by it is exact, so only rint rounds.
     unit = float(2.0 ** np.ceil(np.log2(bulk / _HEADROOM)))
     return Grid(values=np.rint(matrix / unit) + 0.0, unit=unit, exact=False)

@@ -117,6 +117,7 @@ def mean_interval(values: Floats, confidence: float = 0.95) -> Bounds:
     if count < 2:
         nothing = np.full_like(centre, np.nan)
         return centre, nothing, nothing
+    # By the range: the deviation of equal scores may be 1e-17 instead of 0.
     spread = np.where(np.ptp(values, axis=0) > 0, values.std(axis=0, ddof=1), np.nan)
     reach = scipy.special.stdtrit(count - 1, 0.5 + confidence / 2) * spread / np.sqrt(count)
     return centre, centre - reach, centre + reach
@@ -131,6 +132,8 @@ def median_interval(values: Floats, confidence: float = 0.95) -> Bounds:
     """
     count = values.shape[0]
     centre = np.median(values, axis=0)
+    # The median is below the k-th smallest value where fewer
+    # than k values are below the median: P(X <= k - 1).
     outside = scipy.special.bdtr(np.arange(count, dtype=np.float64), count, 0.5)
     k = int(np.searchsorted(outside, (1 - confidence) / 2, side="right"))
     if k == 0:

@@ -15,8 +15,10 @@ def permutation_p(
 ) -> Column:
     """Return the p-value of each pair a - b when the signs of its differences are flipped at random."""
     flips = resampling.flipped_sums(grid, count, rng, block=block)
+    # A score is rounded by half a step at most, a difference by one, and a sum of n differences by n.
     slack = sums.n * grid.slack
     reached = resampling.count_reaching(flips, sums.total, a, b, slack)
+    # All flips, with the observed one among them, are the distribution itself; a sample of them is not.
     return reached / count if sums.n <= EVERY_FLIP else _share(reached, count)
 
 
@@ -38,6 +40,7 @@ def bootstrap_test(
         rows = slice(at, at + width)
         difference = trials[a[rows]] - trials[b[rows]]
         observed = sums.total[rows, None]
+        # Less the observed difference the samples are about 0, as if there were none: the null hypothesis.
         far = np.abs(difference - observed) >= np.abs(observed) - sums.n * grid.slack
         p[rows] = _share(np.count_nonzero(far, axis=1), count)
         ends = np.quantile(difference, [alpha / 2, 1 - alpha / 2], axis=1) / sums.n * grid.unit
@@ -53,4 +56,6 @@ def tukey_p(grid: Grid, sums: PairSums, count: int, rng: np.random.Generator) ->
 
 
 def _share(reached: NDArray[np.integer], resamples: int) -> Column:
+    # The observation is one of the equally likely outcomes;
+    # without it p could be 0 (Phipson and Smyth, 2010).
     return (reached + 1) / (resamples + 1)

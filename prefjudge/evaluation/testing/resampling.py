@@ -38,8 +38,11 @@ def flipped_sums(
     """
     n = len(grid.values)
     total = grid.values.sum(axis=0)
+    # No subset of the queries sums to more than all of them do in size.
     matrix = _narrow(grid.values, float(np.abs(grid.values).sum(axis=0).max(initial=0.0)))
     for words in _every_word(n) if n <= EVERY_FLIP else _random_words(n, resamples, rng, block):
+        # A bit b is the sign 2 b - 1, so the signed sum is twice the sum of the chosen less that of all.
+        # Words are little-endian on every machine: the same seed flips the same queries.
         bits = np.unpackbits(words.view(np.uint8), axis=1, count=n, bitorder="little")
         yield 2 * (bits.astype(matrix.dtype) @ matrix).astype(np.float64) - total
 
@@ -52,6 +55,7 @@ def _random_words(
     n: int, resamples: int, rng: np.random.Generator, block: int
 ) -> Iterator[NDArray[np.uint64]]:
     for trials in _portions(resamples, n, block):
+        # Each word is one step of the generator: a draw in two blocks leaves the stream as it was.
         words = rng.integers(0, 1 << 64, size=(trials, -(-n // 64)), dtype=np.uint64)
         yield words.astype("<u8", copy=False)
 
@@ -67,6 +71,7 @@ def bootstrap_sums(
         Sums in steps of the grid, some trials at a time.
     """
     n = len(grid.values)
+    # A sample may draw the greatest score n times.
     matrix = _narrow(grid.values, n * float(np.abs(grid.values).max(initial=0.0)))
     for counts in bootstrap_counts(n, trials, rng, block=block, kind=matrix.dtype):
         yield (counts @ matrix).astype(np.float64)
@@ -82,6 +87,7 @@ def bootstrap_counts(
 ) -> Iterator[NDArray[Any]]:
     """Yield how often each of ``n`` queries is in each sample: shape (trials, n), some trials at a time."""
     narrow = np.uint16 if n <= 1 << 16 else np.uint32
+    # Each sample has n counters of its own, so one bincount counts all samples of a draw.
     row = np.arange(_DRAW)[:, None] * n
     for size in _portions(trials, n, block, step=_DRAW):
         counts = np.empty((size, n), dtype=kind)
@@ -106,6 +112,7 @@ def permuted_ranges(grid: Grid, resamples: int, rng: np.random.Generator) -> Mat
     shuffled = grid.values.copy()
     ranges = np.empty(resamples)
     for trial in range(resamples):
+        # A shuffle of a shuffle is as uniform as one of the original, and needs no copy.
         rng.permuted(shuffled, axis=1, out=shuffled)
         ranges[trial] = np.ptp(shuffled.sum(axis=0))
     return np.sort(ranges)
@@ -124,6 +131,8 @@ def count_reaching(sums: Iterator[Matrix], observed: Matrix, a: Codes, b: Codes,
         How many steps rounding can have moved a sum.
     """
     count = np.zeros(a.size, dtype=np.int64)
+    # Equal is "as far": without the slack a resample that
+    # repeats the observation could be missed by rounding.
     reach = np.abs(observed) - slack
     width = max(1, BLOCK // max(1, a.size))
     for block in sums:
@@ -141,6 +150,7 @@ def _narrow(values: Matrix, largest_sum: float) -> NDArray[np.floating]:
 
 def _portions(trials: int, width: int, block: int, step: int = 1) -> Iterator[int]:
     size = max(1, block // max(1, width))
+    # A multiple of the step, or the blocks would cut draws in other places and change the stream.
     size = max(step, size - size % step)
     for start in range(0, trials, size):
         yield min(size, trials - start)

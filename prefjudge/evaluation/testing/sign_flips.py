@@ -35,12 +35,14 @@ def _one(net: Integers) -> float:
     if not net.size:
         return 1.0
     sizes, counts = np.unique(np.abs(net), return_counts=True)
+    # In steps of the common divisor the distribution is as short as it can be.
     step = int(np.gcd.reduce(sizes))
     chance: NDArray[np.floating] = np.ones(1)  # [s]: that the balances with a positive sign sum to s steps
     for size, count in zip((sizes // step).tolist(), counts.tolist(), strict=True):
         positive = np.zeros(size * count + 1)
         positive[::size] = _halves(count)
         chance = np.convolve(chance, positive)
+    # The sum of all signs is 2 s - total, and s is symmetric about total / 2: both tails are equally heavy.
     above = int(net[net > 0].sum()) // step
     fewer = min(above, chance.size - 1 - above)
     return min(1.0, 2.0 * float(chance[: fewer + 1].sum()))

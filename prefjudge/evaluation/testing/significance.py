@@ -173,6 +173,7 @@ def compare_runs(
     a, b = _pairs(scores.runs, baselines)
     count = _resamples(resamples, chosen, n, a.size, alpha, correction)
     grid = to_grid(scores.values)
+    # b before a: every difference is the contender's less the baseline's.
     sums = pair_sums(grid, b, a, block=block)
     spread = np.sqrt(paired.spread_of(sums.total, sums.squares, n))
     low, high = _interval(grid, sums, spread, alpha)
@@ -184,6 +185,7 @@ def compare_runs(
         p = permutation_p(grid, sums, b, a, count, rng, block)
     else:
         p = classical_p(chosen, sums)
+    # No difference of two scores is greater than the scale is long.
     reach = np.subtract(*bounds(scores.measure)[::-1])
     low, high = (np.where(spread > 0, np.clip(end, -reach, reach), np.nan) for end in (low, high))
     identical = sums.plus + sums.minus == 0
@@ -275,6 +277,7 @@ def _resamples(
         if test not in _RESAMPLED:
             return 0
         if test is SignificanceTest.PERMUTATION and queries <= EVERY_FLIP:
+            # Every flip is made once: no correction can ask for more.
             return 1 << queries
     if given is not None:
         check_resamples(given, pairs, alpha, correction)
