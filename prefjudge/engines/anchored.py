@@ -68,6 +68,8 @@ def anchored(path: str, *, index: Judged, order: Order) -> tuple[list[JudgedRows
         for heads in gallop(text, DEPTH, batch=_BATCH):
             if not heads.spans:
                 continue
+            # One line of each query is parsed in any case: its
+            # id, and the rank that others are measured against.
             firsts = b"".join([part[: part.find(b"\n") + 1] for part in heads.parts])
             chunk = tally.add(sound_chunk(reader, firsts, len(heads.spans)))
             lines = _Lines([firsts], len(heads.spans))
@@ -75,6 +77,7 @@ def anchored(path: str, *, index: Judged, order: Order) -> tuple[list[JudgedRows
                 if name in wanted:
                     lines.add(place, wanted[name], chunk.layout, text, heads)
             part, unsettled = _settled(lines, chunk, reader, index)
+            # A run full of ties is parsed query by query: then one reading from end to end is faster.
             patience -= len(unsettled)
             if patience <= 0:
                 raise NotGalloping
@@ -123,6 +126,7 @@ class _Lines:
         counted = _newlines(head, len(head)) if whole else 0
         for doc, row in docs:
             near = _near(head, doc, layout, whole=whole)
+            # Not in the head: all lines of the query are searched as bytes, once for all of its documents.
             if near is None and not whole:
                 head, whole = _lines_between(text, start, end), True
                 near = _near(head, doc, layout, whole=True)
@@ -166,6 +170,7 @@ def _near(block: bytes, doc: bytes, layout: Layout, *, whole: bool) -> tuple[int
         end = place + len(doc)
         if b"\r" in block[own:end]:
             raise NotGalloping  # it ends a line alone
+        # Found as bytes it may be a part of a longer id, or stand in another column.
         parts = block[own:end].split()
         if len(parts) == layout.doc + 1 and parts[-1] == doc and block[end : end + 1].isspace():
             after = block.find(b"\n", end) + 1
@@ -192,9 +197,14 @@ def _settled(
     if has_lone_cr(texts) or len(rows) != lines.count:
         raise NotGalloping  # a full reading will say what is wrong, and on which line
     assert rank is not None
+    # Ranks that rise by one count lines without reading them.
     size = rank[last] - rank[place] + 1
+    # Lines counted above must be what the ranks say; else
+    # something other than lines of the run lies between.
     sure = rank[own] - rank[place[of]] == above
     if reader.order is not Order.FILE:
+        # Each document is held against the lines next to it: out
+        # of order ends the search, a tie leaves its place open.
         upper, lower = np.flatnonzero(above), np.flatnonzero(below)
         key = ranking_key(score, rank, reader.order)
         higher = key[np.concatenate([own[upper] - 1, own[lower]])]

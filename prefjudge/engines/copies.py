@@ -98,6 +98,7 @@ class CopyWriter:
         self._file("docs").write(np.stack(columns, axis=1).tobytes())
         self._file("scores").write(chunk.score.tobytes())
         inside = np.ones(len(chunk), bool)
+        # The first line of a query follows another query's last: its score may be higher.
         inside[chunk.bounds[:-1]] = False
         self.by_score &= not ((chunk.score[1:] > chunk.score[:-1]) & inside[1:]).any()
         if chunk.rank is None:
@@ -231,11 +232,14 @@ class Copy:
         key = ranking_key(chunk.score, chunk.rank, order)
         last = chunk.bounds[1:] - 1
         kth = np.minimum(chunk.bounds[:-1] + k - 1, last)
+        # Line k + 1 shows whether the k-th is tied; the tie may go on, so such a query is taken whole.
         open_ = (np.diff(chunk.bounds) < sizes) & (key[kth] == key[last])
         return self._first(np.where(open_, sizes, np.minimum(sizes, k))) if open_.any() else chunk
 
     def _first(self, sizes: Places) -> RunChunk:
         bounds = np.concatenate([[0], np.cumsum(sizes)])
+        # Row i of a query's head is bounds[q] + i in the copy:
+        # consecutive numbers, moved by what each query skips.
         rows = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1] - bounds[:-1], sizes)
         return self._chunk(rows, self.queries, bounds)
 
@@ -244,6 +248,7 @@ class Copy:
         starts = FRONT + rows * width
         docs = Tokens(self.docs, starts, starts + width)
         columns = np.stack([docs.words(index) for index in range(width // 8)], axis=1)
+        # Zero bytes only pad (`add` refuses ids with one), so counting the others gives the length.
         docs = Tokens(self.docs, starts, starts + (columns.view(np.uint8) != 0).sum(axis=1))
         return RunChunk(
             self.form.layout,

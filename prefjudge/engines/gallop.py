@@ -121,6 +121,8 @@ class StreamText:
         while end > self.base + len(self.held) and not self.over:
             piece = next(self.stream, b"")
             self.over = not piece
+            # Only here, where the stretch grows anyway: letting
+            # go at every step would move the bytes each time.
             del self.held[: self.kept - self.base]
             self.base = self.kept
             self.held += piece
@@ -171,6 +173,7 @@ class _Gatherer:
             if not head.endswith(b"\n"):
                 head += b"\n"
         else:
+            # The read ended inside a line.
             head = head[: head.rfind(b"\n") + 1]
         self.parts.append(head)
         self.spans.append((start, end))
@@ -200,6 +203,7 @@ def gallop(text: Text, lines: int, *, batch: int = BATCH) -> Iterator[HeadLines]
         raise NotGalloping  # only newlines are looked for here
     if foreign_bytes(first) or foreign_columns(first):
         raise NotGalloping  # a full reading will say what it is
+    # Eight bytes more: ranks and scores further down may be longer than those of the first lines.
     longest = max(map(len, first.split(b"\n")[:-1]), default=len(first))
     wanted = (lines + 1) * (longest + 8)
     window = wanted + 2 * _SLACK
@@ -237,6 +241,7 @@ def gallop(text: Text, lines: int, *, batch: int = BATCH) -> Iterator[HeadLines]
 
 def _mark(head: bytes) -> bytes:
     """Return what every line of the query starts with, and the newline before it."""
+    # With its blank behind it: "q1" must not take in the lines of "q10".
     mark = head[: head.find(b" ") + 1] or b" "
     if b"\t" in mark or b"\n" in mark or len(mark) == 1:
         mark = head[: head.find(b"\t") + 1]
@@ -250,6 +255,8 @@ def _mark(head: bytes) -> bytes:
 def _boundary(text: Text, mark: bytes, start: int, step: int) -> int:
     """Return where the query that starts at ``start`` ends: by doubling, then by bisection."""
     low, high = start, start + step
+    # The lines of a query stand together (a query that comes again is `Scattered`), so "is the line of this
+    # query?" is answered by yes, then by no: what bisection needs.
     while (line := _next_line(text, mark, high)) is not None and line[1]:
         low = line[0]
         step *= 2
@@ -261,6 +268,7 @@ def _boundary(text: Text, mark: bytes, start: int, step: int) -> int:
             low = line[0]
         else:
             high = middle
+    # The mark starts with a newline; the first line of the block has its own before it.
     block = b"\n" + text.read(high - low + _NEAR, low)
     last = block.rfind(mark, 0, high - low + 1 + len(mark))
     size = _NEAR
@@ -278,6 +286,7 @@ def _next_line(text: Text, mark: bytes, place: int) -> tuple[int, bool] | None:
     while True:
         block = text.read(size, place)
         newline = block.find(b"\n")
+        # The whole mark must be in the block, or a longer query id could pass for this one.
         if newline >= 0 and newline + len(mark) <= len(block):
             return place + newline + 1, block.startswith(mark, newline)
         if text.ended(place + len(block)):

@@ -111,6 +111,7 @@ def _trusted(path: str, k: int, order: Order) -> Iterator[RunChunk]:
     """
     reader = RunReader(path, order, OnDuplicate.ERROR)
     with text_of(path) as text:
+        # One more than wanted, to see whether the k-th ties with the next.
         for heads in gallop(text, k + 1):
             if heads.spans:
                 yield _certain(reader, text, heads, k, order)
@@ -124,7 +125,9 @@ def _certain(reader: RunReader, text: Text, heads: HeadLines, k: int, order: Ord
     open_ = _open(chunk, np.array(heads.complete), k, order)
     if not open_.size:
         return chunk
+    # The same queries are read once more, and must not count as scattered.
     reader.seen.difference_update(chunk.queries)
+    # A row starts at its first field; the line may have blanks before it.
     bounds = [int(chunk.rows.text.rfind(b"\n", 0, start)) + 1 for start in _row_starts(chunk)]
     bounds.append(bounds[0] + len(heads.data))
     parts = [chunk.rows.text[a:b] for a, b in pairwise(bounds)]
@@ -159,8 +162,10 @@ def _open(chunk: RunChunk, complete: NDArray[np.bool_], k: int, order: Order) ->
     key = ranking_key(chunk.score, chunk.rank, order)
     inside = np.ones(len(chunk), bool)
     inside[chunk.bounds[:-1]] = False
+    # A better score further down: the head of the file is not the head of the ranking.
     if ((key[1:] > key[:-1]) & inside[1:]).any():
         raise NotGalloping
     last = chunk.bounds[1:] - 1
     kth = np.minimum(chunk.bounds[:-1] + k - 1, last)
+    # Where the k-th ties with the last line read, lines that were not read may tie with it, too.
     return np.flatnonzero(~complete & ((sizes <= k) | (key[kth] == key[last])))

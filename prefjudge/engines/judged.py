@@ -58,6 +58,8 @@ class Judged:
         order = np.argsort(keys)
         bits = min(max(10, (keys.size * _SIEVE).bit_length()), _SIEVE_BITS)
         sieve = np.zeros(1 << bits, bool)
+        # The upper bits are the query, so the rows of a query look
+        # at one stretch of the sieve, which stays in the cache.
         sieve[keys >> np.uint64(64 - bits)] = True
         queries = {encode(name): code for code, name in enumerate(qrels.queries)}
         return cls(queries, vocabulary.take(qrels.doc.astype(np.int64)), query, keys[order], order, sieve)
@@ -73,12 +75,14 @@ class Judged:
         places = np.minimum(np.searchsorted(self.keys, keys[rows]), self.keys.size - 1)
         hit = self.keys[places] == keys[rows]
         rows, judged = rows[hit], self.order[places[hit]]
+        # Keys hold a part of the code, and codes collide: bytes decide.
         true = same_token(docs.take(rows), self.docs.take(judged)) & (query[rows] == self.query[judged])
         return rows[true], judged[true]
 
 
 def _tokens(ids: Sequence[str]) -> Tokens:
     tokens = line_tokens(encode("\n".join([*ids, ""])))
+    # Encoding all ids at once is several times faster than one after the other.
     if len(tokens) != len(ids):  # an id holds the end of a line
         return tokens_of([encode(name) for name in ids])
     return tokens
@@ -138,6 +142,7 @@ class JudgedRows:
         retrieved = np.zeros(len(qrels.queries), np.int32)
         for code, count in self.seen.items():
             retrieved[code] = count
+        # Positions are unique within a query, so the order needs no stable sort.
         by = np.argsort((self.query << 32) | self.position)
         return JudgedRanks(
             run=run,
@@ -163,6 +168,8 @@ def found(chunk: RunChunk, index: Judged, order: Order) -> JudgedRows:
     place[ranking.rows] = np.arange(len(chunk))
     places = place[rows]
     first = chunk.bounds[:-1][chunk.group[rows]]
+    # A span is a group of ties: its first place is the best that
+    # any order of it gives the document, its end the worst.
     span = np.searchsorted(ranking.spans, places, side="right") - 1
     ends = np.append(ranking.spans[1:], len(chunk))
     return JudgedRows(

@@ -34,6 +34,7 @@ def ranked(chunk: RunChunk, order: Order) -> Ranking:
     key = ranking_key(chunk.score, chunk.rank, order)
     inside = np.ones(count, bool)
     inside[chunk.bounds[:-1]] = False
+    # Most runs are sorted already: only queries in which a key rises are sorted.
     rising = np.flatnonzero((key[1:] > key[:-1]) & inside[1:])
     rows = np.arange(count)
     if rising.size:
@@ -67,17 +68,22 @@ def _sorted_groups(chunk: RunChunk, key: NDArray[np.float64], rising: Places) ->
     unsorted[groups] = True
     group = chunk.group
     part = np.flatnonzero(unsorted[group])
+    # Sorting is stable, so ties stay as the file lists them
+    # until `_order_ties`; infinite scores negate as they should.
     rows[part] = part[np.lexsort((-key[part], group[part]))]
     return rows
 
 
 def _order_ties(docs: Tokens, rows: Places, tied: NDArray[np.bool_]) -> None:
     """Reorder ``rows`` inside each span of ties by document, descending."""
+    # The first row of a span is not ``tied`` to the one before it, but belongs to the span.
     member = tied.copy()
     member[:-1] |= tied[1:]
     places = np.flatnonzero(member)
     span = np.cumsum(~tied)[places]
     part = docs.take(rows[places])
+    # Big-endian words compare as bytes do, their complements descending. Words end in zeros, so the length
+    # tells "a" from "a" with a NUL behind it. lexsort takes its first key last.
     keys: list[NDArray[np.uint64] | Places] = [-(part.ends - part.starts)]
     keys += [~part.words(index).byteswap() for index in reversed(range(part.width()))]
     rows[places] = rows[places][np.lexsort((*keys, span))]

@@ -1,7 +1,7 @@
 """Fields: the columns of a block of text, found for all lines at once.
 
-A block is tokenised with numpy: no Python object per line. Fields are parted by any run of blanks, tabs and
-carriage returns; blank lines and lines that start with ``#`` are passed over.
+A block is tokenised with numpy: no Python object per line. Fields are separated by any run of blanks, tabs
+and carriage returns; blank lines and lines that start with ``#`` are passed over.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from prefjudge.core.pooling.tokens import BACK, FRONT, NEWLINE, Places, Tokens
 
 _HASH = b"#"[0]
-_PARTING = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
+_SEPARATORS = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,10 @@ class Fields:
 
 
 def _blank(symbols: NDArray[np.uint8], newlines: int) -> NDArray[np.bool_]:
-    """Tell which bytes part fields: blanks, tabs and the ends of lines."""
+    """Tell which bytes separate fields: blanks, tabs and the ends of lines."""
     blank: NDArray[np.bool_] = symbols <= 32
+    # Nearly every file has no control characters but newlines, or only a few kinds: count them off before a
+    # look-up in the table, which costs several times a comparison.
     controls = np.count_nonzero(symbols < 32) - newlines
     for symbol in (9, 13, 11, 12):  # the usual ones first
         if not controls:
@@ -79,18 +81,20 @@ def _blank(symbols: NDArray[np.uint8], newlines: int) -> NDArray[np.bool_]:
         controls -= np.count_nonzero(symbols == symbol)
     if not controls:
         return blank
-    return _PARTING[symbols]  # there are control characters that part nothing
+    return _SEPARATORS[symbols]  # some control characters separate nothing
 
 
 def _edges(symbols: NDArray[np.uint8], newlines: int) -> tuple[Places, Places]:
     """Return where the fields of a padded block start and end."""
     blank = _blank(symbols, newlines)
+    # One byte of padding on either side, so that the first and the last field have a blank to end at.
     inner = blank[FRONT - 1 : 1 - BACK or None]
     if (inner[1:-1] & inner[:-2]).any():
+        # The padding is blank, so edges alternate: into a field, out of it.
         edges = np.flatnonzero(blank[1:] != blank[:-1])
         edges += 1
         return edges[0::2], edges[1::2]
-    places = np.flatnonzero(inner[:-1])  # each blank parts two fields
+    places = np.flatnonzero(inner[:-1])  # each blank separates two fields
     places += FRONT - 1
     return places[:-1] + 1, places[1:]
 
@@ -127,6 +131,7 @@ def joined(parts: Iterable[Fields]) -> Fields:
     for part in parts:
         data = part.text[FRONT:-BACK]
         if len(part):
+            # Half the memory; a place takes 64 bits only once the text is larger than 2 GiB.
             kind = np.int32 if size + len(part.text) < 2**31 else np.int64
             moved = (part.starts + size, part.ends + size, part.counts, part.lines)
             columns.append(tuple(column.astype(kind) for column in moved))
@@ -158,6 +163,8 @@ def _regular(
     rows, rest = divmod(starts.size, count)
     if rest or lines != rows:
         return None
+    # The right number of fields in all is not enough (5 and 7 make 12, too): each count-th field must end
+    # its line. Only then does a reshape put every field into its column.
     after = ends[count - 1 :: count]
     last = symbols[after]
     at_end = last == NEWLINE
@@ -187,6 +194,7 @@ def _ragged(
 ) -> Fields:
     """Read lines of any number of fields, blank lines and comments."""
     newlines = np.flatnonzero(symbols[FRONT:] == NEWLINE) + FRONT
+    # A field belongs to the line whose newline is the first one after it.
     counts = np.bincount(np.searchsorted(newlines, starts), minlength=newlines.size)
     firsts = np.cumsum(counts) - counts
     used = np.flatnonzero(counts)
@@ -195,5 +203,6 @@ def _ragged(
         return _no_fields(text)
     counts, firsts = counts[used], firsts[used]
     kept = columns if isinstance(columns, int) else columns(int(counts[0]))
+    # Short lines repeat their last field, so that every place exists; `counts` tells them.
     places = firsts[:, None] + np.minimum(np.arange(kept), counts[:, None] - 1)
     return Fields(text, starts[places], ends[places], counts, used + line)

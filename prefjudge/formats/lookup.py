@@ -53,8 +53,10 @@ class SortedFile:
         samples = [line for line in map(self._line_after, places) if line is not None]
         if not samples:
             raise NotSorted
+        # Without the last id, ids beyond the last sample could not be told from ids that are missing.
         samples.append(self._last_line(samples[-1]))
         self.numeric = all(raw.isdigit() and len(raw) <= _NUMBER for _, raw in samples)
+        # "10" stands before "9" in a file sorted as text.
         if self.numeric and not self._ascend(samples):
             self.numeric = False
         if samples[0][0] == samples[-1][0] or not self._ascend(samples):
@@ -94,6 +96,8 @@ class SortedFile:
                     continue
                 lines = [after]
             first, last = (_Line(place, self._key(name)) for place, name in (lines[0], lines[-1]))
+            # Samples cannot prove an order: each read checks it
+            # again, and a full reading takes over where it fails.
             if not low.key <= first.key <= last.key <= max(high.key, self.last.key):
                 raise NotSorted
             if first.key > key:
@@ -109,8 +113,11 @@ class SortedFile:
     def _guess(self, low: _Line, high: _Line, key: Key, step: int) -> int:
         """Return where to read: by the share of smaller keys, and now and then in the middle."""
         share = 0.5
+        # Ids that are spread unevenly make interpolation creep;
+        # every fourth step halves, which bounds the steps.
         if self.numeric and step % 4 < 3 and high.key > low.key:
             share = (key[0] - low.key[0]) / (high.key[0] - low.key[0])
+        # Half a window early, so that the expected line lies in the middle of what is read.
         start = low.start + int((high.start - low.start) * min(max(share, 0.0), 1.0)) - _WINDOW // 2
         return max(low.start, min(start, high.start - _WINDOW))
 
@@ -137,6 +144,7 @@ class SortedFile:
     def _ids(self, start: int, window: bytes) -> list[tuple[int, bytes]]:
         """Return the place and id of each line that starts in a window and has its tab there."""
         place = 0
+        # The window starts inside a line, unless the byte before it ends one.
         if start and os.pread(self.handle, 1, start - 1) != b"\n":
             place = window.find(b"\n") + 1
             if not place:
@@ -178,6 +186,7 @@ def sorted_file(path: str | Path) -> Iterator[SortedFile]:
             head = os.pread(handle, 8, 0)
         except (OSError, ValueError, AttributeError):  # a pipe, or a system that cannot read at places
             raise NotSorted from None
+        # A brace starts JSON, a blank or a BOM something else that has to be read in full.
         if compression(head) or not head[:1].isalnum():
             raise NotSorted
         yield SortedFile(handle)

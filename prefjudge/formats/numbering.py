@@ -52,6 +52,7 @@ class Numbering:
         return Vocabulary(self._text, np.frombuffer(self._ends, np.uint32))
 
     def _add(self, ids: Tokens) -> Codes:
+        # At most half full, even if all of the block is new: probes stay few, and one always ends.
         if 2 * (len(self) + len(ids)) > self._table.size:
             self._widen()
         count = len(ids)
@@ -61,10 +62,13 @@ class Numbering:
         open_ = np.arange(count)
         while open_.size:
             there = self._table[slots[open_]]
+            # Of several values for one slot numpy keeps the last: reversed, the first row that claims it.
             free = np.flatnonzero(there == 0)[::-1]
             claims = open_[free]
             self._table[slots[claims]] = -1 - claims  # the first row has the last word
             there[free] = self._table[slots[claims]]
+            # A row is through where its own claim stands, or where the slot
+            # holds its id: with a number, or as the claim of an earlier row.
             mine = there == -1 - open_
             taken = np.flatnonzero(~mine)
             mine[taken] = self._same(ids, open_[taken], there[taken])
@@ -73,6 +77,8 @@ class Numbering:
             slots[open_] = self._next(slots[open_], keys[open_])
         rows = np.arange(count)
         new = np.flatnonzero(held == -1 - rows)
+        # A number plus one was held; what is negative is a
+        # claim: one's own (a new id) or that of a row before.
         numbers = held - 1
         numbers[new] = np.arange(len(self), len(self) + new.size)
         again = held < 0
@@ -91,6 +97,7 @@ class Numbering:
 
     def _first(self, keys: Words) -> Places:
         """Return where the search for each key starts."""
+        # The table has 2**b slots, and the upper b bits of a key are its best mixed ones.
         return (keys >> np.uint64(65 - self._table.size.bit_length())).view(np.int64)
 
     def _next(self, slots: Places, keys: Words) -> Places:
@@ -106,6 +113,7 @@ class Numbering:
     def _append(self, ids: Tokens) -> None:
         size = len(self._text) - len(_PADDING)
         ends = size + np.cumsum(ids.ends - ids.starts)
+        # Ends are stored in 32 bits.
         if ends.size and ends[-1] >= LIMIT:
             raise InputError(
                 f"the documents have more than {LIMIT >> 30} GiB of ids",
@@ -125,6 +133,8 @@ class Numbering:
             slots = self._first(keys)
             while open_.size:
                 free = self._table[slots] == 0
+                # Rows that share a slot overwrite each other: whoever
+                # does not find themselves there tries the next.
                 self._table[slots[free]] = open_[free] + 1
                 left = self._table[slots] != open_ + 1
                 open_, keys, slots = open_[left], keys[left], slots[left]

@@ -60,6 +60,7 @@ def integers(tokens: Tokens) -> tuple[NDArray[np.int64], Flags]:
     fine &= (size > 0) & (size <= 8)
     if negative.any():
         np.negative(values, out=values, where=negative)
+    # More than eight digits are rare in a column of ranks: the rest is read one by one.
     for row in np.flatnonzero(~fine).tolist():
         raw = tokens.raw(row)
         if _INTEGER.fullmatch(raw) and len(raw) <= _DIGITS:
@@ -76,6 +77,8 @@ def _unsigned(tokens: Tokens) -> tuple[Places, Flags]:
 def _last_word(text: Text, ends: Places, sizes: Places) -> Words:
     """Return the last ``sizes`` bytes before ``ends``, at most 8 of them, with zeros ("0") before them."""
     sizes = np.maximum(sizes, 0)
+    # XOR with "0" turns zeros into NULs, the mask clears what is before the token, and the second XOR makes
+    # "0" of every NUL: leading zeros, which change no value.
     word = loadable(text)[ends - 8]
     word ^= _ZEROS
     word &= _LAST[np.minimum(sizes, 8, out=sizes)]
@@ -86,7 +89,11 @@ def _last_word(text: Text, ends: Places, sizes: Places) -> Words:
 def _digits(word: Words) -> tuple[NDArray[np.int64], Flags]:
     """Read eight digits, the first in the lowest byte."""
     word = word ^ _ZEROS
+    # A byte above 9 reaches 0x80 with 0x76 added, or has its high bit already. A sum that carries into the
+    # next byte comes from a byte above 0x89, which is caught by its own high bit.
     good = ((word + _bytes(0x76)) | word) & _HIGHS == 0
+    # Two digits become a number in each 16 bits, then four in
+    # 32, then eight: three multiplications for eight digits.
     word = (word * np.uint64(10) + (word >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
     word = (word * np.uint64(100) + (word >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
     word = (word * np.uint64(10000) + (word >> np.uint64(32))) & np.uint64(0x00000000FFFFFFFF)
@@ -98,6 +105,8 @@ def _short_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, F
     size = ends - starts
     word = _last_word(text, ends, size)
     point = word ^ _POINTS
+    # Bytes that are 0 get their high bit. It is sure for the lowest of them only, since a borrow may flag
+    # bytes above it; another point is then refused as a digit.
     mark = (point - _ONES) & ~point
     mark &= _HIGHS
     mark &= -mark  # the first point: its byte's high bit
@@ -110,9 +119,12 @@ def _short_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, F
     tail, fine = _digits(joined)
     if size.max(initial=0) > 8:
         lead, good = _digits(_last_word(text, ends - 8, size - 8))
+        # Without a point the last word holds eight digits, with it seven.
         tail += lead * (_POWERS[7] if pointed.all() else _POWERS[8 - pointed.astype(np.int64)])
         fine &= good
     fine &= size > pointed
+    # Up to 15 digits the mantissa is below 2**53 and the power at most
+    # 10**7: both are exact, and one division rounds once (Clinger, 1990).
     fine &= size <= 15 + pointed
     return tail / _FLOAT_POWERS[decimals], fine
 
@@ -120,6 +132,7 @@ def _short_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, F
 def _joined(word: Words, mark: Words) -> Words:
     """Return seven digits without the point between them, and a zero before them."""
     before = word & ((mark >> np.uint64(7)) - _ONE)  # the digits before the point move up over it
+    # Digits behind the point stay where they are; a "0" fills the lowest byte, that of the highest digit.
     joined: Words = (word & -(mark << _ONE)) | (before << np.uint64(8)) | np.uint64(0x30)
     return joined
 
@@ -132,6 +145,7 @@ def _decimals(mark: Words) -> Places:
 
 def _long_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, Flags]:
     """Read decimals of up to 18 digits wherever their point is."""
+    # The first point at or after each start; the end of the token where it has none.
     points = np.flatnonzero(np.frombuffer(text, np.uint8) == 46)
     found = np.append(points, len(text))[np.searchsorted(points, starts)]
     points = np.where(found < ends, found, ends)
@@ -154,11 +168,13 @@ def _quotient(mantissa: NDArray[np.int64], decimals: Places) -> tuple[Floats, Fl
     The quotient is corrected by the remainder, which is computed exactly (Dekker's product), so the pair
     carries about 100 bits. Only a pair this close to the middle between two floats could round wrongly.
     """
+    # 18 digits do not fit into 53 bits: high + low is the mantissa, exactly.
     high = mantissa.astype(np.float64)
     low = (mantissa - high.astype(np.int64)).astype(np.float64)
     divisor = _FLOAT_POWERS[decimals]
     first = high / divisor
     product, error = _product(first, divisor)
+    # What the first quotient leaves, divided again. 10**18 is an exact float64 (exact up to 10**22).
     second = (((high - product) - error) + low) / divisor
     value = first + second
     left = second - (value - first)
@@ -178,6 +194,7 @@ def _product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 def _halves(a: Floats) -> tuple[Floats, Floats]:
     """Split a float into two of 26 bits."""
+    # Veltkamp's split with 2**27 + 1.
     scaled = a * 134217729.0
     high = scaled - (scaled - a)
     return high, a - high

@@ -14,6 +14,8 @@ def repeated_rows(group: Places, codes: Words, tokens: Tokens) -> tuple[Places, 
 
     Codes select the candidates; the bytes decide.
     """
+    # A document may occur once in each group, so the group is
+    # part of the key; a false match costs a look, no more.
     keys = codes ^ (group.astype(np.uint64) * _ODD)
     keys *= _ODD
     candidates = _doubled(keys)
@@ -47,6 +49,7 @@ def _doubled(keys: Words) -> Places:
     lost = keys[losers]
     doubled = lost[keys[winner[losers]] == lost]
     in_order = np.sort(lost)
+    # Losers that equal each other, though another key won their slot.
     among = in_order[1:][in_order[1:] == in_order[:-1]]
     if not doubled.size and not among.size:
         return np.zeros(0, np.int64)

@@ -73,6 +73,7 @@ class RunChunk:
 
     def take(self, keep: NDArray[np.bool_]) -> RunChunk:
         """Return the chunk with some of its rows."""
+        # How many rows are kept before each row: where each bound moves.
         before = np.concatenate([[0], np.cumsum(keep)])
         return RunChunk(
             self.layout,

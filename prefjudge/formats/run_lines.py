@@ -65,6 +65,7 @@ class RunReader:
         layout = self.layout
         count = len(rows)
         rows, score, rank = self.checked(rows, ranks=self.order is Order.RANK)
+        # Rows were dropped: the changes that were known are places among other rows.
         if changes is None or len(rows) != count:
             changes = rows.ids(0).changes()
         if self.fresh and len(rows):
@@ -73,6 +74,7 @@ class RunReader:
         bounds = np.concatenate([[0], changes, [len(rows)]]) if len(rows) else np.zeros(1, np.int64)
         names = rows.take(bounds[:-1]).ids(0).to_bytes()
         for name in names:
+            # The query was closed before: a chunk of it would be ranked as if it were all there is.
             if name in self.seen:
                 raise Scattered(self.path)
             self.seen.add(name)
@@ -93,6 +95,7 @@ class RunReader:
             rank, whole = self._ranks(rows, layout)
             fine &= whole
             if layout.score is None:
+                # Ascending ranks are descending scores.
                 score = -rank.astype(np.float64)
         if not fine.all():
             rows, score = rows.take(fine), score[fine]
@@ -147,6 +150,7 @@ class RunReader:
             return
         inside = np.ones(len(rows), bool)
         inside[changes] = inside[0] = False
+        # What rises by one from line to line within each query is the rank; scores fall.
         counted = (
             integers(rows.ids(4))[1].all() and (score[inside] == score[np.flatnonzero(inside) - 1] + 1).all()
         )
@@ -202,6 +206,7 @@ class RunReader:
             by = chunk.score if chunk.rank is None else -chunk.rank
             best: dict[int, int] = {}
             for row, before in zip(again.tolist(), first.tolist(), strict=True):
+                # Strictly: of equal lines the first stays.
                 if by[row] > by[best.get(before, before)]:
                     keep[best.get(before, before)] = False
                     keep[row] = True
