@@ -6,6 +6,7 @@ loads it, and tests compare the two.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Any
 SERVICE_FOLDER = Path(__file__).parent / "service"
 """Append this to the ``search_paths`` of a botocore session's data loader."""
 
-Shape = dict[str, Any]
+Shape = Mapping[str, Any]
+"""A shape of the service, in the format of botocore's models."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +25,8 @@ class Description:
 
     target_prefix: str
     signing_name: str
-    operations: dict[str, Any]
-    shapes: dict[str, Shape]
+    operations: Mapping[str, Any]
+    shapes: Mapping[str, Shape]
 
     def input_of(self, operation: str) -> Shape:
         """Return the shape of the operation's request."""

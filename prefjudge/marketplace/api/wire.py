@@ -15,8 +15,7 @@ from typing import Any
 
 from prefjudge.marketplace.api.description import Description, Shape, mturk
 from prefjudge.marketplace.errors import RequestError, invalid
-
-Params = dict[str, Any]
+from prefjudge.marketplace.params import Params
 
 _DEEPEST = 100
 """Levels of JSON: no request needs as many, and every reader and writer can take them."""

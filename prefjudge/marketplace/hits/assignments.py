@@ -1,19 +1,17 @@
 """Assignments: accepted by a worker, and submitted, returned or abandoned."""
 
+from dataclasses import dataclass, replace
+
 from prefjudge.marketplace.errors import Refusal, missing, wrong_state
 from prefjudge.marketplace.hits import hits
-from prefjudge.marketplace.notifications import events
+from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.people import blocks, requirements
 from prefjudge.marketplace.questions.answers import Fields, visible_time, write_answers
 from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 
 MAX_HELD = 25  # assignments that one worker may hold at once
 _TRIES = 3
-COLUMNS = (
-    "seq, assignment_id, hit_id, requester_id, worker_id, status, accepted_at, deadline, submitted_at,"
-    " auto_approve_at, approved_at, rejected_at, ended_at, answer, feedback, draft, reward"
-)
 SUBMITTED = ("Submitted", "Approved", "Rejected")
 _DONE_BEFORE = (
     "SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker"
@@ -21,10 +19,32 @@ _DONE_BEFORE = (
 )
 
 
-def get(tx: Transaction, assignment_id: str, *, lock: bool = False) -> Record | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """One worker's work on one HIT; ``reward`` is what the worker accepted it for."""
+
+    assignment_id: str
+    hit_id: str
+    requester_id: str
+    worker_id: str
+    status: str
+    accepted_at: float
+    deadline: float
+    reward: int
+    submitted_at: float | None = None
+    auto_approve_at: float | None = None
+    approved_at: float | None = None
+    rejected_at: float | None = None
+    ended_at: float | None = None
+    answer: str | None = None
+    feedback: str | None = None
+    draft: str | None = None
+
+
+def get(tx: Transaction, assignment_id: str, *, lock: bool = False) -> Assignment | None:
     """Return an assignment in any state."""
     clause = tx.locked if lock else ""
-    return tx.record(COLUMNS, f"FROM assignments WHERE assignment_id = :id{clause}", id=assignment_id)
+    return tx.find(Assignment, f"FROM assignments WHERE assignment_id = :id{clause}", id=assignment_id)
 
 
 def find(
@@ -34,7 +54,7 @@ def find(
     *,
     lock: bool = False,
     needed: str = "Reviewable,Approved,Rejected",
-) -> Record:
+) -> Assignment:
     """Return an assignment that a requester may see: one that was submitted.
 
     Raises
@@ -44,16 +64,16 @@ def find(
         it is not submitted.
     """
     found = get(tx, assignment_id, lock=lock)
-    if found is None or found["requester_id"] != requester_id:
+    if found is None or found.requester_id != requester_id:
         raise missing("Assignment", assignment_id)
-    if found["status"] not in SUBMITTED:
+    if found.status not in SUBMITTED:
         raise wrong_state("InvalidAssignmentState", needed, f"{assignment_id} is not submitted.")
     return found
 
 
 def accept(
     tx: Transaction, worker_id: str, *, hit_id: str | None = None, hit_type_id: str | None = None
-) -> Record:
+) -> Assignment:
     """Give a worker one HIT, or any open HIT of a type that the worker has not done.
 
     Raises
@@ -72,26 +92,26 @@ def accept(
     raise Refusal("done_before", "You have already taken this HIT.")
 
 
-def _take(tx: Transaction, worker_id: str, hit: Record) -> Record | None:
+def _take(tx: Transaction, worker_id: str, hit: Hit) -> Assignment | None:
     """Give the worker the HIT; None where the worker has just taken it through another process."""
-    record: Record = {
-        "assignment_id": new_id(),
-        "hit_id": hit["hit_id"],
-        "requester_id": hit["requester_id"],
-        "worker_id": worker_id,
-        "status": "Accepted",
-        "accepted_at": tx.now,
-        "deadline": tx.now + hit["duration"],
-        "reward": hit["reward"],
-    }
-    if not tx.insert("assignments", record, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
+    taken = Assignment(
+        assignment_id=new_id(),
+        hit_id=hit.hit_id,
+        requester_id=hit.requester_id,
+        worker_id=worker_id,
+        status="Accepted",
+        accepted_at=tx.now,
+        deadline=tx.now + hit.duration,
+        reward=hit.reward,
+    )
+    if not tx.insert("assignments", taken, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
         return None
-    events.note(tx, "AssignmentAccepted", hit, record)
+    hits.note(tx, "AssignmentAccepted", hit, taken.assignment_id, worker_id)
     hits.shift(tx, hit, available=-1, pending=1)
-    return record
+    return taken
 
 
-def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Record | None:
+def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Hit | None:
     """Find and hold a HIT that the worker may take.
 
     HITs that other processes are handing out are passed over at first; only where there is no other does the
@@ -100,8 +120,8 @@ def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: 
     column, ident = ("h.hit_id", hit_id) if hit_id else ("h.hit_type_id", hit_type_id)
     locks = ["FOR UPDATE OF h SKIP LOCKED", "FOR UPDATE OF h"] if tx.skip_locked else [""]
     for lock in locks:
-        hit = tx.record(
-            hits.COLUMNS,
+        hit = tx.find(
+            Hit,
             f"{hits.JOINED} WHERE {column} = :id AND {hits.OPEN} AND NOT EXISTS ({_DONE_BEFORE})"
             f" ORDER BY h.seq LIMIT 1 {lock}",
             id=ident,
@@ -127,10 +147,10 @@ def _why_none(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: 
     return Refusal("none_left", "This HIT is no longer open.")
 
 
-def _refuse_unfit(tx: Transaction, worker_id: str, hit: Record) -> None:
-    if blocks.blocked(tx, hit["requester_id"], worker_id):
+def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
+    if blocks.blocked(tx, hit.requester_id, worker_id):
         raise Refusal("blocked", "This requester does not offer you HITs.", 403)
-    if requirements.unmet(hit["requirements"], requirements.standing(tx, worker_id)):
+    if requirements.unmet(hit.requirements, requirements.standing(tx, worker_id)):
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
     (held,) = tx.rows(
         "SELECT count(*) FROM assignments WHERE worker_id = :worker AND status = 'Accepted'", worker=worker_id
@@ -139,7 +159,7 @@ def _refuse_unfit(tx: Transaction, worker_id: str, hit: Record) -> None:
         raise Refusal("too_many", f"You hold {held} HITs. Submit or return some of them first.")
 
 
-def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str | None = None) -> Record:
+def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str | None = None) -> Assignment:
     """Take a worker's answers. A repeated submission changes nothing and is acknowledged again.
 
     Raises
@@ -148,90 +168,86 @@ def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str |
         ``no_assignment``, ``not_yours``, ``returned``, ``too_late``, or ``incomplete`` answers to a form.
     """
     assignment = _held(tx, assignment_id, worker_id)
-    if assignment["status"] in SUBMITTED:
+    if assignment.status in SUBMITTED:
         return assignment
     _refuse_ended(tx, assignment)
-    hit = hits.get(tx, assignment["hit_id"], lock=True)
+    hit = hits.get(tx, assignment.hit_id, lock=True)
     assert hit is not None, "an assignment has its HIT"
     fields = list(fields)
     visible_ms, visible_pairs = visible_time(fields)
-    assignment.update(status="Submitted", submitted_at=tx.now, draft=None)
-    assignment["auto_approve_at"] = tx.now + hit["auto_approval_delay"]
     tx.run(
         "UPDATE assignments SET status = 'Submitted', submitted_at = :now, ended_at = :now, draft = NULL,"
         " auto_approve_at = :auto, answer = :answer, visible_ms = :ms, visible_pairs = :pairs"
         " WHERE assignment_id = :id",
         now=tx.now,
-        auto=assignment["auto_approve_at"],
+        auto=tx.now + hit.auto_approval_delay,
         answer=_answer(tx, hit, fields),
         ms=visible_ms,
         pairs=visible_pairs,
         id=assignment_id,
     )
-    events.note(tx, "AssignmentSubmitted", hit, assignment)
+    hits.note(tx, "AssignmentSubmitted", hit, assignment_id, assignment.worker_id)
     hits.shift(tx, hit, pending=-1, submitted=1)
-    return assignment
+    return replace(assignment, status="Submitted")
 
 
-def _answer(tx: Transaction, hit: Record, fields: Fields) -> str:
-    if hit["kind"] != "form":
+def _answer(tx: Transaction, hit: Hit, fields: Fields) -> str:
+    if hit.kind != "form":
         return write_answers(fields)
     from prefjudge.marketplace.questions.form_answers import write_form_answers
     from prefjudge.marketplace.questions.forms import parse_form
 
-    return write_form_answers(parse_form(hits.question(tx, hit["hit_id"]), "Question"), fields)
+    return write_form_answers(parse_form(hits.question(tx, hit.hit_id), "Question"), fields)
 
 
-def _held(tx: Transaction, assignment_id: str, worker_id: str | None) -> Record:
+def _held(tx: Transaction, assignment_id: str, worker_id: str | None) -> Assignment:
     assignment = get(tx, assignment_id, lock=True)
     if assignment is None:
         raise Refusal("no_assignment", "There is no such assignment.", 404)
-    if worker_id is not None and assignment["worker_id"] != worker_id:
+    if worker_id is not None and assignment.worker_id != worker_id:
         raise Refusal("not_yours", "This assignment belongs to another worker.", 403)
     return assignment
 
 
-def _refuse_ended(tx: Transaction, assignment: Record) -> None:
-    if assignment["status"] == "Returned":
+def _refuse_ended(tx: Transaction, assignment: Assignment) -> None:
+    if assignment.status == "Returned":
         raise Refusal("returned", "You have returned this HIT.", 410)
-    if assignment["status"] == "Abandoned" or assignment["deadline"] <= tx.now:
+    if assignment.status == "Abandoned" or assignment.deadline <= tx.now:
         raise Refusal("too_late", "The time for this HIT is over.", 410)
 
 
-def give_back(tx: Transaction, assignment_id: str, worker_id: str) -> Record:
+def give_back(tx: Transaction, assignment_id: str, worker_id: str) -> None:
     """Return a HIT undone: it opens for others again, and the requester's lists show no trace."""
     assignment = _held(tx, assignment_id, worker_id)
-    if assignment["status"] == "Returned":
-        return assignment
-    if assignment["status"] != "Accepted":
+    if assignment.status == "Returned":
+        return
+    if assignment.status != "Accepted":
         raise Refusal("submitted", "This assignment is no longer yours to return.")
     _end(tx, assignment, "Returned", "AssignmentReturned")
-    return assignment
 
 
-def abandon(tx: Transaction, assignment: Record) -> None:
+def abandon(tx: Transaction, assignment: Assignment) -> None:
     """End an assignment whose deadline has passed."""
     _end(tx, assignment, "Abandoned", "AssignmentAbandoned")
 
 
-def _end(tx: Transaction, assignment: Record, status: str, event: str) -> None:
-    assignment["status"] = status
+def _end(tx: Transaction, assignment: Assignment, status: str, event: str) -> None:
     tx.run(
         "UPDATE assignments SET status = :status, ended_at = :now, draft = NULL WHERE assignment_id = :id",
         status=status,
         now=tx.now,
-        id=assignment["assignment_id"],
+        id=assignment.assignment_id,
     )
-    hit = hits.get(tx, assignment["hit_id"], lock=True)
+    hit = hits.get(tx, assignment.hit_id, lock=True)
     assert hit is not None, "an assignment has its HIT"
-    events.note(tx, event, hit, assignment)
+    hits.note(tx, event, hit, assignment.assignment_id, assignment.worker_id)
     hits.shift(tx, hit, pending=-1, available=1)
 
 
 def save_draft(tx: Transaction, assignment_id: str, worker_id: str, draft: str) -> None:
     """Keep what a worker has answered so far."""
     assignment = _held(tx, assignment_id, worker_id)
-    if assignment["status"] in SUBMITTED:
+    if assignment.status in SUBMITTED:
         raise Refusal("submitted", "This assignment has been submitted.")
     _refuse_ended(tx, assignment)
     tx.run("UPDATE assignments SET draft = :draft WHERE assignment_id = :id", draft=draft, id=assignment_id)

@@ -1,17 +1,29 @@
 """Bonuses: money for an assignment on top of its reward."""
 
-from typing import Any
+from dataclasses import dataclass
 
 from prefjudge.marketplace.errors import RequestError, invalid, refused
 from prefjudge.marketplace.hits import assignments, request_tokens
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import to_cents
+from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.store.marketplace import Transaction
 
-COLUMNS = "seq, hit_id, assignment_id, worker_id, cents, reason, granted"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bonus:
+    """A bonus that was paid."""
+
+    requester_id: str
+    hit_id: str
+    assignment_id: str
+    worker_id: str
+    cents: int
+    reason: str
+    granted: float
 
 
-def send(tx: Transaction, requester_id: str, params: dict[str, Any]) -> None:
+def send(tx: Transaction, requester_id: str, params: Params) -> None:
     """Pay a worker a bonus.
 
     Raises
@@ -25,7 +37,7 @@ def send(tx: Transaction, requester_id: str, params: dict[str, Any]) -> None:
         raise _repeated(token)
     assignment = assignments.find(tx, requester_id, params["AssignmentId"])
     worker_id, reference = params["WorkerId"], params["AssignmentId"]
-    if assignment["worker_id"] != worker_id:
+    if assignment.worker_id != worker_id:
         raise invalid("WorkerId", f"{worker_id} did not do the assignment {reference}")
     if not params["Reason"].strip():
         raise invalid("Reason", "is empty")
@@ -41,15 +53,15 @@ def send(tx: Transaction, requester_id: str, params: dict[str, Any]) -> None:
     ledger.transfer(tx, account, ledger.earned(worker_id), cents, "bonus", reference)
     tx.insert(
         "bonuses",
-        {
-            "requester_id": requester_id,
-            "hit_id": assignment["hit_id"],
-            "assignment_id": reference,
-            "worker_id": worker_id,
-            "cents": cents,
-            "reason": params["Reason"],
-            "granted": tx.now,
-        },
+        Bonus(
+            requester_id=requester_id,
+            hit_id=assignment.hit_id,
+            assignment_id=reference,
+            worker_id=worker_id,
+            cents=cents,
+            reason=params["Reason"],
+            granted=tx.now,
+        ),
     )
 
 

@@ -2,25 +2,47 @@
 
 import hashlib
 import json
-from typing import Any
+from dataclasses import dataclass
 
+from prefjudge.database import columns_of, row_of
 from prefjudge.marketplace.errors import invalid, missing
 from prefjudge.marketplace.money.amounts import to_cents
+from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.people import requirements
 from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 
 MONTH = 30 * 86400
 YEAR = 365 * 86400
-COLUMNS = (
-    "hit_type_id, requester_id, title, description, keywords, reward, duration, auto_approval_delay,"
-    " requirements"
-)
 
 
-def seconds_between(
-    params: dict[str, Any], name: str, low: int, high: int, default: int | None = None
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What workers are offered, and on which conditions; ``requirements`` are JSON."""
+
+    title: str
+    description: str
+    keywords: str | None
+    reward: int
+    duration: int
+    auto_approval_delay: int
+    requirements: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitType(Terms):
+    """A requester's HIT type."""
+
+    hit_type_id: str
+    requester_id: str
+
+
+TERMS = columns_of(Terms)
+OF_TYPE = f"(SELECT hit_type_id, {', '.join(TERMS)} FROM hit_types) t"
+"""What a HIT is joined with: its terms, and no other column, so that each name occurs once."""
+
+
+def seconds_between(params: Params, name: str, low: int, high: int, default: int | None = None) -> int:
     """Return a duration, checked."""
     value = params.get(name, default)
     if not isinstance(value, int) or not low <= value <= high:
@@ -28,26 +50,27 @@ def seconds_between(
     return value
 
 
-def ensure(tx: Transaction, requester_id: str, params: dict[str, Any]) -> str:
+def ensure(tx: Transaction, requester_id: str, params: Params) -> str:
     """Return the id of the HIT type with these properties, making it where there is none."""
     for name in ("Title", "Description"):
         if not params[name].strip():
             raise invalid(name, "is empty")
     asked = requirements.check(tx, params.get("QualificationRequirements", []), "HITType")
-    record: Record = {
-        "requester_id": requester_id,
-        "title": params["Title"],
-        "description": params["Description"],
-        "keywords": params.get("Keywords"),
-        "reward": to_cents(params["Reward"], "Reward"),
-        "duration": seconds_between(params, "AssignmentDurationInSeconds", 30, YEAR),
-        "auto_approval_delay": seconds_between(params, "AutoApprovalDelayInSeconds", 0, MONTH, MONTH),
-        "requirements": json.dumps(asked, sort_keys=True),
-    }
-    fingerprint = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+    terms = Terms(
+        title=params["Title"],
+        description=params["Description"],
+        keywords=params.get("Keywords"),
+        reward=to_cents(params["Reward"], "Reward"),
+        duration=seconds_between(params, "AssignmentDurationInSeconds", 30, YEAR),
+        auto_approval_delay=seconds_between(params, "AutoApprovalDelayInSeconds", 0, MONTH, MONTH),
+        requirements=json.dumps(asked, sort_keys=True),
+    )
+    row = {"requester_id": requester_id, **row_of(terms)}
+    # two calls at once with the same terms get one HIT type: the fingerprint is unique
+    fingerprint = hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
     tx.insert(
         "hit_types",
-        {**record, "hit_type_id": new_id(), "fingerprint": fingerprint, "created": tx.now},
+        {**row, "hit_type_id": new_id(), "fingerprint": fingerprint, "created": tx.now},
         "ON CONFLICT (requester_id, fingerprint) DO NOTHING",
     )
     rows = tx.rows(
@@ -58,7 +81,7 @@ def ensure(tx: Transaction, requester_id: str, params: dict[str, Any]) -> str:
     return str(rows[0][0])
 
 
-def find(tx: Transaction, requester_id: str, hit_type_id: str) -> Record:
+def find(tx: Transaction, requester_id: str, hit_type_id: str) -> HitType:
     """Return a requester's HIT type.
 
     Raises
@@ -66,8 +89,8 @@ def find(tx: Transaction, requester_id: str, hit_type_id: str) -> Record:
     RequestError
         ``HITTypeDoesNotExist``.
     """
-    found = tx.record(
-        COLUMNS,
+    found = tx.find(
+        HitType,
         "FROM hit_types WHERE hit_type_id = :id AND requester_id = :requester",
         id=hit_type_id,
         requester=requester_id,

@@ -5,39 +5,63 @@ submitted (not decided yet) and completed (decided). Its status follows from the
 is nothing to keep in step.
 """
 
-from typing import Any
+from dataclasses import dataclass, replace
 
+from prefjudge.database import row_of
 from prefjudge.marketplace.errors import invalid, missing, refused
 from prefjudge.marketplace.hits import hit_types, request_tokens
 from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.notifications import events
+from prefjudge.marketplace.notifications.events import Event, record_event
+from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.questions.kinds import Question, read_question
 from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 
 MAX_ASSIGNMENTS = 1_000_000_000
-COLUMNS = (
-    "h.seq, h.hit_id, h.requester_id, h.hit_type_id, h.kind, h.height, h.address, h.annotation, h.created,"
-    " h.expiration, h.max_assignments, h.first_max, h.available, h.pending, h.submitted, h.completed,"
-    " h.held, h.reviewing, h.disposed, h.told_expired, h.told_reviewable, t.title, t.description, t.keywords,"
-    " t.reward, t.duration, t.auto_approval_delay, t.requirements"
-)
-WITH_QUESTION = "JOIN questions q ON q.hit_id = h.hit_id"
-JOINED = "FROM hits h JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(hit_types.Terms):
+    """A HIT, with the terms of its HIT type."""
+
+    hit_id: str
+    requester_id: str
+    hit_type_id: str
+    kind: str
+    height: int
+    address: str | None
+    annotation: str | None
+    created: float
+    expiration: float
+    max_assignments: int
+    first_max: int
+    available: int
+    pending: int = 0
+    submitted: int = 0
+    completed: int = 0
+    held: int
+    reviewing: int = 0
+    disposed: int = 0
+    told_expired: int = 0
+    told_reviewable: int = 0
+
+
+JOINED = f"FROM hits h JOIN {hit_types.OF_TYPE} USING (hit_type_id)"
+WITH_QUESTION = "JOIN questions q USING (hit_id)"
 REVIEWABLE = "h.disposed = 0 AND h.pending = 0 AND (h.available = 0 OR h.expiration <= :now)"
 OPEN = "h.disposed = 0 AND h.reviewing = 0 AND h.available > 0 AND h.expiration > :now"
 
 
-def status(hit: Record, now: float) -> str:
+def status(hit: Hit, now: float) -> str:
     """Return the HITStatus at a moment."""
-    if hit["disposed"]:
+    if hit.disposed:
         return "Disposed"
-    if hit["reviewing"]:
+    if hit.reviewing:
         return "Reviewing"
-    is_open = bool(hit["available"]) and hit["expiration"] > now
+    is_open = bool(hit.available) and hit.expiration > now
     if is_open:
         return "Assignable"
-    return "Unassignable" if hit["pending"] else "Reviewable"
+    return "Unassignable" if hit.pending else "Reviewable"
 
 
 def unit_cost(tx: Transaction, reward: int, max_assignments: int) -> int:
@@ -45,7 +69,7 @@ def unit_cost(tx: Transaction, reward: int, max_assignments: int) -> int:
     return reward + tx.marketplace.rules.fees.on(reward, max_assignments)
 
 
-def create(tx: Transaction, requester_id: str, hit_type_id: str, params: dict[str, Any]) -> Record:
+def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params) -> Hit:
     """Offer a HIT.
 
     Raises
@@ -62,33 +86,50 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: dict[st
         raise invalid("MaxAssignments", f"{count} is not between 1 and {MAX_ASSIGNMENTS}")
     asked = _question(params)
     hit_id = new_id()
-    cost = unit_cost(tx, hit_type["reward"], count) * count
+    cost = unit_cost(tx, hit_type.reward, count) * count
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
     if not request_tokens.remember(tx, requester_id, "hit", token, hit_id):
         _refuse_repeat(request_tokens.earlier_result(tx, requester_id, "hit", token))
-    tx.insert(
-        "hits",
-        {
-            "hit_id": hit_id,
-            "requester_id": requester_id,
-            "hit_type_id": hit_type_id,
-            "kind": asked.kind,
-            "height": asked.height,
-            "address": asked.content if asked.kind == "external" else None,
-            "annotation": params.get("RequesterAnnotation"),
-            "created": tx.now,
-            "expiration": tx.now + lifetime,
-            "max_assignments": count,
-            "first_max": count,
-            "available": count,
-            "held": cost,
-        },
+    hit = Hit(
+        **{name: getattr(hit_type, name) for name in hit_types.TERMS},
+        hit_id=hit_id,
+        requester_id=requester_id,
+        hit_type_id=hit_type_id,
+        kind=asked.kind,
+        height=asked.height,
+        address=asked.content if asked.kind == "external" else None,
+        annotation=params.get("RequesterAnnotation"),
+        created=tx.now,
+        expiration=tx.now + lifetime,
+        max_assignments=count,
+        first_max=count,
+        available=count,
+        held=cost,
     )
+    own = {name: value for name, value in row_of(hit).items() if name not in hit_types.TERMS}
+    tx.insert("hits", own)
     # apart from the counters, which change often and are better short
     tx.insert("questions", {"hit_id": hit_id, "content": params["Question"]})
-    hit = find(tx, requester_id, hit_id)
-    events.note(tx, "HITCreated", hit)
+    note(tx, "HITCreated", hit)
     return hit
+
+
+def note(
+    tx: Transaction, event: str, hit: Hit, assignment_id: str | None = None, worker_id: str | None = None
+) -> None:
+    """Log what happened to a HIT, or to an assignment of it, and queue a notification for who wants it."""
+    record_event(
+        tx,
+        Event(
+            time=tx.now,
+            event=event,
+            requester_id=hit.requester_id,
+            hit_type_id=hit.hit_type_id,
+            hit_id=hit.hit_id,
+            assignment_id=assignment_id,
+            worker_id=worker_id,
+        ),
+    )
 
 
 def _refuse_repeat(hit_id: str | None) -> None:
@@ -96,7 +137,7 @@ def _refuse_repeat(hit_id: str | None) -> None:
         raise refused("HitAlreadyExists", f"The HIT {hit_id} was made with this UniqueRequestToken.")
 
 
-def _question(params: dict[str, Any]) -> Question:
+def _question(params: Params) -> Question:
     """Read and check the Question."""
     for name, what in (
         ("HITLayoutId", "HIT layouts lived on the requester website"),
@@ -110,7 +151,7 @@ def _question(params: dict[str, Any]) -> Question:
     return read_question(params["Question"])
 
 
-def find(tx: Transaction, requester_id: str, hit_id: str, *, lock: bool = False) -> Record:
+def find(tx: Transaction, requester_id: str, hit_id: str, *, lock: bool = False) -> Hit:
     """Return a requester's HIT, locked until the transaction ends where ``lock`` is set.
 
     Raises
@@ -119,15 +160,15 @@ def find(tx: Transaction, requester_id: str, hit_id: str, *, lock: bool = False)
         ``HITDoesNotExist``.
     """
     hit = get(tx, hit_id, lock=lock)
-    if hit is None or hit["requester_id"] != requester_id:
+    if hit is None or hit.requester_id != requester_id:
         raise missing("HIT", hit_id)
     return hit
 
 
-def get(tx: Transaction, hit_id: str, *, lock: bool = False) -> Record | None:
+def get(tx: Transaction, hit_id: str, *, lock: bool = False) -> Hit | None:
     """Return a HIT, whoever offers it."""
     clause = f"{tx.locked} OF h" if lock and tx.locked else ""
-    return tx.record(COLUMNS, f"{JOINED} WHERE h.hit_id = :hit{clause}", hit=hit_id)
+    return tx.find(Hit, f"{JOINED} WHERE h.hit_id = :hit{clause}", hit=hit_id)
 
 
 def question(tx: Transaction, hit_id: str) -> str:
@@ -135,48 +176,44 @@ def question(tx: Transaction, hit_id: str) -> str:
     return str(tx.rows("SELECT content FROM questions WHERE hit_id = :hit", hit=hit_id)[0][0])
 
 
-def shift(tx: Transaction, hit: Record, **changes: int) -> None:
-    """Change counters of a HIT, in the store and in the record, and tell when it became reviewable."""
+def shift(tx: Transaction, hit: Hit, **changes: int) -> None:
+    """Change counters of a HIT, and tell when it became reviewable."""
+    # by difference, so that what another process changed meanwhile stays
     sets = ", ".join(f"{name} = {name} + :{name}" for name in changes)
-    tx.run(f"UPDATE hits SET {sets} WHERE hit_id = :hit", {**changes, "hit": hit["hit_id"]})
-    for name, change in changes.items():
-        hit[name] = int(hit[name] or 0) + change
-    announce(tx, hit)
+    tx.run(f"UPDATE hits SET {sets} WHERE hit_id = :hit", {**changes, "hit": hit.hit_id})
+    announce(tx, replace(hit, **{name: getattr(hit, name) + change for name, change in changes.items()}))
 
 
-def announce(tx: Transaction, hit: Record) -> None:
+def announce(tx: Transaction, hit: Hit) -> None:
     """Log that the HIT expired or became reviewable, once each time."""
-    expired = int(hit["expiration"] <= tx.now)
+    expired = int(hit.expiration <= tx.now)
     reviewable = int(status(hit, tx.now) == "Reviewable")
-    if expired and not hit["told_expired"]:
-        events.note(tx, "HITExpired", hit)
-    if reviewable and not hit["told_reviewable"]:
-        events.note(tx, "HITReviewable", hit)
-    if (expired, reviewable) != (hit["told_expired"], hit["told_reviewable"]):
+    if expired and not hit.told_expired:
+        note(tx, "HITExpired", hit)
+    if reviewable and not hit.told_reviewable:
+        note(tx, "HITReviewable", hit)
+    if (expired, reviewable) != (hit.told_expired, hit.told_reviewable):
         tx.run(
             "UPDATE hits SET told_expired = :expired, told_reviewable = :reviewable WHERE hit_id = :hit",
             expired=expired,
             reviewable=reviewable,
-            hit=hit["hit_id"],
+            hit=hit.hit_id,
         )
-        hit["told_expired"], hit["told_reviewable"] = expired, reviewable
 
 
-def expire_at(tx: Transaction, hit: Record, time: float) -> None:
+def expire_at(tx: Transaction, hit: Hit, time: float) -> None:
     """Move the time at which the HIT expires; a past time ends it now."""
     _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable")
     if time > tx.now + hit_types.YEAR:
         raise invalid("ExpireAt", "is more than a year ahead")
-    hit["expiration"] = max(time, hit["created"])
-    tx.run(
-        "UPDATE hits SET expiration = :time WHERE hit_id = :hit", time=hit["expiration"], hit=hit["hit_id"]
-    )
+    hit = replace(hit, expiration=max(time, hit.created))
+    tx.run("UPDATE hits SET expiration = :time WHERE hit_id = :hit", time=hit.expiration, hit=hit.hit_id)
     if time > tx.now:
-        events.note(tx, "HITExtended", hit)
+        note(tx, "HITExtended", hit)
     announce(tx, hit)
 
 
-def extend(tx: Transaction, hit: Record, more: int, token: str | None) -> None:
+def extend(tx: Transaction, hit: Hit, more: int, token: str | None) -> None:
     """Ask for more assignments.
 
     Raises
@@ -184,53 +221,53 @@ def extend(tx: Transaction, hit: Record, more: int, token: str | None) -> None:
     RequestError
         ``InvalidMaximumAssignmentsIncrease`` where a HIT made with less than ten would come to ten or more.
     """
-    requester_id, hit_id = hit["requester_id"], hit["hit_id"]
+    requester_id, hit_id = hit.requester_id, hit.hit_id
     if request_tokens.earlier_result(tx, requester_id, "extension", token) is not None:
         raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
     _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
-    total = hit["max_assignments"] + more
+    total = hit.max_assignments + more
     if more < 1 or total > MAX_ASSIGNMENTS:
         raise invalid("NumberOfAdditionalAssignments", f"{more} is not between 1 and {MAX_ASSIGNMENTS}")
-    if hit["first_max"] < 10 <= total:
+    if hit.first_max < 10 <= total:
         raise refused(
             "InvalidMaximumAssignmentsIncrease",
             "A HIT made with less than 10 assignments cannot come to 10 or more.",
         )
-    cost = unit_cost(tx, hit["reward"], hit["first_max"]) * more
+    cost = unit_cost(tx, hit.reward, hit.first_max) * more
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
     if not request_tokens.remember(tx, requester_id, "extension", token, hit_id):
         raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
     tx.run("UPDATE hits SET reviewing = 0 WHERE hit_id = :hit", hit=hit_id)
-    hit["reviewing"] = 0
-    events.note(tx, "HITExtended", hit)
+    hit = replace(hit, reviewing=0)
+    note(tx, "HITExtended", hit)
     shift(tx, hit, max_assignments=more, available=more, held=cost)
 
 
-def review(tx: Transaction, hit: Record, *, revert: bool) -> None:
+def review(tx: Transaction, hit: Hit, *, revert: bool) -> None:
     """Move a HIT from Reviewable to Reviewing, or back."""
     _must_be(tx, hit, "Reviewing" if revert else "Reviewable")
-    tx.run("UPDATE hits SET reviewing = :on WHERE hit_id = :hit", on=int(not revert), hit=hit["hit_id"])
+    tx.run("UPDATE hits SET reviewing = :on WHERE hit_id = :hit", on=int(not revert), hit=hit.hit_id)
 
 
-def move(tx: Transaction, hit: Record, hit_type_id: str) -> None:
+def move(tx: Transaction, hit: Hit, hit_type_id: str) -> None:
     """Move a HIT to another HIT type of the same requester; what it holds follows the new reward."""
-    requester_id = hit["requester_id"]
+    requester_id = hit.requester_id
     hit_type = hit_types.find(tx, requester_id, hit_type_id)
     _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
-    if hit["pending"] or hit["submitted"]:
-        raise refused("InvalidHITState", f"The HIT {hit['hit_id']} has assignments at work.")
-    cost = unit_cost(tx, hit_type["reward"], hit["first_max"]) * hit["available"]
-    _release(tx, hit, hit["held"])
-    ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit["hit_id"])
+    if hit.pending or hit.submitted:
+        raise refused("InvalidHITState", f"The HIT {hit.hit_id} has assignments at work.")
+    cost = unit_cost(tx, hit_type.reward, hit.first_max) * hit.available
+    _release(tx, hit, hit.held)
+    ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit.hit_id)
     tx.run(
         "UPDATE hits SET hit_type_id = :type, held = :held WHERE hit_id = :hit",
         type=hit_type_id,
         held=cost,
-        hit=hit["hit_id"],
+        hit=hit.hit_id,
     )
 
 
-def dispose(tx: Transaction, hit: Record) -> None:
+def dispose(tx: Transaction, hit: Hit) -> None:
     """Take a HIT out of all lists and give back what it held.
 
     Raises
@@ -239,26 +276,26 @@ def dispose(tx: Transaction, hit: Record) -> None:
         ``InvalidHITState``: it is not reviewable, or an assignment is not decided.
     """
     _must_be(tx, hit, "Reviewing", "Reviewable")
-    if hit["submitted"]:
-        raise refused("InvalidHITState", f"{hit['hit_id']} has assignments to approve or reject.")
-    _release(tx, hit, hit["held"])
-    tx.run("UPDATE hits SET disposed = 1, held = 0 WHERE hit_id = :hit", hit=hit["hit_id"])
-    events.note(tx, "HITDisposed", hit)
+    if hit.submitted:
+        raise refused("InvalidHITState", f"{hit.hit_id} has assignments to approve or reject.")
+    _release(tx, hit, hit.held)
+    tx.run("UPDATE hits SET disposed = 1, held = 0 WHERE hit_id = :hit", hit=hit.hit_id)
+    note(tx, "HITDisposed", hit)
 
 
-def _release(tx: Transaction, hit: Record, cents: int) -> None:
-    requester_id = hit["requester_id"]
-    ledger.transfer(tx, ledger.hold(requester_id), ledger.free(requester_id), cents, "release", hit["hit_id"])
+def _release(tx: Transaction, hit: Hit, cents: int) -> None:
+    requester_id = hit.requester_id
+    ledger.transfer(tx, ledger.hold(requester_id), ledger.free(requester_id), cents, "release", hit.hit_id)
 
 
-def release_unit(tx: Transaction, hit: Record) -> int:
+def release_unit(tx: Transaction, hit: Hit) -> int:
     """Give back what one assignment would have cost; return the change to ``held``."""
-    cents = unit_cost(tx, hit["reward"], hit["first_max"])
+    cents = unit_cost(tx, hit.reward, hit.first_max)
     _release(tx, hit, cents)
     return -cents
 
 
-def _must_be(tx: Transaction, hit: Record, *allowed: str) -> None:
+def _must_be(tx: Transaction, hit: Hit, *allowed: str) -> None:
     now = status(hit, tx.now)
     if now not in allowed:
         raise refused(

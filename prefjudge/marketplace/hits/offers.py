@@ -1,12 +1,15 @@
 """What a worker sees of the HITs on offer: groups of one HIT type, and one HIT to look at."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TypedDict
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import hits
+from prefjudge.marketplace.hits.hit_types import OF_TYPE, TERMS, Terms
+from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people import blocks, requirements
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
 PER_PAGE = 20
@@ -19,13 +22,55 @@ _FIRST = (
     " ORDER BY h.seq LIMIT 1"
 )
 COUNTED = 1000  # more HITs than that are shown as so many: to count them all would take long
-_COLUMNS = (
-    "o.first_seq, h.expiration, h.hit_id, h.hit_type_id, h.requester_id, r.name, t.title, t.description,"
-    " t.keywords, t.reward, t.duration, t.requirements"
-)
 
 
-def groups(tx: Transaction, worker_id: str, number: int = 1) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer(Terms):
+    """The first HIT of a group that a worker has not done, and who offers it."""
+
+    hit_id: str
+    hit_type_id: str
+    requester_id: str
+    name: str
+    expiration: float
+
+
+class Group(TypedDict):
+    """A group of HITs of one type, as a page and JSON show it."""
+
+    group_id: str
+    hit_id: str
+    title: str
+    description: str
+    keywords: str
+    requester: str
+    reward: str
+    available: int
+    duration: int
+    expires: str | None
+    qualified: bool
+    missing: list[requirements.Need]
+    can_preview: bool
+
+
+class GroupPage(TypedDict):
+    """One page of groups."""
+
+    groups: list[Group]
+    page: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """A group and a HIT of it to look at; ``reason`` says why it cannot be accepted."""
+
+    group: Group
+    hit: Hit
+    reason: str
+
+
+def groups(tx: Transaction, worker_id: str, number: int = 1) -> GroupPage:
     """Return one page of the groups with HITs that the worker has not done, best paid first."""
     worker = requirements.standing(tx, worker_id)
     found = _groups(tx, worker_id, worker, "")
@@ -39,18 +84,18 @@ def groups(tx: Transaction, worker_id: str, number: int = 1) -> dict[str, Any]:
     }
 
 
-def group(tx: Transaction, worker_id: str, group_id: str) -> dict[str, Any] | None:
+def group(tx: Transaction, worker_id: str, group_id: str) -> Group | None:
     """Return one group as this worker sees it, or None where nothing is left in it."""
     worker = requirements.standing(tx, worker_id)
     found = _groups(tx, worker_id, worker, " AND t.hit_type_id = :group", group=group_id)
     return _view(tx, found[0], worker, _count(tx, worker_id, found[0])) if found else None
 
 
-def _count(tx: Transaction, worker_id: str, row: Record) -> int:
+def _count(tx: Transaction, worker_id: str, row: Offer) -> int:
     (number,) = tx.rows(
         f"SELECT count(*) FROM (SELECT 1 FROM hits h WHERE h.hit_type_id = :type AND {hits.OPEN}"
         f" AND {_UNDONE} LIMIT {COUNTED}) AS counted",
-        type=row["hit_type_id"],
+        type=row.hit_type_id,
         worker=worker_id,
         now=tx.now,
     )[0]
@@ -59,35 +104,35 @@ def _count(tx: Transaction, worker_id: str, row: Record) -> int:
 
 def _groups(
     tx: Transaction, worker_id: str, worker: requirements.Standing, where: str, **named: str
-) -> list[Record]:
-    rows = tx.records(
-        _COLUMNS,
+) -> list[Offer]:
+    rows = tx.select(
+        Offer,
         f"FROM (SELECT ({_FIRST}) AS first_seq FROM hit_types t WHERE 1 = 1{where}) o"
-        " JOIN hits h ON h.seq = o.first_seq JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
-        " JOIN requesters r ON r.requester_id = h.requester_id"
+        f" JOIN hits h ON h.seq = o.first_seq JOIN {OF_TYPE} USING (hit_type_id)"
+        " JOIN (SELECT requester_id, name FROM requesters) r USING (requester_id)"
         " WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = h.requester_id"
         " AND b.worker_id = :worker) ORDER BY t.reward DESC, h.seq",
         worker=worker_id,
         now=tx.now,
         **named,
     )
-    return [row for row in rows if not requirements.unmet(row["requirements"], worker, "discover")]
+    return [row for row in rows if not requirements.unmet(row.requirements, worker, "discover")]
 
 
-def _view(tx: Transaction, row: Record, worker: requirements.Standing, available: int) -> dict[str, Any]:
-    asked = row["requirements"]
+def _view(tx: Transaction, row: Offer, worker: requirements.Standing, available: int) -> Group:
+    asked = row.requirements
     missing = requirements.unmet(asked, worker)
     return {
-        "group_id": row["hit_type_id"],
-        "hit_id": row["hit_id"],
-        "title": row["title"],
-        "description": row["description"],
-        "keywords": row["keywords"] or "",
-        "requester": row["name"],
-        "reward": from_cents(row["reward"]),
+        "group_id": row.hit_type_id,
+        "hit_id": row.hit_id,
+        "title": row.title,
+        "description": row.description,
+        "keywords": row.keywords or "",
+        "requester": row.name,
+        "reward": from_cents(row.reward),
         "available": available,
-        "duration": row["duration"],
-        "expires": iso(row["expiration"]),
+        "duration": row.duration,
+        "expires": iso(row.expiration),
         "qualified": not missing,
         "missing": [requirements.describe(tx, one) for one in missing],
         "can_preview": not requirements.unmet(asked, worker, "preview"),
@@ -96,7 +141,7 @@ def _view(tx: Transaction, row: Record, worker: requirements.Standing, available
 
 def preview(
     tx: Transaction, worker_id: str, *, hit_id: str | None = None, group_id: str | None = None
-) -> dict[str, Any]:
+) -> Preview:
     """Return a group and one HIT of it to look at before accepting.
 
     Raises
@@ -108,25 +153,28 @@ def preview(
         seen = group(tx, worker_id, group_id or "")
         hit_id = seen["hit_id"] if seen else ""
     hit = hits.get(tx, hit_id)
-    if hit is None or blocks.blocked(tx, hit["requester_id"], worker_id):
+    if hit is None or blocks.blocked(tx, hit.requester_id, worker_id):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
-    asked = hit["requirements"]
+    asked = hit.requirements
     worker = requirements.standing(tx, worker_id)
     if requirements.unmet(asked, worker, "discover"):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
-    offer = group(tx, worker_id, hit["hit_type_id"]) or _closed(tx, hit, worker)
+    offer = group(tx, worker_id, hit.hit_type_id) or _closed(tx, hit, worker)
     is_open = hits.status(hit, tx.now) == "Assignable"
     reason = "" if offer["qualified"] else "You do not meet the requirements."
     if not is_open or not offer["available"]:
         reason = "This HIT is no longer open to you."
-    return {
-        "group": offer,
-        "hit": {name: hit[name] for name in ("hit_id", "kind", "height", "address")},
-        "can_accept": not reason,
-        "reason": reason,
-    }
+    return Preview(group=offer, hit=hit, reason=reason)
 
 
-def _closed(tx: Transaction, hit: Record, worker: requirements.Standing) -> dict[str, Any]:
-    (name,) = tx.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit["requester_id"])[0]
-    return _view(tx, {**hit, "name": name}, worker, 0)
+def _closed(tx: Transaction, hit: Hit, worker: requirements.Standing) -> Group:
+    (name,) = tx.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit.requester_id)[0]
+    offer = Offer(
+        **{term: getattr(hit, term) for term in TERMS},
+        hit_id=hit.hit_id,
+        hit_type_id=hit.hit_type_id,
+        requester_id=hit.requester_id,
+        name=str(name),
+        expiration=hit.expiration,
+    )
+    return _view(tx, offer, worker, 0)

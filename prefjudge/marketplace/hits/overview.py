@@ -1,6 +1,7 @@
 """What the admin sees: counts, money, the last events."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TypedDict
 
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
@@ -20,7 +21,107 @@ _STATUS_SQL = (
 )
 
 
-def counts(tx: Transaction) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Worker:
+    """A worker, and what is owed to the worker, if anything ever was."""
+
+    worker_id: str
+    name: str | None
+    locale: str
+    approved: int
+    rejected: int
+    cents: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Requester:
+    """A requester, and what the requester may spend."""
+
+    requester_id: str
+    name: str
+    cents: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Event:
+    """An event, as it is listed."""
+
+    time: float
+    event: str
+    hit_id: str
+    assignment_id: str | None
+    worker_id: str | None
+
+
+class Counts(TypedDict):
+    """HITs and assignments by status, workers and requesters."""
+
+    hits: dict[str, int]
+    assignments: dict[str, int]
+    workers: int
+    active_workers: int
+    requesters: int
+
+
+class Money(TypedDict):
+    """What was paid and is owed, in dollars."""
+
+    paid: str
+    bonus: str
+    fees: str
+    held: str
+    owed: str
+    paid_out: str
+
+
+class WorkerView(TypedDict):
+    """A worker, as the admin page and JSON show it."""
+
+    worker_id: str
+    name: str | None
+    locale: str
+    submitted: int
+    approved: int
+    rejected: int
+    earned: str
+    owed: str
+    blocked: bool
+    simulated: bool
+
+
+class RequesterView(TypedDict):
+    """A requester, as the admin page and JSON show it."""
+
+    requester_id: str
+    name: str
+    balance: str
+    access_keys: list[str]
+
+
+class EventView(TypedDict):
+    """An event, as the admin page and JSON show it."""
+
+    time: str | None
+    event: str
+    hit_id: str
+    assignment_id: str | None
+    worker_id: str | None
+
+
+class Overview(TypedDict):
+    """The admin page."""
+
+    counts: Counts
+    money: Money
+    seconds_per_pair: float | None
+    rejected: int
+    workers: list[WorkerView]
+    requesters: list[RequesterView]
+    events: list[EventView]
+    ledger_imbalance: list[str]
+
+
+def counts(tx: Transaction) -> Counts:
     """Count HITs and assignments by status, workers and requesters."""
     (workers,) = tx.rows("SELECT count(*) FROM workers")[0]
     (requesters,) = tx.rows("SELECT count(*) FROM requesters")[0]
@@ -38,7 +139,7 @@ def counts(tx: Transaction) -> dict[str, Any]:
     }
 
 
-def overview(tx: Transaction) -> dict[str, Any]:
+def overview(tx: Transaction) -> Overview:
     """Return everything on the admin's page."""
     paid = tx.tally(
         "SELECT kind, sum(cents) FROM transfers WHERE kind IN ('reward', 'bonus', 'fee')"
@@ -67,10 +168,10 @@ def overview(tx: Transaction) -> dict[str, Any]:
     }
 
 
-def worker_list(tx: Transaction) -> list[dict[str, Any]]:
+def worker_list(tx: Transaction) -> list[WorkerView]:
     """List the workers, newest first."""
-    rows = tx.records(
-        "w.worker_id, w.name, w.locale, w.approved, w.rejected, a.cents",
+    rows = tx.select(
+        _Worker,
         "FROM workers w LEFT JOIN accounts a ON a.account = 'worker:' || w.worker_id"
         f" ORDER BY w.created DESC, w.worker_id LIMIT {WORKERS}",
     )
@@ -87,24 +188,24 @@ def worker_list(tx: Transaction) -> list[dict[str, Any]]:
     blocked = {row[0] for row in tx.rows("SELECT DISTINCT worker_id FROM blocks")}
     return [
         {
-            "worker_id": row["worker_id"],
-            "name": row["name"],
-            "locale": row["locale"],
-            "submitted": submitted.get(row["worker_id"], 0),
-            "approved": row["approved"],
-            "rejected": row["rejected"],
-            "earned": from_cents((row["cents"] or 0) + paid.get(ledger.earned(row["worker_id"]), 0)),
-            "owed": from_cents(row["cents"] or 0),
-            "blocked": row["worker_id"] in blocked,
-            "simulated": row["worker_id"] in simulated,
+            "worker_id": row.worker_id,
+            "name": row.name,
+            "locale": row.locale,
+            "submitted": submitted.get(row.worker_id, 0),
+            "approved": row.approved,
+            "rejected": row.rejected,
+            "earned": from_cents((row.cents or 0) + paid.get(ledger.earned(row.worker_id), 0)),
+            "owed": from_cents(row.cents or 0),
+            "blocked": row.worker_id in blocked,
+            "simulated": row.worker_id in simulated,
         }
         for row in rows
     ]
 
 
-def _requesters(tx: Transaction) -> list[dict[str, Any]]:
-    rows = tx.records(
-        "r.requester_id, r.name, a.cents",
+def _requesters(tx: Transaction) -> list[RequesterView]:
+    rows = tx.select(
+        _Requester,
         "FROM requesters r LEFT JOIN accounts a ON a.account = 'requester:' || r.requester_id"
         " ORDER BY r.name",
     )
@@ -113,20 +214,24 @@ def _requesters(tx: Transaction) -> list[dict[str, Any]]:
         keys.setdefault(requester_id, []).append(access_key)
     return [
         {
-            "requester_id": row["requester_id"],
-            "name": row["name"],
-            "balance": from_cents(row["cents"] or 0),
-            "access_keys": keys.get(row["requester_id"], []),
+            "requester_id": row.requester_id,
+            "name": row.name,
+            "balance": from_cents(row.cents or 0),
+            "access_keys": keys.get(row.requester_id, []),
         }
         for row in rows
     ]
 
 
-def last_events(tx: Transaction, most: int = EVENTS) -> list[dict[str, Any]]:
+def last_events(tx: Transaction, most: int = EVENTS) -> list[EventView]:
     """List the last events, newest first."""
-    rows = tx.records(
-        "time, event, hit_id, assignment_id, worker_id",
-        "FROM events ORDER BY seq DESC LIMIT :most",
-        most=most,
-    )
-    return [{**row, "time": iso(row["time"])} for row in rows]
+    return [
+        {
+            "time": iso(row.time),
+            "event": row.event,
+            "hit_id": row.hit_id,
+            "assignment_id": row.assignment_id,
+            "worker_id": row.worker_id,
+        }
+        for row in tx.select(_Event, "FROM events ORDER BY seq DESC LIMIT :most", most=most)
+    ]

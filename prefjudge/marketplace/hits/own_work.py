@@ -1,27 +1,106 @@
 """A worker's own work: what is held, what was done, what was earned."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TypedDict
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits.decisions import is_paid_in_part
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
 PER_PAGE = 25
-_COLUMNS = (
-    "a.seq, a.assignment_id, a.hit_id, a.worker_id, a.status, a.accepted_at, a.deadline, a.submitted_at,"
-    " a.rejected_at, a.feedback, a.draft, a.reward, h.hit_type_id, h.kind, h.height, h.address, t.title,"
-    " t.duration, r.name"
-)
 _JOINED = (
-    "FROM assignments a JOIN hits h ON h.hit_id = a.hit_id JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
-    " JOIN requesters r ON r.requester_id = a.requester_id"
+    "FROM assignments a JOIN (SELECT hit_id, hit_type_id, kind, height, address FROM hits) h USING (hit_id)"
+    " JOIN (SELECT hit_type_id, title, duration FROM hit_types) t USING (hit_type_id)"
+    " JOIN (SELECT requester_id, name FROM requesters) r USING (requester_id)"
 )
 
 
-def find(tx: Transaction, worker_id: str, assignment_id: str) -> Record:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnAssignment:
+    """An assignment with what its worker sees of its HIT; ``name`` is the requester's."""
+
+    assignment_id: str
+    hit_id: str
+    worker_id: str
+    status: str
+    accepted_at: float
+    deadline: float
+    submitted_at: float | None
+    rejected_at: float | None
+    feedback: str | None
+    draft: str | None
+    reward: int
+    hit_type_id: str
+    kind: str
+    height: int
+    address: str | None
+    title: str
+    duration: int
+    name: str
+
+
+class AssignmentView(TypedDict):
+    """An assignment, as a worker's page and JSON show it."""
+
+    assignment_id: str
+    hit_id: str
+    group_id: str
+    title: str
+    reward: str
+    requester: str
+    status: str
+    in_part: bool
+    accepted: str | None
+    deadline: str | None
+    duration: int
+    seconds_left: int
+    submitted: str | None
+    feedback: str
+    bonus: str
+
+
+class Earnings(TypedDict):
+    """What a worker has earned, in dollars, and for how much work."""
+
+    approved: str
+    bonus: str
+    pending: str
+    balance: str
+    approved_count: int
+    rejected_count: int
+    submitted_count: int
+
+
+class History(TypedDict):
+    """One page of a worker's past work."""
+
+    assignments: list[AssignmentView]
+    page: int
+    pages: int
+    earnings: Earnings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message to a worker; ``name`` is the requester's who wrote it."""
+
+    subject: str
+    body: str
+    name: str | None
+    sent: float
+    is_read: int
+
+
+MessageView = TypedDict(
+    "MessageView", {"subject": str, "text": str, "from": str, "sent": str | None, "read": bool}
+)
+"""A message, as the inbox and JSON show it."""
+
+
+def find(tx: Transaction, worker_id: str, assignment_id: str) -> OwnAssignment:
     """Return a worker's own assignment, with its HIT.
 
     Raises
@@ -29,8 +108,8 @@ def find(tx: Transaction, worker_id: str, assignment_id: str) -> Record:
     Refusal
         ``no_assignment``.
     """
-    found = tx.record(
-        _COLUMNS,
+    found = tx.find(
+        OwnAssignment,
         f"{_JOINED} WHERE a.assignment_id = :id AND a.worker_id = :worker",
         id=assignment_id,
         worker=worker_id,
@@ -40,33 +119,33 @@ def find(tx: Transaction, worker_id: str, assignment_id: str) -> Record:
     return found
 
 
-def view(tx: Transaction, row: Record) -> dict[str, Any]:
+def view(tx: Transaction, row: OwnAssignment) -> AssignmentView:
     """Show an assignment to its worker."""
-    rows = tx.rows("SELECT sum(cents) FROM bonuses WHERE assignment_id = :id", id=row["assignment_id"])
-    left = max(0, int(row["deadline"] - tx.now)) if row["status"] == "Accepted" else 0
+    rows = tx.rows("SELECT sum(cents) FROM bonuses WHERE assignment_id = :id", id=row.assignment_id)
+    left = max(0, int(row.deadline - tx.now)) if row.status == "Accepted" else 0
     return {
-        "assignment_id": row["assignment_id"],
-        "hit_id": row["hit_id"],
-        "group_id": row["hit_type_id"],
-        "title": row["title"],
-        "reward": from_cents(row["reward"]),
-        "requester": row["name"],
-        "status": row["status"],
-        "in_part": row["status"] == "Rejected" and is_paid_in_part(tx, row),
-        "accepted": iso(row["accepted_at"]),
-        "deadline": iso(row["deadline"]),
-        "duration": row["duration"],
+        "assignment_id": row.assignment_id,
+        "hit_id": row.hit_id,
+        "group_id": row.hit_type_id,
+        "title": row.title,
+        "reward": from_cents(row.reward),
+        "requester": row.name,
+        "status": row.status,
+        "in_part": row.status == "Rejected" and is_paid_in_part(tx, row.assignment_id, row.rejected_at),
+        "accepted": iso(row.accepted_at),
+        "deadline": iso(row.deadline),
+        "duration": row.duration,
         "seconds_left": left,
-        "submitted": iso(row["submitted_at"]),
-        "feedback": row["feedback"] or "",
+        "submitted": iso(row.submitted_at),
+        "feedback": row.feedback or "",
         "bonus": from_cents(int(rows[0][0] or 0)),
     }
 
 
-def held(tx: Transaction, worker_id: str) -> list[dict[str, Any]]:
+def held(tx: Transaction, worker_id: str) -> list[AssignmentView]:
     """Return what the worker has accepted and not yet submitted."""
-    rows = tx.records(
-        _COLUMNS,
+    rows = tx.select(
+        OwnAssignment,
         f"{_JOINED} WHERE a.worker_id = :worker AND a.status = 'Accepted' AND a.deadline > :now"
         " ORDER BY a.deadline",
         worker=worker_id,
@@ -75,7 +154,7 @@ def held(tx: Transaction, worker_id: str) -> list[dict[str, Any]]:
     return [view(tx, row) for row in rows]
 
 
-def history(tx: Transaction, worker_id: str, number: int = 1) -> dict[str, Any]:
+def history(tx: Transaction, worker_id: str, number: int = 1) -> History:
     """Return one page of the worker's past work, newest first, and what it earned."""
     counts = tx.tally(
         "SELECT status, count(*) FROM assignments WHERE worker_id = :w GROUP BY status", w=worker_id
@@ -83,8 +162,8 @@ def history(tx: Transaction, worker_id: str, number: int = 1) -> dict[str, Any]:
     total = sum(counts.values()) - counts.get("Accepted", 0)
     pages = max(1, -(-total // PER_PAGE))
     number = min(max(number, 1), pages)
-    rows = tx.records(
-        _COLUMNS,
+    rows = tx.select(
+        OwnAssignment,
         f"{_JOINED} WHERE a.worker_id = :worker AND a.status <> 'Accepted' ORDER BY a.seq DESC"
         " LIMIT :size OFFSET :skip",
         worker=worker_id,
@@ -99,7 +178,7 @@ def history(tx: Transaction, worker_id: str, number: int = 1) -> dict[str, Any]:
     }
 
 
-def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> dict[str, Any]:
+def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> Earnings:
     account = ledger.earned(worker_id)
     paid = tx.tally(
         "SELECT kind, sum(cents) FROM transfers WHERE target = :account GROUP BY kind", account=account
@@ -124,22 +203,22 @@ def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> dict[s
     }
 
 
-def inbox(tx: Transaction, worker_id: str) -> list[dict[str, Any]]:
+def inbox(tx: Transaction, worker_id: str) -> list[MessageView]:
     """Return the worker's messages, newest first, and count them as read from now on."""
-    rows = tx.records(
-        "m.subject, m.body, r.name, m.sent, m.is_read",
-        "FROM messages m LEFT JOIN requesters r ON r.requester_id = m.requester_id"
+    rows = tx.select(
+        Message,
+        "FROM messages m LEFT JOIN (SELECT requester_id, name FROM requesters) r USING (requester_id)"
         " WHERE m.worker_id = :worker ORDER BY m.message_id DESC LIMIT 200",
         worker=worker_id,
     )
     tx.run("UPDATE messages SET is_read = 1 WHERE worker_id = :worker AND is_read = 0", worker=worker_id)
     return [
         {
-            "subject": row["subject"],
-            "text": row["body"],
-            "from": row["name"] or "",
-            "sent": iso(row["sent"]),
-            "read": bool(row["is_read"]),
+            "subject": row.subject,
+            "text": row.body,
+            "from": row.name or "",
+            "sent": iso(row.sent),
+            "read": bool(row.is_read),
         }
         for row in rows
     ]

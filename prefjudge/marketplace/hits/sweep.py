@@ -8,30 +8,30 @@ _BATCH = 500
 
 def sweep(tx: Transaction) -> None:
     """Do everything that is due at this moment."""
-    for assignment in tx.records(
-        assignments.COLUMNS,
+    for assignment in tx.select(
+        assignments.Assignment,
         "FROM assignments WHERE status = 'Accepted' AND deadline <= :now ORDER BY deadline"
         f" LIMIT {_BATCH}{tx.skip_locked}",
         now=tx.now,
     ):
         assignments.abandon(tx, assignment)
-    for assignment in tx.records(
-        assignments.COLUMNS,
+    for assignment in tx.select(
+        assignments.Assignment,
         "FROM assignments WHERE status = 'Submitted' AND auto_approve_at <= :now ORDER BY auto_approve_at"
         f" LIMIT {_BATCH}{tx.skip_locked}",
         now=tx.now,
     ):
         decisions.approve(tx, assignment)
     lock = " FOR UPDATE OF h SKIP LOCKED" if tx.skip_locked else ""
-    for hit in tx.records(
-        hits.COLUMNS,
+    for hit in tx.select(
+        hits.Hit,
         f"{hits.JOINED} WHERE h.expiration <= :now AND h.told_expired = 0 AND h.disposed = 0"
         f" ORDER BY h.expiration LIMIT {_BATCH}{lock}",
         now=tx.now,
     ):
         hits.announce(tx, hit)
-    for hit in tx.records(
-        hits.COLUMNS,
+    for hit in tx.select(
+        hits.Hit,
         f"{hits.JOINED} WHERE h.expiration <= :old AND h.disposed = 0 AND h.pending = 0 AND h.submitted = 0"
         f" LIMIT {_BATCH}{lock}",
         old=tx.now - tx.marketplace.rules.dispose_after,

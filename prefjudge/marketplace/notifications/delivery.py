@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
 
 from prefjudge.marketplace.notifications import webhooks
 from prefjudge.marketplace.store.executor import Executor
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 
 _LOG = logging.getLogger("prefjudge.marketplace.notifications")
 TRIES = 12
@@ -24,6 +25,17 @@ PENDING, DELIVERED, GIVEN_UP = 0, 1, 2
 
 Post = Callable[[str, bytes, dict[str, str]], int]
 """``post(address, body, headers)`` returns the HTTP status, or raises OSError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A notification to be posted; ``secret`` is its requester's, and ``attempts`` counts this one."""
+
+    seq: int
+    destination: str
+    secret: str
+    body: str
+    attempts: int
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:
@@ -76,7 +88,7 @@ class WebhookSender:
         self._busy.update(claimed)
         return [self._threads.submit(self._deliver_all, *each) for each in claimed.items()]
 
-    def _deliver_all(self, secret: str, deliveries: list[Record]) -> int:
+    def _deliver_all(self, secret: str, deliveries: list[Delivery]) -> int:
         try:
             return sum(self._deliver(delivery) for delivery in deliveries if not self._stop.is_set())
         except Exception:
@@ -85,24 +97,24 @@ class WebhookSender:
         finally:
             self._busy.discard(secret)
 
-    def _deliver(self, delivery: Record) -> bool:
-        body, timestamp = delivery["body"].encode(), str(int(time.time()))
+    def _deliver(self, delivery: Delivery) -> bool:
+        body, timestamp = delivery.body.encode(), str(int(time.time()))
         headers = {
             "Content-Type": "application/json",
-            "X-Prefjudge-Delivery": delivery["seq"],
+            "X-Prefjudge-Delivery": str(delivery.seq),
             "X-Prefjudge-Timestamp": timestamp,
-            "X-Prefjudge-Signature": sign(delivery["secret"], timestamp, body),
+            "X-Prefjudge-Signature": sign(delivery.secret, timestamp, body),
         }
         try:
-            status = self._post(delivery["destination"], body, headers)
+            status = self._post(delivery.destination, body, headers)
         except OSError as error:
-            _LOG.info("delivery %s: %s", delivery["seq"], type(error).__name__)
+            _LOG.info("delivery %s: %s", delivery.seq, type(error).__name__)
             status = 0
         arrived = 200 <= status < 300
-        last = delivery["attempts"] >= TRIES
+        last = delivery.attempts >= TRIES
         if arrived or last:
             done = DELIVERED if arrived else GIVEN_UP
-            self._executor.call(lambda tx: _settle(tx, delivery["seq"], done))
+            self._executor.call(lambda tx: _settle(tx, delivery.seq, done))
         return arrived
 
 
@@ -110,7 +122,7 @@ def _any_due(tx: Transaction) -> bool:
     return bool(tx.rows("SELECT 1 FROM deliveries WHERE done = 0 AND due <= :now LIMIT 1", now=tx.now))
 
 
-def _claim(tx: Transaction, busy: Collection[str]) -> dict[str, list[Record]]:
+def _claim(tx: Transaction, busy: Collection[str]) -> dict[str, list[Delivery]]:
     """Take what is due, by requester, but for those who are ``busy``.
 
     Each is put off to its next try, in case this one fails, or this process does.
@@ -124,23 +136,23 @@ def _claim(tx: Transaction, busy: Collection[str]) -> dict[str, list[Record]]:
     return {secret: _claim_of(tx, secret) for secret in waiting if secret not in busy}
 
 
-def _claim_of(tx: Transaction, secret: str) -> list[Record]:
-    found = tx.records(
-        "seq, destination, secret, body, attempts",
+def _claim_of(tx: Transaction, secret: str) -> list[Delivery]:
+    found = tx.select(
+        Delivery,
         "FROM deliveries WHERE done = 0 AND due <= :now AND secret = :secret"
         f" ORDER BY due, seq LIMIT {BATCH}{tx.skip_locked}",
         now=tx.now,
         secret=secret,
     )
-    for place, delivery in enumerate(found, start=1):
-        attempts = delivery["attempts"] = delivery["attempts"] + 1
+    claimed = [replace(delivery, attempts=delivery.attempts + 1) for delivery in found]
+    for place, delivery in enumerate(claimed, start=1):
         tx.run(
             "UPDATE deliveries SET attempts = :attempts, due = :due WHERE seq = :seq",
-            attempts=attempts,
-            due=tx.now + webhooks.TIMEOUT * place + FIRST_WAIT * 2 ** (attempts - 1),
-            seq=delivery["seq"],
+            attempts=delivery.attempts,
+            due=tx.now + webhooks.TIMEOUT * place + FIRST_WAIT * 2 ** (delivery.attempts - 1),
+            seq=delivery.seq,
         )
-    return found
+    return claimed
 
 
 def _settle(tx: Transaction, seq: int, done: int) -> None:

@@ -2,51 +2,65 @@
 
 import json
 import uuid
+from dataclasses import dataclass
 
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
 
-def note(tx: Transaction, event: str, hit: Record, assignment: Record | None = None) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened to a HIT, or to an assignment of it."""
+
+    time: float
+    event: str
+    requester_id: str
+    hit_type_id: str = ""
+    hit_id: str = ""
+    assignment_id: str | None = None
+    worker_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """Where a HIT type's events are posted, and which ones; ``event_types`` is JSON."""
+
+    destination: str
+    version: str
+    event_types: str
+
+
+def record_event(tx: Transaction, event: Event) -> None:
     """Log an event, and queue its notification where the HIT type has one."""
-    happened: Record = {
-        "time": tx.now,
-        "event": event,
-        "requester_id": hit["requester_id"],
-        "hit_type_id": hit["hit_type_id"],
-        "hit_id": hit["hit_id"],
-        "assignment_id": assignment["assignment_id"] if assignment else None,
-        "worker_id": assignment["worker_id"] if assignment else None,
-    }
-    tx.insert("events", happened)
-    wanted = tx.record(
-        "destination, version, event_types",
+    tx.insert("events", event)
+    wanted = tx.find(
+        Subscription,
         "FROM notifications WHERE hit_type_id = :hit_type AND active = 1",
-        hit_type=hit["hit_type_id"],
+        hit_type=event.hit_type_id,
     )
-    if wanted and event in json.loads(wanted["event_types"]):
-        queue(tx, wanted["destination"], wanted["version"], happened)
+    if wanted and event.event in json.loads(wanted.event_types):
+        queue(tx, wanted.destination, wanted.version, event)
 
 
-def queue(tx: Transaction, destination: str, version: str, happened: Record) -> None:
+def queue(tx: Transaction, destination: str, version: str, event: Event) -> None:
     """Queue one notification, in the JSON that Mechanical Turk sent to its queues."""
     told = {
-        "EventType": happened["event"],
-        "EventTimestamp": iso(happened["time"]),
-        "HITTypeId": happened.get("hit_type_id"),
-        "HITGroupId": happened.get("hit_type_id"),
-        "HITId": happened.get("hit_id"),
-        "AssignmentId": happened.get("assignment_id"),
+        "EventType": event.event,
+        "EventTimestamp": iso(event.time),
+        "HITTypeId": event.hit_type_id,
+        "HITGroupId": event.hit_type_id,
+        "HITId": event.hit_id,
+        "AssignmentId": event.assignment_id,
     }
     body = {
-        "CustomerId": happened["requester_id"],
+        "CustomerId": event.requester_id,
         "EventDocId": str(uuid.uuid4()),
         "EventDocVersion": version,
         "Events": [{key: value for key, value in told.items() if value}],
     }
-    (secret,) = tx.rows(
-        "SELECT hook_secret FROM requesters WHERE requester_id = :id", id=happened["requester_id"]
-    )[0]
+    (secret,) = tx.rows("SELECT hook_secret FROM requesters WHERE requester_id = :id", id=event.requester_id)[
+        0
+    ]
     tx.insert(
         "deliveries",
         {"destination": destination, "secret": secret, "body": json.dumps(body), "due": tx.now},

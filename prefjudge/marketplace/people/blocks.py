@@ -1,6 +1,17 @@
 """Workers whom a requester has blocked."""
 
+from dataclasses import dataclass
+
 from prefjudge.marketplace.store.marketplace import Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A requester's block of a worker, and why."""
+
+    requester_id: str
+    worker_id: str
+    reason: str
 
 
 def blocked(tx: Transaction, requester_id: str, worker_id: str) -> bool:
@@ -18,7 +29,7 @@ def block(tx: Transaction, requester_id: str, worker_id: str, reason: str) -> No
     """Keep the worker from the requester's HITs."""
     tx.insert(
         "blocks",
-        {"requester_id": requester_id, "worker_id": worker_id, "reason": reason},
+        Block(requester_id=requester_id, worker_id=worker_id, reason=reason),
         "ON CONFLICT (requester_id, worker_id) DO UPDATE SET reason = excluded.reason",
     )
 

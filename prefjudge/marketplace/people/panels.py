@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from prefjudge.marketplace.errors import Refusal, invalid
+from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.store.ids import new_secret
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 
 OUTCOMES = ("submitted", "returned", "none_left")
 
@@ -23,6 +24,21 @@ class Link:
 
     key: str
     secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A panel: what the parameters of its link are called, and the ways back as JSON."""
+
+    panel: str
+    key_hash: str
+    participant: str
+    study: str
+    session: str
+    locale: str
+    completion: str
+    signed: int
+    created: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +53,7 @@ class Visit:
     worker_id: str | None
 
 
-def create(tx: Transaction, wanted: dict[str, Any]) -> Link:
+def create(tx: Transaction, wanted: Params) -> Link:
     """Register a panel.
 
     ``wanted`` has a ``name``, the names of the link's parameters (``participant``, ``study``, ``session``),
@@ -58,23 +74,23 @@ def create(tx: Transaction, wanted: dict[str, Any]) -> Link:
     if wanted.get("signed") not in (None, False, True):
         raise invalid("signed", "is true or false")
     key = new_secret()
-    record: Record = {
-        "panel": name,
-        "key_hash": _hash(key),
-        "participant": _text(wanted, "participant", "PROLIFIC_PID"),
-        "study": _text(wanted, "study", "STUDY_ID"),
-        "session": _text(wanted, "session", "SESSION_ID"),
-        "locale": workers.locale(_text(wanted, "locale", "US")),
-        "completion": json.dumps(_ways_back(wanted.get("completion") or {})),
-        "signed": int(bool(wanted.get("signed"))),
-        "created": tx.now,
-    }
-    if not tx.insert("panels", record, "ON CONFLICT DO NOTHING RETURNING panel"):
+    panel = Panel(
+        panel=name,
+        key_hash=_hash(key),
+        participant=_text(wanted, "participant", "PROLIFIC_PID"),
+        study=_text(wanted, "study", "STUDY_ID"),
+        session=_text(wanted, "session", "SESSION_ID"),
+        locale=workers.locale(_text(wanted, "locale", "US")),
+        completion=json.dumps(_ways_back(wanted.get("completion") or {})),
+        signed=int(bool(wanted.get("signed"))),
+        created=tx.now,
+    )
+    if not tx.insert("panels", panel, "ON CONFLICT DO NOTHING RETURNING panel"):
         raise invalid("name", f"there is a panel {name!r} already")
     return Link(key=key, secret=_secret(tx, name))
 
 
-def _text(wanted: dict[str, Any], name: str, default: str) -> str:
+def _text(wanted: Params, name: str, default: str) -> str:
     text = wanted.get(name, default)
     if not isinstance(text, str) or "\0" in text:
         raise invalid(name, "is a text")
@@ -105,15 +121,13 @@ def look(tx: Transaction, name: str, key: str, query: dict[str, str]) -> Visit:
     Refusal
         ``bad_link``.
     """
-    panel = tx.record(
-        "panel, key_hash, participant, study, session, locale, signed", "FROM panels WHERE panel = :n", n=name
-    )
-    participant = query.get(panel["participant"], "") if panel else ""
+    panel = tx.find(Panel, "FROM panels WHERE panel = :name", name=name)
+    participant = query.get(panel.participant, "") if panel else ""
     if (
         panel is None
-        or panel["key_hash"] != _hash(key)
+        or panel.key_hash != _hash(key)
         or not 1 <= len(participant) <= 200
-        or (panel["signed"] and not _is_signed(tx, name, participant, query.get("signature", "")))
+        or (panel.signed and not _is_signed(tx, name, participant, query.get("signature", "")))
     ):
         raise Refusal("bad_link", "This link is not valid. Ask who gave it to you.", 404)
     known = tx.rows(
@@ -124,9 +138,9 @@ def look(tx: Transaction, name: str, key: str, query: dict[str, str]) -> Visit:
     return Visit(
         panel=name,
         participant=participant,
-        study=query.get(panel["study"], "")[:200],
-        session=query.get(panel["session"], "")[:200],
-        locale=panel["locale"],
+        study=query.get(panel.study, "")[:200],
+        session=query.get(panel.session, "")[:200],
+        locale=panel.locale,
         worker_id=str(known[0][0]) if known else None,
     )
 

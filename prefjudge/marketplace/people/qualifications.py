@@ -1,18 +1,15 @@
 """Qualification types, and who has been granted one."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prefjudge.marketplace.errors import invalid, missing, refused, wrong_state
+from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.people import workers
-from prefjudge.marketplace.people.requirements import SIMULATED, SYSTEM
+from prefjudge.marketplace.people.requirements import SIMULATED, SYSTEM, shunned
 from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 
-TYPE_COLUMNS = (
-    "seq, qualification_type_id, requester_id, name, description, keywords, status, test, test_duration,"
-    " answer_key, retry_delay, auto_granted, auto_value, created"
-)
-GRANT_COLUMNS = "seq, qualification_type_id, worker_id, value, granted, status, reason"
 _FIELDS = {  # request parameter: column
     "Description": "description",
     "QualificationTypeStatus": "status",
@@ -25,7 +22,38 @@ _FIELDS = {  # request parameter: column
 }
 
 
-def create_type(tx: Transaction, requester_id: str, params: dict[str, Any]) -> Record:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualificationType:
+    """A qualification that workers can have, and how they come by it."""
+
+    qualification_type_id: str
+    requester_id: str
+    name: str
+    description: str
+    keywords: str | None
+    status: str
+    test: str | None = None
+    test_duration: int | None = None
+    answer_key: str | None = None
+    retry_delay: int | None = None
+    auto_granted: int = 0
+    auto_value: int = 1
+    created: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A qualification that a worker has, or had."""
+
+    qualification_type_id: str
+    worker_id: str
+    value: int | None
+    granted: float
+    status: str
+    reason: str | None = None
+
+
+def create_type(tx: Transaction, requester_id: str, params: Params) -> QualificationType:
     """Make a qualification type.
 
     Raises
@@ -36,42 +64,40 @@ def create_type(tx: Transaction, requester_id: str, params: dict[str, Any]) -> R
     for name in ("Name", "Description"):
         if not params[name].strip():
             raise invalid(name, "is empty")
-    record: Record = {
-        "qualification_type_id": new_id(),
-        "requester_id": requester_id,
-        "name": params["Name"],
-        "keywords": params.get("Keywords"),
-        "auto_granted": 0,
-        "auto_value": 1,
-        "created": tx.now,
+    kind = QualificationType(
+        qualification_type_id=new_id(),
+        requester_id=requester_id,
+        name=params["Name"],
+        keywords=params.get("Keywords"),
+        created=tx.now,
         **_columns(params),
-    }
-    _check_type(record, params)
-    if not tx.insert("qualification_types", record, "ON CONFLICT DO NOTHING RETURNING seq"):
+    )
+    _check_type(kind, params)
+    if not tx.insert("qualification_types", kind, "ON CONFLICT DO NOTHING RETURNING seq"):
         raise refused("QualificationTypeAlreadyExists", f"The name is {params['Name']!r}.")
-    return find_type(tx, record["qualification_type_id"], requester_id)
+    return kind
 
 
-def update_type(tx: Transaction, requester_id: str, params: dict[str, Any]) -> Record:
+def update_type(tx: Transaction, requester_id: str, params: Params) -> QualificationType:
     """Change a qualification type; a new test without an AnswerKey has none."""
-    record = find_type(tx, params["QualificationTypeId"], requester_id)
+    kind = find_type(tx, params["QualificationTypeId"], requester_id)
     changes = _columns(params)
     if "AnswerKey" in params and "Test" not in params:
         raise invalid("AnswerKey", "is changed together with the Test")
     if "Test" in params:
         changes.setdefault("answer_key", None)
-    record.update(changes)
-    _check_type(record, params)
+    kind = replace(kind, **changes)
+    _check_type(kind, params)
     if changes:
         sets = ", ".join(f"{column} = :{column}" for column in changes)
         tx.run(
             f"UPDATE qualification_types SET {sets} WHERE qualification_type_id = :id",
-            {**changes, "id": record["qualification_type_id"]},
+            {**changes, "id": kind.qualification_type_id},
         )
-    return record
+    return kind
 
 
-def _columns(params: dict[str, Any]) -> Record:
+def _columns(params: Params) -> dict[str, Any]:
     return {
         column: int(params[name]) if isinstance(params[name], bool) else params[name]
         for name, column in _FIELDS.items()
@@ -79,11 +105,11 @@ def _columns(params: dict[str, Any]) -> Record:
     }
 
 
-def _check_type(record: Record, params: dict[str, Any]) -> None:
-    if record.get("test") is None:
-        if record.get("answer_key") is not None:
+def _check_type(kind: QualificationType, params: Params) -> None:
+    if kind.test is None:
+        if kind.answer_key is not None:
             raise invalid("AnswerKey", "needs a Test")
-    elif record["auto_granted"]:
+    elif kind.auto_granted:
         raise invalid("AutoGranted", "cannot be true for a type with a Test")
     elif "Test" in params and "TestDurationInSeconds" not in params:
         raise invalid("Test", "needs TestDurationInSeconds")
@@ -101,7 +127,7 @@ def _check_type(record: Record, params: dict[str, Any]) -> None:
         read_answer_key(params["AnswerKey"])
 
 
-def find_type(tx: Transaction, type_id: str, requester_id: str | None = None) -> Record:
+def find_type(tx: Transaction, type_id: str, requester_id: str | None = None) -> QualificationType:
     """Return a qualification type: anybody's, or only the requester's where one is given.
 
     Raises
@@ -109,14 +135,51 @@ def find_type(tx: Transaction, type_id: str, requester_id: str | None = None) ->
     RequestError
         ``QualificationTypeDoesNotExist``.
     """
-    found = tx.record(
-        TYPE_COLUMNS, "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
-    )
-    if found is None or requester_id not in (None, found["requester_id"]):
+    found = get_type(tx, type_id)
+    if found is None or requester_id not in (None, found.requester_id):
         if type_id in SYSTEM and requester_id is not None:
             raise refused("PermissionDeniedException", f"{SYSTEM[type_id]} belongs to the marketplace.")
         raise missing("QualificationType", type_id)
     return found
+
+
+def get_type(tx: Transaction, type_id: str) -> QualificationType | None:
+    """Return a qualification type that is in use, whoever made it."""
+    return tx.find(
+        QualificationType,
+        "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0",
+        id=type_id,
+    )
+
+
+def list_types(tx: Transaction, worker_id: str) -> list[QualificationType]:
+    """Return the types that can be requested, and those that the worker has, the newest first.
+
+    Not the marks by which requesters keep workers from HITs: to ask for one would do only harm.
+    """
+    marks = shunned(tx)
+    kinds = tx.select(
+        QualificationType,
+        "FROM qualification_types WHERE deleted = 0 AND (status = 'Active' OR qualification_type_id IN"
+        " (SELECT qualification_type_id FROM qualifications WHERE worker_id = :w AND status = 'Granted'))"
+        " ORDER BY seq DESC",
+        w=worker_id,
+    )
+    return [
+        kind
+        for kind in kinds
+        if kind.qualification_type_id not in marks or kind.auto_granted or kind.test is not None
+    ]
+
+
+def get_grant(tx: Transaction, type_id: str, worker_id: str) -> Grant | None:
+    """Return what a worker was granted of a type, in any state."""
+    return tx.find(
+        Grant,
+        "FROM qualifications WHERE qualification_type_id = :type AND worker_id = :worker",
+        type=type_id,
+        worker=worker_id,
+    )
 
 
 def check_readable(tx: Transaction, type_id: str, requester_id: str) -> None:
@@ -141,19 +204,19 @@ def grant(tx: Transaction, type_id: str, worker_id: str, value: int) -> None:
     """Give a worker a qualification, or another value of it."""
     tx.insert(
         "qualifications",
-        {
-            "qualification_type_id": type_id,
-            "worker_id": worker_id,
-            "value": value,
-            "granted": tx.now,
-            "status": "Granted",
-        },
+        Grant(
+            qualification_type_id=type_id,
+            worker_id=worker_id,
+            value=value,
+            granted=tx.now,
+            status="Granted",
+        ),
         "ON CONFLICT (qualification_type_id, worker_id) DO UPDATE SET value = excluded.value,"
         " granted = excluded.granted, status = 'Granted', reason = NULL",
     )
 
 
-def associate(tx: Transaction, requester_id: str, params: dict[str, Any]) -> None:
+def associate(tx: Transaction, requester_id: str, params: Params) -> None:
     """Give a worker a qualification unasked, and tell the worker unless told not to."""
     kind = find_type(tx, params["QualificationTypeId"], requester_id)
     workers.find(tx, params["WorkerId"])
@@ -164,11 +227,11 @@ def associate(tx: Transaction, requester_id: str, params: dict[str, Any]) -> Non
             requester_id,
             params["WorkerId"],
             "You have a new qualification",
-            f"You have been granted the qualification {kind['name']!r}: {kind['description']}",
+            f"You have been granted the qualification {kind.name!r}: {kind.description}",
         )
 
 
-def revoke(tx: Transaction, requester_id: str, params: dict[str, Any]) -> None:
+def revoke(tx: Transaction, requester_id: str, params: Params) -> None:
     """Take a qualification from a worker."""
     find_type(tx, params["QualificationTypeId"], requester_id)
     find_grant(tx, params["QualificationTypeId"], params["WorkerId"])
@@ -181,7 +244,7 @@ def revoke(tx: Transaction, requester_id: str, params: dict[str, Any]) -> None:
     )
 
 
-def find_grant(tx: Transaction, type_id: str, worker_id: str) -> Record:
+def find_grant(tx: Transaction, type_id: str, worker_id: str) -> Grant:
     """Return a worker's grant.
 
     Raises
@@ -189,14 +252,9 @@ def find_grant(tx: Transaction, type_id: str, worker_id: str) -> Record:
     RequestError
         ``QualificationDoesNotExist``; ``InvalidQualificationState``: it was revoked.
     """
-    found = tx.record(
-        GRANT_COLUMNS,
-        "FROM qualifications WHERE qualification_type_id = :type AND worker_id = :worker",
-        type=type_id,
-        worker=worker_id,
-    )
+    found = get_grant(tx, type_id, worker_id)
     if found is None:
         raise refused("QualificationDoesNotExist", f"{worker_id} never had {type_id}.")
-    if found["status"] != "Granted":
-        raise wrong_state("InvalidQualificationState", "Granted", f"It is {found['status']}.")
+    if found.status != "Granted":
+        raise wrong_state("InvalidQualificationState", "Granted", f"It is {found.status}.")
     return found

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from prefjudge.marketplace.errors import invalid, missing
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -55,6 +55,33 @@ _SETS = ("In", "NotIn")
 _PRESENCE = ("Exists", "DoesNotExist")
 
 
+class Locale(TypedDict, total=False):
+    """A country, or a subdivision of one."""
+
+    Country: str
+    Subdivision: str
+
+
+class Requirement(TypedDict, total=False):
+    """A QualificationRequirement, as the API has it."""
+
+    QualificationTypeId: str
+    Comparator: str
+    IntegerValues: list[int]
+    LocaleValues: list[Locale]
+    ActionsGuarded: str
+    RequiredToPreview: bool
+
+
+class Need(TypedDict):
+    """What a requirement asks, in words, and whether there is a page about it."""
+
+    qualification_type_id: str
+    name: str
+    has_page: bool
+    requirement: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """What a worker brings: a value for each qualification (None for a grant without one), and a locale."""
@@ -64,7 +91,7 @@ class Standing:
     subdivision: str
 
 
-def check(tx: Transaction, requirements: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+def check(tx: Transaction, requirements: list[Requirement], where: str) -> list[Requirement]:
     """Return the requirements in a normal form.
 
     Raises
@@ -77,7 +104,7 @@ def check(tx: Transaction, requirements: list[dict[str, Any]], where: str) -> li
     ]
 
 
-def _check_one(tx: Transaction, requirement: dict[str, Any], where: str) -> dict[str, Any]:
+def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Requirement:
     type_id, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
     if type_id not in SYSTEM and not tx.rows(
         "SELECT 1 FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
@@ -136,7 +163,7 @@ def standing(tx: Transaction, worker_id: str) -> Standing:
     return Standing(values=values, country=country, subdivision=subdivision)
 
 
-def unmet(requirements_json: str, worker: Standing, action: str = "accept") -> list[dict[str, Any]]:
+def unmet(requirements_json: str, worker: Standing, action: str = "accept") -> list[Requirement]:
     """Return the requirements that keep the worker from ``"discover"``, ``"preview"`` or ``"accept"``."""
     return [
         one
@@ -145,7 +172,7 @@ def unmet(requirements_json: str, worker: Standing, action: str = "accept") -> l
     ]
 
 
-def meets(requirement: dict[str, Any], worker: Standing) -> bool:
+def meets(requirement: Requirement, worker: Standing) -> bool:
     """Tell whether the worker meets one requirement."""
     type_id, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
     if type_id == LOCALE:
@@ -162,7 +189,7 @@ def meets(requirement: dict[str, Any], worker: Standing) -> bool:
     return bool(_COMPARED[comparator](value, wanted))
 
 
-def _locale_meets(comparator: str, locales: list[dict[str, str]], worker: Standing) -> bool:
+def _locale_meets(comparator: str, locales: list[Locale], worker: Standing) -> bool:
     if comparator in _PRESENCE:
         return bool(worker.country) == (comparator == "Exists")
     inside = any(
@@ -184,7 +211,7 @@ def shunned(tx: Transaction) -> frozenset[str]:
     )
 
 
-def describe(tx: Transaction, requirement: dict[str, Any]) -> dict[str, Any]:
+def describe(tx: Transaction, requirement: Requirement) -> Need:
     """Say in words what a requirement asks, for the worker's pages, and whether there is a page about it."""
     type_id = requirement["QualificationTypeId"]
     rows = tx.rows(

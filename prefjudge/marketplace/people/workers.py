@@ -5,9 +5,19 @@ from dataclasses import dataclass
 
 from prefjudge.marketplace.errors import RequestError, invalid, missing
 from prefjudge.marketplace.store.ids import new_worker_id
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 
-COLUMNS = "worker_id, name, locale, approved, rejected, created"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """A worker, and how many assignments were approved and rejected."""
+
+    worker_id: str
+    name: str | None
+    locale: str
+    approved: int
+    rejected: int
+    created: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +43,17 @@ def create(tx: Transaction, newcomer: NewWorker) -> str:
     rejected = 0
     if newcomer.approved and newcomer.approval_rate:
         rejected = round(newcomer.approved * (100 - newcomer.approval_rate) / newcomer.approval_rate)
-    record: Record = {
-        "worker_id": new_worker_id(),
-        "name": newcomer.name,
-        "locale": locale(newcomer.locale),
-        "approved": newcomer.approved,
-        "rejected": rejected,
-        "created": tx.now,
-    }
-    if not tx.insert("workers", record, "ON CONFLICT (name) DO NOTHING RETURNING worker_id"):
+    worker = Worker(
+        worker_id=new_worker_id(),
+        name=newcomer.name,
+        locale=locale(newcomer.locale),
+        approved=newcomer.approved,
+        rejected=rejected,
+        created=tx.now,
+    )
+    if not tx.insert("workers", worker, "ON CONFLICT (name) DO NOTHING RETURNING worker_id"):
         raise invalid("name", f"{newcomer.name!r} is taken")
-    return str(record["worker_id"])
+    return worker.worker_id
 
 
 def locale(text: str) -> str:
@@ -59,7 +69,7 @@ def locale(text: str) -> str:
     return text
 
 
-def find(tx: Transaction, worker_id: str) -> Record:
+def find(tx: Transaction, worker_id: str) -> Worker:
     """Return a worker.
 
     Raises
@@ -67,7 +77,7 @@ def find(tx: Transaction, worker_id: str) -> Record:
     RequestError
         ``WorkerDoesNotExist``.
     """
-    found = tx.record(COLUMNS, "FROM workers WHERE worker_id = :worker", worker=worker_id)
+    found = tx.find(Worker, "FROM workers WHERE worker_id = :worker", worker=worker_id)
     if found is None:
         raise missing("Worker", worker_id)
     return found

@@ -4,7 +4,7 @@ import re
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.questions.answers import Fields, Part, write_document
-from prefjudge.marketplace.questions.forms import OTHER, Form, FormQuestion
+from prefjudge.marketplace.questions.forms import OTHER, Form, SelectionAnswer, TextAnswer
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -24,15 +24,16 @@ def write_form_answers(form: Form, fields: Fields) -> str:
     answers: list[tuple[str, list[Part]]] = []
     problems: list[str] = []
     for number, question in enumerate(form.questions, 1):
-        texts = given.get(question.identifier, [])
-        if question.answer["kind"] == "text":
-            problem = _text_problem(question, texts[-1] if texts else "")
+        texts, answer = given.get(question.identifier, []), question.answer
+        if answer["kind"] == "text":
+            problem = _text_problem(answer, texts[-1] if texts else "", required=question.required)
             parts = [("FreeText", text) for text in texts[-1:]]
         else:
             chosen = [text for text in texts if text]
-            written_in = given.get(question.identifier + OTHER, []) if question.answer["other"] else []
+            written_in = given.get(question.identifier + OTHER, []) if answer["other"] else []
             other = [text for text in written_in[-1:] if text.strip()]
-            problem = _selection_problem(question, chosen, len(chosen) + len(other))
+            count = len(chosen) + len(other)
+            problem = _selection_problem(answer, chosen, count, required=question.required)
             parts = [("SelectionIdentifier", one) for one in chosen]
             parts += [("OtherSelectionText", text) for text in other]
         if problem:
@@ -44,11 +45,10 @@ def write_form_answers(form: Form, fields: Fields) -> str:
     return write_document(answers)
 
 
-def _text_problem(question: FormQuestion, text: str) -> str:
+def _text_problem(limits: TextAnswer, text: str, *, required: bool) -> str:
     """Say what is wrong with a text, or nothing."""
-    limits = question.answer
-    if not text.strip() and (question.required or not text):
-        return "an answer is needed" if question.required else ""
+    if not text.strip() and (required or not text):
+        return "an answer is needed" if required else ""
     length = len(text.replace("\r\n", "\n"))
     if length < (limits["min_length"] or 0):
         return f"at least {limits['min_length']} characters are needed"
@@ -64,14 +64,13 @@ def _text_problem(question: FormQuestion, text: str) -> str:
     return ""
 
 
-def _selection_problem(question: FormQuestion, chosen: list[str], count: int) -> str:
+def _selection_problem(limits: SelectionAnswer, chosen: list[str], count: int, *, required: bool) -> str:
     """Say what is wrong with a selection, or nothing."""
-    limits = question.answer
     least, most = limits["min"], limits["max"]
     known = {option["identifier"] for option in limits["options"]}
     if not known.issuperset(chosen) or len(set(chosen)) < len(chosen):
         return "only what is offered can be chosen"
-    if least <= count <= most or (not count and not question.required):
+    if least <= count <= most or (not count and not required):
         return ""
     if most == 1:
         return "choose one"

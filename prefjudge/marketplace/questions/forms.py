@@ -1,21 +1,17 @@
 """QuestionForm: questions in XML, for pages and qualification tests that bring no HTML of their own."""
 
-import html
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from prefjudge.marketplace.errors import refused
 from prefjudge.marketplace.questions.elements import local, parse_xml
+from prefjudge.marketplace.questions.markup import sanitised
 
 STYLES = ("radiobutton", "checkbox", "list", "dropdown", "combobox", "multichooser")
 OTHER = ".other"
 """What a form field's name ends with that holds another answer than the ones offered."""
-
-_HARMLESS = """a b big blockquote br center cite code col colgroup dd del dl dt em font h1 h2 h3 h4 h5 h6 hr i
-    img ins li ol p pre q small strong sub sup table tbody td tfoot th thead tr u ul"""
-_KEPT_TAGS = frozenset(_HARMLESS.split())
-_KEPT_ATTRIBUTES = frozenset({"href", "src", "alt", "title", "colspan", "rowspan"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +24,46 @@ class Content:
     alt: str = ""
 
 
+class Pattern(TypedDict):
+    """What a text must match; the page checks it."""
+
+    regex: str
+    flags: str
+    error: str
+
+
+class Option(TypedDict):
+    """One of the selections on offer."""
+
+    identifier: str
+    content: "ContentView"
+
+
+class TextAnswer(TypedDict):
+    """An answer that is typed, and its limits."""
+
+    kind: Literal["text"]
+    default: str
+    lines: int
+    numeric: bool
+    min: int | None
+    max: int | None
+    min_length: int | None
+    max_length: int | None
+    patterns: list[Pattern]
+
+
+class SelectionAnswer(TypedDict):
+    """An answer that is chosen, and how many may be."""
+
+    kind: Literal["selection"]
+    style: str
+    min: int
+    max: int
+    options: list[Option]
+    other: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormQuestion:
     """One question: what it shows, and how it is answered."""
@@ -36,7 +72,7 @@ class FormQuestion:
     display_name: str
     required: bool
     content: tuple[Content, ...]
-    answer: dict[str, Any]
+    answer: TextAnswer | SelectionAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +115,28 @@ def read_form(root: Any, where: str) -> Form:
     return Form(overview=tuple(overview), questions=tuple(questions))
 
 
-def form_view(form: Form) -> dict[str, Any]:
+ContentView = dict[str, Any]
+"""A piece of content; under which names it stands depends on its kind."""
+
+
+class QuestionView(TypedDict):
+    """A question, as a page shows it."""
+
+    identifier: str
+    display_name: str
+    required: bool
+    content: list[ContentView]
+    answer: TextAnswer | SelectionAnswer
+
+
+class FormView(TypedDict):
+    """A form, as a page shows it."""
+
+    overview: list[ContentView]
+    questions: list[QuestionView]
+
+
+def form_view(form: Form) -> FormView:
     """Show a form as plain values, for a page to render."""
     return {
         "overview": [_view(content) for content in form.overview],
@@ -96,9 +153,9 @@ def form_view(form: Form) -> dict[str, Any]:
     }
 
 
-def _view(content: Content) -> dict[str, Any]:
+def _view(content: Content) -> ContentView:
     named = {"html": "html", "list": "items", "binary": "url"}.get(content.kind, "text")
-    shown: dict[str, Any] = {"kind": content.kind, named: content.value}
+    shown: ContentView = {"kind": content.kind, named: content.value}
     if content.kind == "binary":
         shown |= {"type": content.media_type, "alt": content.alt}
     return shown
@@ -108,7 +165,7 @@ def _wrong(where: str, problem: str) -> Exception:
     return refused("XMLParseError", f"{where}: {problem}.")
 
 
-def _parts(element: Any) -> dict[str, Any]:
+def _parts(element: Any) -> Mapping[str, Any]:
     return {local(child.tag): child for child in element}
 
 
@@ -134,7 +191,7 @@ def _question(element: Any, where: str) -> FormQuestion:
     )
 
 
-def _answer(specification: Any, identifier: str, where: str) -> dict[str, Any]:
+def _answer(specification: Any, identifier: str, where: str) -> TextAnswer | SelectionAnswer:
     parts = _parts(specification)
     if "FreeTextAnswer" in parts:
         return _free_text(parts["FreeTextAnswer"])
@@ -151,7 +208,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and re.fullmatch(r"-?\d{1,9}", text) else None
 
 
-def _free_text(element: Any) -> dict[str, Any]:
+def _free_text(element: Any) -> TextAnswer:
     parts = _parts(element)
     constraints = _parts(parts["Constraints"]) if "Constraints" in parts else {}
     numeric, length = constraints.get("IsNumeric"), constraints.get("Length")
@@ -176,9 +233,9 @@ def _free_text(element: Any) -> dict[str, Any]:
     }
 
 
-def _selection(element: Any, identifier: str, where: str) -> dict[str, Any]:
+def _selection(element: Any, identifier: str, where: str) -> SelectionAnswer:
     parts = _parts(element)
-    options = [
+    options: list[Option] = [
         {
             "identifier": _text(_parts(option).get("SelectionIdentifier")),
             "content": _view(next(iter(_contents(option, where)), Content(kind="text", value=""))),
@@ -231,60 +288,4 @@ def _binary(element: Any) -> Content:
         value=url if re.match(r"https?://", url) else "",
         media_type=_text(kind.get("Type")),
         alt=_text(parts.get("AltText")),
-    )
-
-
-def sanitised(markup: str, where: str) -> str:
-    """Return the markup with nothing but harmless elements and attributes.
-
-    Raises
-    ------
-    RequestError
-        ``XHTMLParseError``: it is not well-formed.
-    """
-    from xml.etree.ElementTree import ParseError
-
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
-    try:
-        root = fromstring(f"<div>{markup}</div>", forbid_dtd=True)
-    except (ParseError, DefusedXmlException) as error:
-        raise refused("XHTMLParseError", f"{where}: FormattedContent is not well-formed: {error}") from error
-    return _inside(root)
-
-
-def _inside(root: Any) -> str:
-    """Return what an element holds; its depth is a stranger's to choose, so nothing here calls itself."""
-    pieces = [html.escape(root.text or "", quote=False)]
-    waiting: list[tuple[Any, str] | str] = _children(root)
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            pieces.append(one)
-            continue
-        child, tail = one
-        tag = local(child.tag).lower() if isinstance(child.tag, str) else ""
-        waiting.append(tail)
-        if tag in ("br", "hr", "img"):
-            pieces.append(f"<{tag}{_attributes(child)}>")
-        elif tag not in ("script", "style"):
-            if tag in _KEPT_TAGS:
-                pieces.append(f"<{tag}{_attributes(child)}>")
-                waiting.append(f"</{tag}>")
-            pieces.append(html.escape(child.text or "", quote=False))
-            waiting += _children(child)
-    return "".join(pieces)
-
-
-def _children(element: Any) -> list[tuple[Any, str] | str]:
-    """Return the elements inside, the last first, each with the text after it."""
-    return [(child, html.escape(child.tail or "", quote=False)) for child in reversed(element)]
-
-
-def _attributes(element: Any) -> str:
-    return "".join(
-        f' {name}="{html.escape(value)}"'
-        for name, value in element.attrib.items()
-        if name in _KEPT_ATTRIBUTES and (name not in ("href", "src") or re.match(r"https?://", value))
     )

@@ -7,21 +7,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prefjudge.database import Connection, Database, Row, Value, file_of, redacted
+from prefjudge.database.records import T
 from prefjudge.errors import ConfigError
 from prefjudge.marketplace.store.ids import new_id, new_secret
 from prefjudge.marketplace.store.rules import Rules
 from prefjudge.marketplace.store.schema import STEPS
 
 if TYPE_CHECKING:
-    from prefjudge.database.records import Record as AnyRecord
+    from prefjudge.database.records import Record
 
 _PLAY, _REAL = "play", "real"
 Clock = Callable[[], float]
-Record = dict[str, Any]
-"""One row, by the names of its columns."""
 
 
 class Transaction:
@@ -40,23 +39,20 @@ class Transaction:
         """Run a statement for its effect."""
         self.db.execute(sql, params, **named)
 
-    def records(self, columns: str, rest: str, /, **named: Value) -> list[Record]:
-        """Select ``columns`` (comma-separated) and return a dictionary for each row."""
-        names = [column.strip().rpartition(".")[2] for column in columns.split(",")]
-        return [
-            dict(zip(names, row, strict=True)) for row in self.db.execute(f"SELECT {columns} {rest}", **named)
-        ]
+    def select(self, kind: type[T], rest: str, /, **named: Value) -> list[T]:
+        """Return a record for each row; see :meth:`Connection.select`."""
+        return self.db.select(kind, rest, **named)
 
-    def record(self, columns: str, rest: str, /, **named: Value) -> Record | None:
-        """Select at most one row."""
-        found = self.records(columns, rest, **named)
+    def find(self, kind: type[T], rest: str, /, **named: Value) -> T | None:
+        """Return the record of the first row, or None."""
+        found = self.db.select(kind, rest, **named)
         return found[0] if found else None
 
     def tally(self, sql: str, /, **named: Value) -> dict[str, int]:
         """Run a statement of two columns, a name and a number, and return the numbers by name."""
         return {str(name): int(number or 0) for name, number in self.db.execute(sql, named)}
 
-    def insert(self, table: str, record: "AnyRecord", rest: str = "", /, **named: Value) -> list[Row]:
+    def insert(self, table: str, record: "Record", rest: str = "", /, **named: Value) -> list[Row]:
         """Add one row; see :meth:`Connection.insert`."""
         return self.db.insert(table, record, rest, **named)
 

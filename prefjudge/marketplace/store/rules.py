@@ -27,7 +27,7 @@ class Fees:
 class Rules:
     """What the marketplace promises its requesters and workers.
 
-    ``inner_hooks`` lets notifications go to this machine and its network.
+    ``private_webhooks`` lets notifications go to this machine and its network.
     """
 
     fees: Fees = field(default_factory=Fees)

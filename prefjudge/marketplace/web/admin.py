@@ -2,7 +2,6 @@
 
 import hmac
 from dataclasses import replace
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -89,7 +88,7 @@ async def invite_again(state: AppState, request: Request) -> Page:
     worker_id = request.path_params["worker_id"]
 
     def act(tx: Transaction) -> tuple[str | None, str]:
-        return workers.find(tx, worker_id)["name"], sessions.invite_again(tx, worker_id)
+        return workers.find(tx, worker_id).name, sessions.invite_again(tx, worker_id)
 
     name, invitation = await state.executor.run(act)
     page = _invited(state, request, worker_id, name, invitation)
@@ -191,9 +190,12 @@ async def list_events(state: AppState, request: Request) -> Response:
 
 async def metrics(state: AppState, request: Request) -> Response:
     """Write the counters for Prometheus."""
-    seen: dict[str, Any] = await state.executor.run(overview.counts, write=False)
-    gauges: dict[str, float] = {f"prefjudge_{name}": seen[name] for name in ("workers", "active_workers")}
-    for what in ("hits", "assignments"):
-        for status, number in seen[what].items():
+    seen = await state.executor.run(overview.counts, write=False)
+    gauges: dict[str, float] = {
+        "prefjudge_workers": seen["workers"],
+        "prefjudge_active_workers": seen["active_workers"],
+    }
+    for what, by_status in (("hits", seen["hits"]), ("assignments", seen["assignments"])):
+        for status, number in by_status.items():
             gauges[f'prefjudge_{what}{{status="{status}"}}'] = number
     return PlainTextResponse(state.metrics.text(gauges))

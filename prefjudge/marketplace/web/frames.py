@@ -65,7 +65,7 @@ def _ticketed(tx: Transaction, request: Request) -> str:
     if not tx.marketplace.signed(query.get("ticket", ""), "frame", *parts):
         raise Refusal("bad_ticket", "This address is not valid. Open the HIT from your list.", 403)
     hit = hits.get(tx, hit_id)
-    if hit is None or hit["disposed"]:
+    if hit is None or hit.disposed:
         raise Refusal("no_hit", "This HIT is gone.", 404)
     return hits.question(tx, hit_id)
 

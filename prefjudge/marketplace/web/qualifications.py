@@ -1,79 +1,75 @@
 """The worker's qualifications: what there is, what was asked for, and the tests."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict
 
 from starlette.requests import Request
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.people import qualification_requests, requirements
-from prefjudge.marketplace.people.qualifications import TYPE_COLUMNS
+from prefjudge.marketplace.people import qualification_requests, qualifications
+from prefjudge.marketplace.people.qualifications import QualificationType
 from prefjudge.marketplace.people.sessions import Session
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 from prefjudge.marketplace.web.forms import remembered_pairs
 from prefjudge.marketplace.web.pages import Page
 from prefjudge.marketplace.web.state import AppState
+
+if TYPE_CHECKING:
+    from prefjudge.marketplace.questions.forms import FormView
 
 HAND_IN = "hand_in"
 _MOST_LISTED = 200
 _STATUS = {"Open": "none", "Submitted": "pending", "Granted": "granted", "Rejected": "rejected"}
 
 
-def _view(tx: Transaction, kind: Record, worker_id: str) -> dict[str, Any]:
-    type_id = kind["qualification_type_id"]
+class TypeView(TypedDict):
+    """A qualification, as a worker's page and JSON show it."""
+
+    qualification_type_id: str
+    name: str
+    description: str
+    has_test: bool
+    auto_granted: bool
+    status: str
+    value: int | None
+    retry_after: str | None
+    final: bool
+
+
+def _view(tx: Transaction, kind: QualificationType, worker_id: str) -> TypeView:
     last = qualification_requests.latest(tx, kind, worker_id)
-    granted = tx.rows(
-        "SELECT value FROM qualifications WHERE qualification_type_id = :t AND worker_id = :w"
-        " AND status = 'Granted'",
-        t=type_id,
-        w=worker_id,
-    )
-    retry, rejected = None, bool(last and last["status"] == "Rejected")
-    if last and rejected and kind["retry_delay"] is not None:
-        again = (last["submitted_at"] or last["started"]) + kind["retry_delay"]
+    grant = qualifications.get_grant(tx, kind.qualification_type_id, worker_id)
+    granted = grant if grant and grant.status == "Granted" else None
+    retry, rejected = None, bool(last and last.status == "Rejected")
+    if last and rejected and kind.retry_delay is not None:
+        again = (last.submitted_at or last.started) + kind.retry_delay
         retry = iso(again) if again > tx.now else None
     return {
-        "qualification_type_id": type_id,
-        "name": kind["name"],
-        "description": kind["description"],
-        "has_test": kind["test"] is not None,
-        "auto_granted": bool(kind["auto_granted"]),
-        "status": "granted" if granted else _STATUS[last["status"]] if last else "none",
-        "value": granted[0][0] if granted else None,
+        "qualification_type_id": kind.qualification_type_id,
+        "name": kind.name,
+        "description": kind.description,
+        "has_test": kind.test is not None,
+        "auto_granted": bool(kind.auto_granted),
+        "status": "granted" if granted else _STATUS[last.status] if last else "none",
+        "value": granted.value if granted else None,
         "retry_after": retry,
-        "final": rejected and kind["retry_delay"] is None,
+        "final": rejected and kind.retry_delay is None,
     }
 
 
 async def list_types(state: AppState, request: Request, session: Session) -> Page:
-    """List the qualifications that can be requested, and those that the worker has.
+    """List the qualifications that can be requested, and those that the worker has."""
 
-    Not the marks by which requesters keep workers from HITs: to ask for one would do only harm.
-    """
-
-    def act(tx: Transaction) -> list[dict[str, Any]]:
-        marks = requirements.shunned(tx)
-        kinds = tx.records(
-            TYPE_COLUMNS,
-            "FROM qualification_types WHERE deleted = 0 AND (status = 'Active' OR qualification_type_id IN"
-            " (SELECT qualification_type_id FROM qualifications WHERE worker_id = :w AND status = 'Granted'))"
-            " ORDER BY seq DESC",
-            w=session.worker_id,
-        )
-        wanted = [
-            kind
-            for kind in kinds
-            if kind["qualification_type_id"] not in marks or kind["auto_granted"] or kind["test"] is not None
-        ]
-        return [_view(tx, kind, session.worker_id) for kind in wanted[:_MOST_LISTED]]
+    def act(tx: Transaction) -> list[TypeView]:
+        kinds = qualifications.list_types(tx, session.worker_id)
+        return [_view(tx, kind, session.worker_id) for kind in kinds[:_MOST_LISTED]]
 
     return Page(name="qualifications", context={"types": await state.executor.run(act, write=False)})
 
 
-def _kind(tx: Transaction, type_id: str) -> Record:
-    kind = tx.record(
-        TYPE_COLUMNS, "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
-    )
+def _kind(tx: Transaction, type_id: str) -> QualificationType:
+    kind = qualifications.get_type(tx, type_id)
     if kind is None:
         raise Refusal("no_qualification", "There is no such qualification.", 404)
     return kind
@@ -83,19 +79,19 @@ async def show_type(state: AppState, request: Request, session: Session) -> Page
     """Show a qualification, and the test of a request that is open."""
     type_id = request.path_params["type_id"]
 
-    def act(tx: Transaction) -> dict[str, Any]:
+    def act(tx: Transaction) -> Mapping[str, object]:
         kind = _kind(tx, type_id)
         last = qualification_requests.latest(tx, kind, session.worker_id)
         form, deadline = None, None
-        if last and last["status"] == "Open" and kind["test"] is not None:
-            form = _form(kind["test"])
-            deadline = iso(last["started"] + kind["test_duration"])
+        if last and last.status == "Open" and kind.test is not None:
+            form = _form(kind.test)
+            deadline = iso(last.started + (kind.test_duration or 0))
         return {"type": _view(tx, kind, session.worker_id), "form": form, "deadline": deadline}
 
     return Page(name="qualification", context=await state.executor.run(act, write=False))
 
 
-def _form(xml: str) -> dict[str, Any]:
+def _form(xml: str) -> "FormView":
     from prefjudge.marketplace.questions.forms import form_view, parse_form
 
     return form_view(parse_form(xml, "Test"))
@@ -107,9 +103,9 @@ async def request_type(state: AppState, request: Request, session: Session) -> P
     sent = [(name, text) for name, text in await remembered_pairs(request) if name != "csrf"]
     fields = [(name, text) for name, text in sent if name != HAND_IN]
 
-    def act(tx: Transaction) -> dict[str, Any]:
+    def act(tx: Transaction) -> TypeView:
         kind = _kind(tx, type_id)
-        if sent and kind["test"] is not None:
+        if sent and kind.test is not None:
             qualification_requests.finish(tx, type_id, session.worker_id, fields)
         else:
             qualification_requests.begin(tx, type_id, session.worker_id)

@@ -1,7 +1,8 @@
 """The worker's road: find a HIT, look at it, accept it, work, submit or return it."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -9,6 +10,8 @@ from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import assignments, offers, own_work
+from prefjudge.marketplace.hits.hits import Hit
+from prefjudge.marketplace.hits.own_work import OwnAssignment
 from prefjudge.marketplace.people import panels
 from prefjudge.marketplace.people.sessions import Session
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -26,28 +29,36 @@ def _number(request: Request) -> int:
     return int(text) if text.isdecimal() and len(text) < 9 else 1
 
 
+class Frame(TypedDict):
+    """The address, height and kind of the frame that shows a HIT."""
+
+    url: str
+    height: int
+    kind: str
+
+
 def frame(
-    state: AppState, origin: str, hit: dict[str, Any], assignment_id: str, worker_id: str
-) -> dict[str, Any]:
-    """Return the address, height and kind of the frame that shows a HIT."""
+    state: AppState, origin: str, hit: Hit | OwnAssignment, assignment_id: str, worker_id: str
+) -> Frame:
+    """Return the frame that shows a HIT."""
     names = {
         "assignmentId": assignment_id,
-        "hitId": hit["hit_id"],
+        "hitId": hit.hit_id,
         "workerId": worker_id,
         "turkSubmitTo": origin,
     }
-    if hit["kind"] == "external":
-        url = f"{hit['address']}{'&' if '?' in hit['address'] else '?'}{urlencode(names)}"
+    if hit.kind == "external":
+        url = f"{hit.address}{'&' if '?' in (hit.address or '') else '?'}{urlencode(names)}"
     else:
-        names["ticket"] = state.marketplace.sign("frame", hit["hit_id"], assignment_id, worker_id)
-        url = f"{origin}/frames/{hit['hit_id']}?{urlencode(names)}"
-    return {"url": url, "height": hit["height"], "kind": hit["kind"]}
+        names["ticket"] = state.marketplace.sign("frame", hit.hit_id, assignment_id, worker_id)
+        url = f"{origin}/frames/{hit.hit_id}?{urlencode(names)}"
+    return {"url": url, "height": hit.height, "kind": hit.kind}
 
 
 async def list_groups(state: AppState, request: Request, session: Session) -> Page:
     """List what is on offer."""
 
-    def act(tx: Transaction) -> dict[str, Any]:
+    def act(tx: Transaction) -> Mapping[str, Any]:
         shown = offers.groups(tx, session.worker_id, _number(request))
         held = own_work.held(tx, session.worker_id)
         back = None if shown["groups"] or held else panels.completion(tx, session.worker_id, "none_left")
@@ -67,13 +78,19 @@ async def preview(state: AppState, request: Request, session: Session) -> Page:
         write=False,
     )
     shown = None
-    if seen["group"]["can_preview"]:
-        shown = frame(state, origin, seen["hit"], NOT_AVAILABLE, session.worker_id)
-    hit = {"hit_id": seen["hit"]["hit_id"]}
-    return Page(name="preview", context={**seen, "hit": hit, "frame": shown}, frame_source=_source(shown))
+    if seen.group["can_preview"]:
+        shown = frame(state, origin, seen.hit, NOT_AVAILABLE, session.worker_id)
+    context = {
+        "group": seen.group,
+        "hit": {"hit_id": seen.hit.hit_id},
+        "can_accept": not seen.reason,
+        "reason": seen.reason,
+        "frame": shown,
+    }
+    return Page(name="preview", context=context, frame_source=_source(shown))
 
 
-def _source(shown: dict[str, Any] | None) -> str:
+def _source(shown: Frame | None) -> str:
     return "https: http:" if shown and shown["kind"] == "external" else "'self'"
 
 
@@ -82,11 +99,11 @@ async def accept(state: AppState, request: Request, session: Session) -> Page:
     origin = state.origin(request)
     path = request.path_params
 
-    def act(tx: Transaction) -> dict[str, Any]:
+    def act(tx: Transaction) -> Mapping[str, Any]:
         taken = assignments.accept(
             tx, session.worker_id, hit_id=path.get("hit_id"), hit_type_id=path.get("group_id")
         )
-        return _shown(state, tx, session, taken["assignment_id"], origin)
+        return _shown(state, tx, session, taken.assignment_id, origin)
 
     shown = (await state.executor.run(act))["assignment"]
     return Page(
@@ -96,10 +113,10 @@ async def accept(state: AppState, request: Request, session: Session) -> Page:
 
 def _shown(
     state: AppState, tx: Transaction, session: Session, assignment_id: str, origin: str
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     row = own_work.find(tx, session.worker_id, assignment_id)
     shown = frame(state, origin, row, assignment_id, session.worker_id)
-    draft = json.loads(row["draft"]) if row["draft"] else None
+    draft = json.loads(row.draft) if row.draft else None
     assignment = {**own_work.view(tx, row), "frame_url": shown["url"]}
     return {"assignment": assignment, "frame": shown, "draft": draft}
 
@@ -121,7 +138,7 @@ async def give_back(state: AppState, request: Request, session: Session) -> Page
     """Return an assignment undone."""
     ident = request.path_params["assignment_id"]
 
-    def act(tx: Transaction) -> dict[str, Any]:
+    def act(tx: Transaction) -> Mapping[str, Any]:
         assignments.give_back(tx, ident, session.worker_id)
         completion = panels.completion(tx, session.worker_id, "returned")
         return {"assignment_id": ident, "status": "Returned", "completion": completion}
@@ -133,7 +150,7 @@ async def show_draft(state: AppState, request: Request, session: Session) -> Res
     """Return what the worker has answered so far."""
     ident = request.path_params["assignment_id"]
     row = await state.executor.run(lambda tx: own_work.find(tx, session.worker_id, ident), write=False)
-    return JSONResponse({"draft": json.loads(row["draft"]) if row["draft"] else None})
+    return JSONResponse({"draft": json.loads(row.draft) if row.draft else None})
 
 
 async def save_draft(state: AppState, request: Request, session: Session) -> Response:
@@ -150,14 +167,14 @@ async def show_done(state: AppState, request: Request, session: Session) -> Page
     """Show what became of an assignment, and what comes next."""
     ident = request.path_params["assignment_id"]
 
-    def act(tx: Transaction) -> dict[str, Any]:
+    def act(tx: Transaction) -> Mapping[str, Any]:
         row = own_work.find(tx, session.worker_id, ident)
-        more = offers.group(tx, session.worker_id, row["hit_type_id"])
-        undone = row["status"] in ("Returned", "Abandoned")
+        more = offers.group(tx, session.worker_id, row.hit_type_id)
+        undone = row.status in ("Returned", "Abandoned")
         back = panels.completion(tx, session.worker_id, "returned" if undone else "submitted")
         return {
             "assignment": own_work.view(tx, row),
-            "completion": None if row["status"] == "Accepted" else back,  # no code before the work
+            "completion": None if row.status == "Accepted" else back,  # no code before the work
             "next": {"group_id": more["group_id"], "available": more["available"]} if more else None,
         }
 
@@ -183,10 +200,10 @@ async def external_submit(state: AppState, request: Request) -> Response:
         if not ident or ident == NOT_AVAILABLE:
             raise Refusal("no_assignment", "Accept the HIT before you submit it.", 400)
 
-        def act(tx: Transaction) -> dict[str, Any]:
+        def act(tx: Transaction) -> Mapping[str, Any]:
             taken = assignments.submit(tx, ident, fields, session.worker_id if session else None)
-            completion = panels.completion(tx, taken["worker_id"], "submitted")
-            return {"assignment_id": ident, "status": taken["status"], "completion": completion}
+            completion = panels.completion(tx, taken.worker_id, "submitted")
+            return {"assignment_id": ident, "status": taken.status, "completion": completion}
 
         page = Page(name="submitted", context=await state.executor.run(act), framed=True)
     except Refusal as refusal:

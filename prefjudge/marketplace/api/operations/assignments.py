@@ -5,26 +5,26 @@ from prefjudge.marketplace.api.operations.operation import Operation, Params, Re
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import invalid
 from prefjudge.marketplace.hits import assignments, decisions, hits
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 
 UNKNOWN = "null"  # the state of what is not submitted, as Mechanical Turk words it to who decides
 
 
-def view(assignment: Record) -> Result:
+def view(assignment: assignments.Assignment) -> Result:
     """Show an assignment as the API does."""
     return {
-        "AssignmentId": assignment["assignment_id"],
-        "WorkerId": assignment["worker_id"],
-        "HITId": assignment["hit_id"],
-        "AssignmentStatus": assignment["status"],
-        "AutoApprovalTime": assignment["auto_approve_at"],
-        "AcceptTime": assignment["accepted_at"],
-        "SubmitTime": assignment["submitted_at"],
-        "ApprovalTime": assignment["approved_at"],
-        "RejectionTime": assignment["rejected_at"],
-        "Deadline": assignment["deadline"],
-        "Answer": assignment["answer"],
-        "RequesterFeedback": assignment["feedback"],
+        "AssignmentId": assignment.assignment_id,
+        "WorkerId": assignment.worker_id,
+        "HITId": assignment.hit_id,
+        "AssignmentStatus": assignment.status,
+        "AutoApprovalTime": assignment.auto_approve_at,
+        "AcceptTime": assignment.accepted_at,
+        "SubmitTime": assignment.submitted_at,
+        "ApprovalTime": assignment.approved_at,
+        "RejectionTime": assignment.rejected_at,
+        "Deadline": assignment.deadline,
+        "Answer": assignment.answer,
+        "RequesterFeedback": assignment.feedback,
     }
 
 
@@ -48,7 +48,7 @@ def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 def _get(tx: Transaction, requester_id: str, params: Params) -> Result:
     assignment = assignments.find(tx, requester_id, params["AssignmentId"])
-    hit = hits.find(tx, requester_id, assignment["hit_id"])
+    hit = hits.find(tx, requester_id, assignment.hit_id)
     return {"Assignment": view(assignment), "HIT": show_hit(tx, hit)}
 
 
@@ -59,9 +59,9 @@ def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
     statuses = ", ".join(f":{name}" for name in names)
     found, about = page(
         tx,
+        assignments.Assignment,
         f"assignments {params['HITId']}",
         params,
-        assignments.COLUMNS,
         f"FROM assignments WHERE hit_id = :hit AND status IN ({statuses})",
         hit=params["HITId"],
         **names,

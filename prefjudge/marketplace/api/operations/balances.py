@@ -25,21 +25,21 @@ def _list_bonuses(tx: Transaction, requester_id: str, params: Params) -> Result:
     if ("HITId" in params) == ("AssignmentId" in params):
         raise RequestError("Give a HITId or an AssignmentId, and not both.", "AWS.MissingParameters")
     if "HITId" in params:
-        ident = hits.find(tx, requester_id, params["HITId"])["hit_id"]
+        ident = hits.find(tx, requester_id, params["HITId"]).hit_id
         column = "hit_id"
     else:
-        ident = assignments.find(tx, requester_id, params["AssignmentId"])["assignment_id"]
+        ident = assignments.find(tx, requester_id, params["AssignmentId"]).assignment_id
         column = "assignment_id"
     found, about = page(
-        tx, f"bonuses {ident}", params, bonuses.COLUMNS, f"FROM bonuses WHERE {column} = :id", id=ident
+        tx, bonuses.Bonus, f"bonuses {ident}", params, f"FROM bonuses WHERE {column} = :id", id=ident
     )
     shown = [
         {
-            "WorkerId": one["worker_id"],
-            "BonusAmount": from_cents(one["cents"]),
-            "AssignmentId": one["assignment_id"],
-            "Reason": one["reason"],
-            "GrantTime": one["granted"],
+            "WorkerId": one.worker_id,
+            "BonusAmount": from_cents(one.cents),
+            "AssignmentId": one.assignment_id,
+            "Reason": one.reason,
+            "GrantTime": one.granted,
         }
         for one in found
     ]

@@ -1,43 +1,51 @@
 """Operations on HITs and HIT types."""
 
 import json
-from typing import Any
+from dataclasses import dataclass
 
+from prefjudge.database import Value
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import missing
 from prefjudge.marketplace.hits import hit_types, hits
 from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.store.marketplace import Transaction
 
 
-def show(tx: Transaction, hit: Record) -> Result:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedHit(hits.Hit):
+    """A HIT with its question."""
+
+    content: str
+
+
+def show(tx: Transaction, hit: hits.Hit) -> Result:
     """Show a HIT as the API does."""
-    return _view({**hit, "content": hits.question(tx, hit["hit_id"])}, tx.now)
+    return _view(hit, hits.question(tx, hit.hit_id), tx.now)
 
 
-def _view(hit: Record, now: float) -> Result:
+def _view(hit: hits.Hit, question: str, now: float) -> Result:
     return {
-        "HITId": hit["hit_id"],
-        "HITTypeId": hit["hit_type_id"],
-        "HITGroupId": hit["hit_type_id"],
-        "CreationTime": hit["created"],
-        "Title": hit["title"],
-        "Description": hit["description"],
-        "Question": hit["content"],
-        "Keywords": hit["keywords"],
+        "HITId": hit.hit_id,
+        "HITTypeId": hit.hit_type_id,
+        "HITGroupId": hit.hit_type_id,
+        "CreationTime": hit.created,
+        "Title": hit.title,
+        "Description": hit.description,
+        "Question": question,
+        "Keywords": hit.keywords,
         "HITStatus": hits.status(hit, now),
-        "MaxAssignments": hit["max_assignments"],
-        "Reward": from_cents(hit["reward"]),
-        "AutoApprovalDelayInSeconds": hit["auto_approval_delay"],
-        "Expiration": hit["expiration"],
-        "AssignmentDurationInSeconds": hit["duration"],
-        "RequesterAnnotation": hit["annotation"],
-        "QualificationRequirements": json.loads(hit["requirements"]),
+        "MaxAssignments": hit.max_assignments,
+        "Reward": from_cents(hit.reward),
+        "AutoApprovalDelayInSeconds": hit.auto_approval_delay,
+        "Expiration": hit.expiration,
+        "AssignmentDurationInSeconds": hit.duration,
+        "RequesterAnnotation": hit.annotation,
+        "QualificationRequirements": json.loads(hit.requirements),
         "HITReviewStatus": "NotReviewed",
-        "NumberOfAssignmentsPending": hit["pending"],
-        "NumberOfAssignmentsAvailable": hit["available"],
-        "NumberOfAssignmentsCompleted": hit["completed"],
+        "NumberOfAssignmentsPending": hit.pending,
+        "NumberOfAssignmentsAvailable": hit.available,
+        "NumberOfAssignmentsCompleted": hit.completed,
     }
 
 
@@ -85,18 +93,17 @@ def _delete_hit(tx: Transaction, requester_id: str, params: Params) -> Result:
     return {}
 
 
-def _list(tx: Transaction, name: str, params: Params, where: str, **named: Any) -> Result:
+def _list(tx: Transaction, name: str, params: Params, where: str, **named: Value) -> Result:
     found, about = page(
         tx,
+        ListedHit,
         name,
         params,
-        f"{hits.COLUMNS}, q.content",
         f"{hits.JOINED} {hits.WITH_QUESTION} WHERE h.disposed = 0 AND {where}",
-        seq="h.seq",
         newest_first=True,
         **named,
     )
-    return {**about, "HITs": [_view(hit, tx.now) for hit in found]}
+    return {**about, "HITs": [_view(hit, hit.content, tx.now) for hit in found]}
 
 
 def _list_hits(tx: Transaction, requester_id: str, params: Params) -> Result:
@@ -108,7 +115,7 @@ def _list_reviewable(tx: Transaction, requester_id: str, params: Params) -> Resu
     where = "h.requester_id = :requester AND " + (
         "h.reviewing = 1" if reviewing else f"h.reviewing = 0 AND {hits.REVIEWABLE}"
     )
-    named: Params = {"requester": requester_id, "now": tx.now}
+    named: dict[str, Value] = {"requester": requester_id, "now": tx.now}
     if "HITTypeId" in params:
         hit_types.find(tx, requester_id, params["HITTypeId"])
         where += " AND h.hit_type_id = :type"

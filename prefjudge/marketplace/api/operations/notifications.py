@@ -55,8 +55,8 @@ def _update(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 def _send_test(tx: Transaction, requester_id: str, params: Params) -> Result:
     _check(tx, params["Notification"])
-    happened = {"time": tx.now, "event": params["TestEventType"], "requester_id": requester_id}
-    events.queue(tx, params["Notification"]["Destination"], params["Notification"]["Version"], happened)
+    event = events.Event(time=tx.now, event=params["TestEventType"], requester_id=requester_id)
+    events.queue(tx, params["Notification"]["Destination"], params["Notification"]["Version"], event)
     return {}
 
 

@@ -1,36 +1,40 @@
 """Operations on qualification types and grants."""
 
+from dataclasses import replace
+from typing import Any
+
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.people import qualifications
-from prefjudge.marketplace.store.marketplace import Record, Transaction
+from prefjudge.marketplace.people.qualifications import Grant, QualificationType
+from prefjudge.marketplace.store.marketplace import Transaction
 
 
-def _view_type(kind: Record) -> Result:
+def _view_type(kind: QualificationType) -> Result:
     return {
-        "QualificationTypeId": kind["qualification_type_id"],
-        "CreationTime": kind["created"],
-        "Name": kind["name"],
-        "Description": kind["description"],
-        "Keywords": kind["keywords"],
-        "QualificationTypeStatus": kind["status"],
-        "Test": kind["test"],
-        "TestDurationInSeconds": kind["test_duration"],
-        "AnswerKey": kind["answer_key"],
-        "RetryDelayInSeconds": kind["retry_delay"],
-        "IsRequestable": kind["status"] == "Active",
-        "AutoGranted": bool(kind["auto_granted"]),
-        "AutoGrantedValue": kind["auto_value"] if kind["auto_granted"] else None,
+        "QualificationTypeId": kind.qualification_type_id,
+        "CreationTime": kind.created,
+        "Name": kind.name,
+        "Description": kind.description,
+        "Keywords": kind.keywords,
+        "QualificationTypeStatus": kind.status,
+        "Test": kind.test,
+        "TestDurationInSeconds": kind.test_duration,
+        "AnswerKey": kind.answer_key,
+        "RetryDelayInSeconds": kind.retry_delay,
+        "IsRequestable": kind.status == "Active",
+        "AutoGranted": bool(kind.auto_granted),
+        "AutoGrantedValue": kind.auto_value if kind.auto_granted else None,
     }
 
 
-def _view_grant(grant: Record) -> Result:
+def _view_grant(grant: Grant) -> Result:
     return {
-        "QualificationTypeId": grant["qualification_type_id"],
-        "WorkerId": grant["worker_id"],
-        "GrantTime": grant["granted"],
-        "IntegerValue": grant["value"],
-        "Status": grant["status"],
+        "QualificationTypeId": grant.qualification_type_id,
+        "WorkerId": grant.worker_id,
+        "GrantTime": grant.granted,
+        "IntegerValue": grant.value,
+        "Status": grant.status,
     }
 
 
@@ -50,13 +54,13 @@ def _delete(tx: Transaction, requester_id: str, params: Params) -> Result:
 def _get(tx: Transaction, requester_id: str, params: Params) -> Result:
     """Show a type to anybody, but its answer key to its owner only."""
     kind = qualifications.find_type(tx, params["QualificationTypeId"])
-    if kind["requester_id"] != requester_id:
-        kind["answer_key"] = None
+    if kind.requester_id != requester_id:
+        kind = replace(kind, answer_key=None)
     return {"QualificationType": _view_type(kind)}
 
 
 def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
-    named: Params = {}
+    named: dict[str, Any] = {}
     where = "deleted = 0"
     if params["MustBeRequestable"]:
         where += " AND status = 'Active'"
@@ -71,16 +75,14 @@ def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
         named["query"] = f"%{plain}%"
     found, about = page(
         tx,
+        QualificationType,
         "qualification types",
         params,
-        qualifications.TYPE_COLUMNS,
         f"FROM qualification_types WHERE {where}",
         **named,
     )
-    for kind in found:
-        if kind["requester_id"] != requester_id:
-            kind["answer_key"] = None
-    return {**about, "QualificationTypes": [_view_type(kind) for kind in found]}
+    own = [kind if kind.requester_id == requester_id else replace(kind, answer_key=None) for kind in found]
+    return {**about, "QualificationTypes": [_view_type(kind) for kind in own]}
 
 
 def _associate(tx: Transaction, requester_id: str, params: Params) -> Result:
@@ -103,9 +105,9 @@ def _list_workers(tx: Transaction, requester_id: str, params: Params) -> Result:
     qualifications.check_readable(tx, params["QualificationTypeId"], requester_id)
     found, about = page(
         tx,
+        Grant,
         f"workers with {params['QualificationTypeId']}",
         params,
-        qualifications.GRANT_COLUMNS,
         "FROM qualifications WHERE qualification_type_id = :type AND status = :status",
         type=params["QualificationTypeId"],
         status=params.get("Status", "Granted"),

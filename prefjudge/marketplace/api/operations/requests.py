@@ -1,11 +1,19 @@
 """Operations on workers' requests for qualifications."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.people import qualification_requests, qualifications
 from prefjudge.marketplace.store.marketplace import Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRequest(qualification_requests.QualificationRequest):
+    """A request with the test of its qualification type."""
+
+    test: str | None
 
 
 def _accept(tx: Transaction, requester_id: str, params: Params) -> Result:
@@ -21,7 +29,7 @@ def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 
 def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
-    named: Params = {"requester": requester_id}
+    named: dict[str, Any] = {"requester": requester_id}
     where = "r.requester_id = :requester AND r.status = 'Submitted'"
     if "QualificationTypeId" in params:
         qualifications.find_type(tx, params["QualificationTypeId"], requester_id)
@@ -29,22 +37,21 @@ def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
         named["type"] = params["QualificationTypeId"]
     found, about = page(
         tx,
+        ListedRequest,
         "qualification requests",
         params,
-        "r.seq, r.request_id, r.qualification_type_id, r.worker_id, q.test, r.answer, r.submitted_at",
-        "FROM qualification_requests r JOIN qualification_types q"
-        f" ON q.qualification_type_id = r.qualification_type_id WHERE {where}",
-        seq="r.seq",
+        "FROM qualification_requests r JOIN (SELECT qualification_type_id, test FROM qualification_types) q"
+        f" USING (qualification_type_id) WHERE {where}",
         **named,
     )
-    shown: list[dict[str, Any]] = [
+    shown = [
         {
-            "QualificationRequestId": one["request_id"],
-            "QualificationTypeId": one["qualification_type_id"],
-            "WorkerId": one["worker_id"],
-            "Test": one["test"],
-            "Answer": one["answer"],
-            "SubmitTime": one["submitted_at"],
+            "QualificationRequestId": one.request_id,
+            "QualificationTypeId": one.qualification_type_id,
+            "WorkerId": one.worker_id,
+            "Test": one.test,
+            "Answer": one.answer,
+            "SubmitTime": one.submitted_at,
         }
         for one in found
     ]

@@ -21,15 +21,15 @@ def _unblock(tx: Transaction, requester_id: str, params: Params) -> Result:
 def _list_blocks(tx: Transaction, requester_id: str, params: Params) -> Result:
     found, about = page(
         tx,
+        blocks.Block,
         "blocks",
         params,
-        "seq, worker_id, reason",
         "FROM blocks WHERE requester_id = :requester",
         requester=requester_id,
     )
     return {
         **about,
-        "WorkerBlocks": [{"WorkerId": one["worker_id"], "Reason": one["reason"]} for one in found],
+        "WorkerBlocks": [{"WorkerId": one.worker_id, "Reason": one.reason} for one in found],
     }
 
 
