@@ -55,7 +55,7 @@ def test_what_is_no_amount(text):
 
 @pytest.mark.parametrize(
     ("cents", "count", "fee"),
-    [(200, 1, 40), (200, 9, 40), (200, 10, 80), (1, 1, 1), (0, 1, 1), (3, 1, 1), (8, 1, 2)],
+    [(200, 1, 40), (200, 9, 40), (200, 10, 80), (1, 1, 1), (0, 1, 0), (0, 10, 0), (3, 1, 1), (8, 1, 2)],
 )
 def test_fees(cents, count, fee):
     assert Fees().on(cents, count) == fee

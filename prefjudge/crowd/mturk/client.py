@@ -10,6 +10,8 @@ from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
 
 REGION = "us-east-1"
+MOST_LISTED = 100
+"""The most that one page of a list may have."""
 _ATTEMPTS = 5
 _NO_KEY = ("MissingAuthenticationTokenException", "UnrecognizedClientException")
 _ASK_FOR_A_KEY = (
@@ -87,12 +89,12 @@ class Client:
 
     def each(self, operation: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
         """Read a list page by page, as far as somebody asks."""
-        page = self.call(operation, MaxResults=100, **parameters)
+        page = self.call(operation, MaxResults=MOST_LISTED, **parameters)
         while True:
             yield from page.get(key, [])
             if not page.get("NextToken"):
                 return
-            page = self.call(operation, MaxResults=100, NextToken=page["NextToken"], **parameters)
+            page = self.call(operation, MaxResults=MOST_LISTED, NextToken=page["NextToken"], **parameters)
 
 
 def _explained(endpoint: str, operation: str, response: dict[str, Any]) -> CrowdError:

@@ -23,6 +23,11 @@ _STATES = {
 }
 
 
+def now() -> datetime:
+    """Return the time by which a HIT has expired."""
+    return datetime.now(UTC)
+
+
 class MTurkCrowd:
     """Implements :class:`~prefjudge.crowd.protocol.Crowd` with boto3's ``mturk`` client.
 
@@ -122,9 +127,10 @@ class MTurkCrowd:
         """Return a HIT's state and all its submitted assignments."""
         hit = self._hit(task_id)
         listed = list(self._client.each("list_assignments_for_hit", "Assignments", HITId=task_id))
+        listed.sort(key=lambda found: found["SubmitTime"])  # the API promises no order
         simulated = self._tell_simulated({found["WorkerId"] for found in listed})
         most = int(hit["MaxAssignments"])
-        expired = hit["Expiration"] <= datetime.now(UTC)
+        expired = hit["Expiration"] <= now()
         return TaskState(
             task_id=task_id,
             open=hit["HITStatus"] in ("Assignable", "Unassignable"),

@@ -8,7 +8,7 @@ class Fees:
     """What the marketplace charges a requester on top of a reward or a bonus, in per cent.
 
     ``many_percent`` comes on top for HITs of ten or more assignments. A fee that is not zero is at least
-    ``minimum_cents`` for each payment; fractions of a cent round half up.
+    ``minimum_cents`` for each payment; fractions of a cent round half up. What pays nothing bears no fee.
     """
 
     percent: int = 20
@@ -18,7 +18,7 @@ class Fees:
     def on(self, cents: int, max_assignments: int = 1) -> int:
         """Return the fee on one payment, in cents."""
         percent = self.percent + (self.many_percent if max_assignments >= 10 else 0)
-        if not percent:
+        if not (percent and cents):
             return 0
         return max(self.minimum_cents, (cents * percent + 50) // 100)
 

@@ -1,0 +1,96 @@
+"""The crowd behind Mechanical Turk's API keeps to the contract, at our marketplace, by boto3 over HTTP."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefjudge.crowd.mturk import MTurkCrowd, client, crowd
+from prefjudge.crowd.protocol import RefusedError
+from prefjudge.errors import CrowdError
+from prefjudge.marketplace.keys import LOCAL_KEY, issue_key
+from prefjudge.marketplace.server import Server, start
+from tests.crowd.contract import CrowdContract, task
+from tests.marketplace.conftest import stopping as stopping
+from tests.marketplace.people import Admin, Clock, Worker
+
+SPENDS = ("create_hit", "create_additional_assignments_for_hit", "send_bonus")
+
+
+class MarketplaceStage:
+    """A marketplace of ours whose clock is a test's, and people who are invited to it."""
+
+    def __init__(self, market: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._market, self._clock, self._patch = market, clock, monkeypatch
+        self._admin = Admin(market)
+        self._workers: dict[str, Worker] = {}
+        self.crowd = self.open_again()
+
+    def open_again(self) -> MTurkCrowd:
+        return MTurkCrowd(self._market.endpoint, key=(LOCAL_KEY, self._market.admin_token))
+
+    def join(self, *, locale: str = "US", approved: int = 1000, simulated: bool = False) -> str:
+        worker = self._admin.worker(locale=locale, approved=approved, simulated=simulated)
+        self._workers[worker.worker_id] = worker
+        return worker.worker_id
+
+    def offers(self, worker_id: str, task_id: str) -> bool:
+        return any(
+            group["hit_id"] == task_id and group["qualified"] and group["available"] > 0
+            for group in self._workers[worker_id].groups()
+        )
+
+    def take(self, worker_id: str, task_id: str) -> str:
+        return str(self._workers[worker_id].accept({"HITId": task_id})["assignment_id"])
+
+    def submit(self, worker_id: str, submission_id: str, fields: Mapping[str, str]) -> None:
+        self._workers[worker_id].submit(submission_id, dict(fields))
+
+    def pass_time(self, seconds: float) -> None:
+        self._clock.advance(seconds)
+
+    @contextmanager
+    def lose_replies(self) -> Iterator[None]:
+        made = client.Client.call
+
+        def lost(self: client.Client, operation: str, **parameters: Any) -> dict[str, Any]:
+            reply = made(self, operation, **parameters)
+            if operation in SPENDS:
+                raise CrowdError("the line is dead")
+            return reply
+
+        with self._patch.context() as patched:
+            patched.setattr(client.Client, "call", lost)
+            yield
+
+
+class TestMTurkCrowd(CrowdContract):
+    @pytest.fixture
+    def stage(
+        self, tmp_path: Any, stopping: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[MarketplaceStage]:
+        clock = Clock()
+        monkeypatch.setattr(client, "MOST_LISTED", 3)  # so that every list has pages
+        monkeypatch.setattr(crowd, "now", lambda: datetime.fromtimestamp(clock(), UTC))
+        market = start(f"sqlite:///{tmp_path}/market.db", clock=clock)
+        yield MarketplaceStage(market, clock, monkeypatch)
+        stopping.append(threading.Thread(target=market.stop))
+        stopping[-1].start()
+
+    def test_what_the_account_cannot_pay_is_refused(self, tmp_path: Path) -> None:  # type: ignore[override]
+        """A sandbox has play money without end; live, an account holds what was paid in."""
+        store = f"sqlite:///{tmp_path}/live.db"
+        key = issue_key(store, "lab", sandbox=False)
+        with start(store, sandbox=False) as market:
+            live = MTurkCrowd(market.endpoint, key=(key.access_key, key.secret_key))
+            assert live.identity().play_money is False
+            paid_in = {"requester_id": key.requester_id, "amount": "2.39"}
+            Admin(market).call("POST", "/admin/funds", paid_in, status=201)
+            with pytest.raises(RefusedError, match="InsufficientFunds"):
+                live.publish(task())
+            assert (live.balance(), list(live.tasks())) == (Decimal("2.39"), [])
