@@ -79,6 +79,7 @@ def _asked_so_far(votes: Floats) -> Floats:
 
 def _upper(counts: Floats) -> Asked:
     """Return what is above the diagonal of ``counts``, shape (n, k, k)."""
+    # Counts are symmetric, and a pair is asked for once.
     pool, x, y = np.nonzero(np.triu(counts, 1))
     return Asked(pool, x, y, np.rint(counts[pool, x, y]).astype(np.int64))
 
@@ -200,6 +201,7 @@ class Knockout:
                 lacks = np.where(on, np.maximum(self.votes_per_pair - so_far[query, x, y], 0.0), 0.0)
                 asked[query, np.minimum(x, y), np.maximum(x, y)] += lacks
                 over = on & (lacks == 0)
+                # Even: the one that is tried first, and so was better known, goes on.
                 better = np.where(votes[query, x, y] >= votes[query, y, x], x, y)
                 worse = np.where(better == x, y, x)
                 alive[query[over], worse[over]] = False
@@ -245,6 +247,8 @@ class LeadStop:
         for challenger in range(1, k):
             kept, lost = votes[query, best, challenger], votes[query, challenger, best]
             ahead = kept - lost
+            # With fewer votes than are lacking to the lead the match
+            # cannot end, so these can all be asked for at once.
             lacks = np.minimum(np.ceil(self.lead - np.abs(ahead)), self.most - kept - lost)
             waits = np.flatnonzero(going & (lacks > 0))
             needed = np.ceil(lacks[waits]).astype(np.int64)
@@ -252,6 +256,7 @@ class LeadStop:
             going[waits] = False
             if not going.any():
                 break
+            # Even after the most votes: the best known answer stays.
             best = np.where(going & (ahead < 0), challenger, best)
         leaders = np.zeros((n, k), dtype=bool)
         leaders[query, best] = True

@@ -49,6 +49,7 @@ def mean_shift(share: float, scale: float) -> float:
     Both strengths are normal with standard deviation ``scale``, so that their difference is normal with
     ``sqrt(2) * scale``; the share is the mean of the logistic function over it, which bisection inverts.
     """
+    # Gauss and Hermite's weights exp(-x**2 / 2), normalised: the sum is a mean over a standard normal.
     spread = np.sqrt(2.0) * scale * _NODES
     weights = _WEIGHTS / _WEIGHTS.sum()
     high = 20.0 * (1.0 + scale)  # a large scale spreads the strengths that far

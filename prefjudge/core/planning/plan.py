@@ -171,7 +171,9 @@ class Office:
         """Return the plan of the whole study."""
         packing, counts = self._packing, [self._sizes[outlook.size] for outlook in outlooks]
         rounds, votes, pairs = self._asked(outlooks)
+        # 1e-9 less, so that a quotient that rounding put just above a whole number costs no HIT more.
         packed = np.ceil(pairs / packing.pairs_per_hit - 1e-9)
+        # A re-issued assignment may fail again: 1 + r + r**2 + ... = 1 / (1 - r).
         issued = np.ceil(packed * votes[:, None] / (1.0 - packing.reissued) - 1e-9)
         prices = [packing.price(int(many)) for many in votes]
         each = np.array([float(price) for price in prices]) @ issued
@@ -227,6 +229,7 @@ def _totals(pools: Counts, count: int) -> Floats:
     all groups of a pool stay together, and every strategy meets the same studies.
     """
     circles, rest = divmod(count, pools.size)
+    # Twice round, so that a stretch of up to one circle is a difference of two sums wherever it starts.
     running = np.concatenate([[0], np.cumsum(np.tile(pools, 2))])
     start = np.arange(_STUDIES) * pools.size // _STUDIES
     return np.asarray(circles * pools.sum() + running[start + rest] - running[start], dtype=np.float64)
@@ -244,6 +247,8 @@ def _high(studies: Floats) -> float:
 def overall_chance(outlooks: Sequence[Outlook], sizes: Mapping[int, int]) -> tuple[float, float]:
     """Return the expected share of queries whose best is found, and its standard error."""
     queries = max(sum(sizes[outlook.size] for outlook in outlooks), 1)
+    # Pools of different sizes are simulated independently,
+    # so the variances of their parts of the sum add up.
     variance = sum((outlook.error * sizes[outlook.size]) ** 2 for outlook in outlooks)
     chance = sum(outlook.chance * sizes[outlook.size] for outlook in outlooks) / queries
     return chance, float(np.sqrt(variance)) / queries

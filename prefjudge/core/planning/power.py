@@ -63,6 +63,7 @@ def power(pairs: int, wins: int, ratio: float) -> float:
 
 def wins_needed(pairs: int, alpha: float = 0.05) -> int | None:
     """Return the fewest wins of so many pairs that a two-sided binomial test calls significant."""
+    # isf gives the least k with P(X > k) <= alpha / 2, and P(X > k) is the upper tail from k + 1 on.
     wins = int(scipy.stats.binom.isf(alpha / 2, pairs, 0.5)) + 1
     if wins > pairs:
         return None

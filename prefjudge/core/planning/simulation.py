@@ -85,6 +85,7 @@ def simulate(
     pairs = 0
     work: dict[tuple[int, int], Counts] = {}
     step = max(1, _CELLS // size**2)
+    # Streams of their own: how many votes a strategy draws must not change the pools that it meets next.
     pools_rng, votes_rng = rng.spawn(2)
     for low in range(0, trials, step):
         n = min(step, trials - low)
@@ -94,6 +95,7 @@ def simulate(
             work.setdefault(group, np.zeros(trials, dtype=np.int64))[low : low + n] = counts
         leaders = strategy.leaders(votes)
         number = leaders.sum(axis=1)
+        # A random pick from several leaders is the best one with this chance: no draw, less noise.
         found += float((leaders[np.arange(n), best] / number).sum())
         single += float((number == 1).sum())
         pairs += int(np.triu(votes + votes.transpose(0, 2, 1) > 0).sum())
@@ -105,6 +107,7 @@ def simulate(
         strategy=strategy.name,
         size=size,
         chance=chance,
+        # Never 0: that every trial succeeded does not make it certain.
         error=float(np.sqrt(max(chance * (1.0 - chance), 1e-9) / trials)),
         single=single / trials,
         pairs=pairs / trials,

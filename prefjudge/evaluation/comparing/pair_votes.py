@@ -49,6 +49,7 @@ class PairVotes:
         if not self.key.size or not rows.size:
             return out[0], out[1], out[2]
         wanted = pair_key(query[rows], a[rows], b[rows], self.width)
+        # A key beyond the last is compared with the last, and differs.
         slot = np.minimum(np.searchsorted(self.key, wanted), self.key.size - 1)
         judged = self.key[slot] == wanted
         rows, slot = rows[judged], slot[judged]

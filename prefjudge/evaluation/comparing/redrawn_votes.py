@@ -40,6 +40,7 @@ def fit_votes(judgments: Judgments, *, rng: np.random.Generator) -> VoteModel:
     one vote drawn from one vote never changes. The strengths are drawn together by the prior, so what is
     drawn is rather more doubtful than the judges were: where independent sets of votes exist, compare those.
     """
+    # Only the strengths are wanted; the draws serve probabilities of being best.
     fitted = assess_confidence(judgments, rng=rng, draws=1)
     width = len(judgments.docs)
     key = np.repeat(np.arange(len(fitted.queries)), np.diff(fitted.start)) * width + fitted.doc

@@ -117,6 +117,8 @@ def kendall_tau(x: Floats, y: Floats) -> float:
     """
     dx = np.sign(x[:, None] - x[None, :])
     dy = np.sign(y[:, None] - y[None, :])
+    # Each pair is counted twice above and below the line, which
+    # cancels. Pairs that tie on one side leave its factor.
     scale = float(np.sqrt(np.abs(dx).sum() * np.abs(dy).sum()))
     return float((dx * dy).sum() / scale) if scale else float("nan")
 
@@ -157,6 +159,7 @@ def tau_ap(truth: Floats, estimate: Floats) -> float:
         seen = known + drawn
         shares = np.divide(correct + drawn * per_mate, seen, out=np.zeros(mates + 1), where=seen > 0)
         total += shares.mean()
+    # Without ties the first of the order adds 0, so the mean is over the others.
     return float(2 * total / (count - 1) - 1)
 
 
@@ -181,6 +184,7 @@ def correlate(
     queries = min(board.queries for board in shared)
     nested = queries == min(reference.queries, other.queries)
     runs, x, y = _shared_runs(*((reference, other) if nested else shared))
+    # Standard competition ranks: one more than the scores that are better.
     places = [(np.searchsorted(np.sort(-scores), -scores) + 1).tolist() for scores in (x, y)]
     return RankCorrelation(
         reference=_name(reference),

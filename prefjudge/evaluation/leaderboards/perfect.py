@@ -150,7 +150,8 @@ def against_perfect(scores: Scores, perfect: Scores, statistic: Statistic = "mea
         difference = np.median(runs, axis=0) - np.median(perfect.values)
         plus, minus = ((apart > 0).sum(axis=0), (apart < 0).sum(axis=0))
         p = sign_test(plus.astype(np.float64), minus.astype(np.float64))
-        p = np.where(np.sign(difference) == np.sign(plus - minus), p, 1.0)  # the test is about the other way
+        # A sign test may favour the run whose median is the lower one.
+        p = np.where(np.sign(difference) == np.sign(plus - minus), p, 1.0)
     else:
         difference = apart.mean(axis=0)
         total, squares = apart.sum(axis=0), (apart**2).sum(axis=0)

@@ -74,6 +74,7 @@ def sample_agreement(
     for number in range(samples):
         means = sign * scores.values[rng.permutation(count)[:size]].mean(axis=0)
         tau[number], tau_top[number] = kendall_tau(whole, means), tau_ap(whole, means)
+        # Compared pair by pair, so that a tie which the sample breaks counts as a change.
         same += bool(np.array_equal(np.sign(means[:, None] - means[None, :]), order))
     return SampleAgreement(
         measure=scores.measure,

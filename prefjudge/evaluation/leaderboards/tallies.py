@@ -86,6 +86,7 @@ def tally_leaderboard(
         for tally in tallies
     ]
     rows = sorted((board.rows[0] for board in boards), key=lambda row: (-row.score, row.run))
+    # Rows are in this order already; equal scores share the place of the first of them.
     badness = np.array([-row.score for row in rows])
     ranks = (np.searchsorted(badness, badness) + 1).tolist()
     return replace(

@@ -42,6 +42,7 @@ def with_ties_at(ranks: JudgedRanks, *, best: bool) -> JudgedRanks:
     what any order gives.
     """
     rows = np.lexsort((-ranks.grade, ranks.best, ranks.query))
+    # Documents that tie share the best place of their span, so query and best place name it.
     spans = np.cumsum(
         np.r_[True, (np.diff(ranks.query[rows]) != 0) | (np.diff(ranks.best[rows]) != 0)][: rows.size]
     )
@@ -81,6 +82,7 @@ def tie_sensitivity(
         else:
             orders = (with_ties_at(placed, best=best) for best in (False, True))
             ends = np.stack([measure.score_against(ideal, order, qrels) for order in orders])
+        # For measures that fall as a better document rises, the best order gives the lower end.
         low, high = ends.min(axis=0), ends.max(axis=0)
         rows.append(
             TieSensitivity(

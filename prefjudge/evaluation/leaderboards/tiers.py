@@ -49,6 +49,7 @@ def standings(significance: Significance) -> tuple[Standing, ...]:
         One for each run, in order of its mean; equal means stand in order of the run tag.
     """
     count = len(significance.runs)
+    # Filled for a < b only; less its transpose it is antisymmetric.
     lead = np.zeros((count, count))
     lead[significance.b, significance.a] = direction(significance.measure) * significance.difference
     lead -= lead.T
@@ -75,10 +76,13 @@ def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]
     means = scores.values.mean(axis=0)
     covered = centred.T @ centred
     squares = np.diag(covered)
+    # The sum of squared differences of i and j about their
+    # mean: |i|**2 + |j|**2 - 2 (i . j) for centred columns.
     around = np.maximum(squares[:, None] + squares[None, :] - 2 * covered, 0.0)
     # the product leaves rounding where two runs are the same: their difference is 0 there, and so is t
     a, b = np.triu_indices(count, 1)
     total = queries * (means[b] - means[a])
+    # t_test takes raw sums of squares: those about the mean, and n times the mean squared.
     _, p = t_test(total, around[a, b] + total**2 / queries, queries)
     told_apart = np.zeros((count, count), dtype=bool)
     told_apart[a, b] = (adjust(p, Correction.HOLM) <= alpha) & (total != 0)
@@ -90,6 +94,7 @@ def _standings(runs: tuple[str, ...], lead: Floats, told_apart: NDArray[np.bool_
     """Put runs into tiers; ``lead[i, j]`` is by how much run i is better than run j."""
     count = len(runs)
     better = told_apart & (lead > 0)  # [i, j]: i is significantly better than j
+    # Rounding differs with the way a mean was summed; twelve digits make runs of equal mean equal.
     goodness = lead.mean(axis=1)  # the mean lead orders runs exactly as their means do
     order = sorted(range(count), key=lambda run: (-round(float(goodness[run]), 12), runs[run]))
     tier = np.zeros(count, dtype=np.int64)

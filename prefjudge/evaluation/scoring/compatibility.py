@@ -22,6 +22,7 @@ def overlap_weights(persistence: float) -> Floats:
     places = np.arange(1, DEPTH + 1)
     terms = persistence ** (places - 1.0) / places
     weights = np.zeros(DEPTH + 2)
+    # Suffix sums, added up from the small end: the terms fall by many powers of ten.
     weights[1 : DEPTH + 1] = np.cumsum(terms[::-1])[::-1]
     weights[0] = weights[1]
     return weights
@@ -52,6 +53,7 @@ def compatibility(run: Placings, ideal: Placings, *, persistence: float = 0.95) 
     """
     weights = overlap_weights(persistence)
     wanted = ideal.where(ideal.grade > 0)
+    # Against itself each document of the ideal ranking is in the overlap from its own place on.
     best = wanted.total(weights[np.minimum(wanted.number(), DEPTH + 1)])
     found = run.where(run.grade > 0)
     place = _ideal_places(found, wanted)
@@ -73,9 +75,11 @@ def _ideal_places(found: Placings, wanted: Placings) -> np.ndarray[tuple[int], n
         else np.zeros(0, bool)
     )
     among_equals = number_in_group(np.cumsum(changes))
-    # wanted is sorted by query and descending grade: the greater ones are those between the query's start and
-    # the first of this grade
+    # wanted is sorted by query and descending grade: the greater ones
+    # are those between the query's start and the first of this grade
     levels, codes = np.unique(np.concatenate([wanted.grade, grade]), return_inverse=True)
+    # Ascending by query, and by grade descending within it:
+    # levels.size - code counts from the greatest grade.
     keys = wanted.query * (levels.size + 1) + (levels.size - codes[: wanted.grade.size])
     own = query * (levels.size + 1) + (levels.size - codes[wanted.grade.size :])
     greater = np.searchsorted(keys, own) - np.searchsorted(wanted.query, query)

@@ -104,10 +104,13 @@ def binary_preference(
     """How seldom judged non-relevant documents stand above relevant ones (Buckley & Voorhees 2004)."""
     level = _threshold(parameters)
     total = _relevant_total(ideal, parameters)
+    # trec_eval takes a negative grade for "not judged".
     refused = ideal.total(((ideal.grade < level) & (ideal.grade >= 0)).astype(np.float64))
     above = run.before(((run.grade < level) & (run.grade >= 0)).astype(np.float64))
     is_found = run.grade >= level
     found = run.where(is_found)
+    # min(R, N) as in trec_eval, where the paper divides by R: with few
+    # judged non-relevant documents no run could otherwise reach 0.
     bound = np.minimum(total, refused)[found.query]
     penalty = ratio(np.minimum(above[is_found], total[found.query]), bound)
     return ratio(found.total(1.0 - penalty), total)
@@ -169,6 +172,8 @@ def expected_reciprocal_rank(
         )
     found = run.up_to(cutoff)
     satisfied = (np.exp2(np.maximum(found.grade, 0.0)) - 1.0) / np.exp2(top)
+    # A product of (1 - satisfied) over the documents before, as
+    # a sum of logarithms. satisfied is below 1 by definition.
     unsatisfied_before = np.exp(found.before(np.log1p(-satisfied)))
     return found.total(satisfied * unsatisfied_before / found.position)
 

@@ -75,6 +75,7 @@ def without_source(judgments: Judgments, pools: Pools, source: str) -> tuple[Jud
     keep = ~(np.isin(query + doc[judgments.left], gone) | np.isin(query + doc[judgments.right], gone))
     columns = ("query", "left", "right", "choice", "strength", "worker")
     fewer = replace(judgments, **{name: getattr(judgments, name)[keep] for name in columns})
+    # Old row to new row; only rows that stay are looked up.
     number = np.cumsum(~drop) - 1
     kept_source = ~drop[pools.source_row] & (pools.source != pools.sources.index(source))
     smaller = replace(

@@ -51,6 +51,7 @@ class Placings:
 
     def before(self, weights: Floats) -> Floats:
         """Sum one number per document over the documents that stand before it in its query."""
+        # Sums over all queries, less what had been summed where the query starts.
         running = np.cumsum(weights) - weights
         first = np.searchsorted(self.query, self.query)
         return running - running[first] if running.size else running

@@ -37,6 +37,8 @@ def greedy_order(votes: Integers, place: Integers) -> Integers:
         rows = np.flatnonzero(candidates)
         chosen = int(rows[np.argmax(place[rows])] if lowest else rows[np.argmin(place[rows])])
         left[chosen] = False
+        # Edges to and from what is taken leave the graph:
+        # whoever beat it loses a win, whoever it beat a loss.
         wins[:] -= votes[:, chosen]
         losses[:] -= votes[chosen]
         return chosen
