@@ -12,9 +12,12 @@ from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork.crowds import open_crowd, read_prices
-from prefjudge.fieldwork.settlement import Act, find_dues, pay_dues, withdraw
+from prefjudge.fieldwork.prices import estimate_cost
+from prefjudge.fieldwork.settlement import GIVEN_UP, Act, find_dues, pay_dues, release_unused, withdraw
 from prefjudge.steps.init import init
-from prefjudge.study.ledger import committed_cents
+from prefjudge.study.hits import StudyHit, StudySlot
+from prefjudge.study.ledger import Intent, committed_cents, intend, settle
+from prefjudge.study.past import load_deleted
 from prefjudge.study.study import Study
 
 TEXT = "You stopped early, as you may, and made 1 of 3 comparisons: paid $0.67 by a bonus."
@@ -47,6 +50,9 @@ class Ledgered:
 
     def bonus(self, worker_id: str, submission_id: str, amount: Decimal, reason: str, *, token: str) -> None:
         self.calls.append(("bonus", worker_id, submission_id, amount, reason))
+
+    def delete(self, task_id: str) -> None:
+        self._decide("delete", task_id)
 
     def state(self, submission_id: str) -> SubmissionState:
         return SubmissionState(self.decisions.get(submission_id, "submitted"))
@@ -155,6 +161,82 @@ def test_what_is_withdrawn_is_rejected_with_its_reason_and_comes_back(study: Stu
     assert outcomes(study) == {"RejectAssignment": "rejected"}
     assert "spoilt" not in {left.assignment_id for left in find_dues(study, "sandbox")}
     assert committed(study) == -240
+
+
+def close_hit(study: Study, *, assignments: int, decided: bool = True) -> None:
+    """Close the HIT, which was published for so many assignments; three of them came."""
+    with study.transaction() as db:
+        db.execute("UPDATE hits SET status = 'closed', assignments = :n", n=assignments)
+        created = Intent(
+            token="t", operation="CreateHIT", target="sandbox", subject="h", cents=assignments * 240,
+            intended=1.0,
+        )  # fmt: skip
+        intend(db, created, budget=None)
+        settle(db, "t", "H", 1.0)
+        if decided:
+            db.execute("UPDATE assignments SET decision = 'approved'")
+
+
+def test_what_a_hit_holds_for_answers_that_never_came_is_given_back_once(study: Study) -> None:
+    crowd = Ledgered(refused=("H",))
+    close_hit(study, assignments=5)
+    with pytest.raises(RefusedError):
+        release_unused(study, crowd, "sandbox")  # type: ignore[arg-type]
+    assert load_deleted(study.folder) == ("H",), "noted before it is asked for"
+    assert (committed(study), outcomes(study)) == (1200, {"CreateHIT": "H"})
+    crowd = Ledgered()
+    for _ in range(2):
+        release_unused(study, crowd, "live")  # type: ignore[arg-type]
+        release_unused(study, crowd, "sandbox")  # type: ignore[arg-type]
+    assert crowd.calls == [("delete", "H")]
+    assert load_deleted(study.folder) == ("H",)
+    assert outcomes(study) == {"CreateHIT": "H", "DeleteHIT": "deleted"}
+    assert committed(study) == 3 * 240
+
+
+@pytest.mark.parametrize(("assignments", "decided"), [(3, True), (5, False)])
+def test_nothing_is_given_back_of_a_hit_that_all_answered_or_that_waits_for_a_decision(
+    study: Study, assignments: int, decided: bool
+) -> None:
+    crowd = Ledgered()
+    close_hit(study, assignments=assignments, decided=decided)
+    release_unused(study, crowd, "sandbox")  # type: ignore[arg-type]
+    assert (crowd.calls, load_deleted(study.folder)) == ([], ())
+    assert committed(study) == assignments * 240
+
+
+def test_whose_answer_nobody_can_read_any_more_is_paid_whole(study: Study) -> None:
+    with study.transaction() as db:
+        db.execute("UPDATE assignments SET verdict = :why", why=GIVEN_UP)
+    dues = find_dues(study, "sandbox")
+    assert [(due.act, due.amount, due.why) for due in dues] == [(Act.APPROVE, Decimal("2.00"), GIVEN_UP)] * 3
+
+
+def test_what_hits_will_cost_adds_up_their_assignments_each_at_its_hits_price(study: Study) -> None:
+    def hit(pairs: int, gold: int, assignments: int, cents: int) -> StudyHit:
+        slots = [
+            StudySlot(
+                name=str(place), pair_id=place if place < pairs else None,
+                gold_id=None if place < pairs else place, tokens=("x", "y"),
+            )
+            for place in range(pairs + gold)
+        ]  # fmt: skip
+        return StudyHit(
+            hit_key=f"{pairs}", batch=1, number=1, target="sandbox", assignments=assignments,
+            reward_cents=cents, layouts=(), slots=tuple(slots),
+        )  # fmt: skip
+
+    cost = estimate_cost(study, Fees(), [hit(10, 3, 2, 200), hit(4, 3, 10, 100), hit(1, 0, 1, 200)])
+    assert (cost.pairs, cost.hits, cost.assignments) == (15, 3, 13)
+    assert cost.rewards == Decimal("16.00")
+    # A fifth of the reward; of HITs with ten assignments or more, two fifths.
+    assert cost.fees == 2 * Decimal("0.40") + 10 * Decimal("0.40") + Decimal("0.40")
+    design = study.config.design
+    whole = (design.pairs_per_hit + design.gold_per_hit) * design.seconds_per_pair
+    assert cost.hourly == (Decimal("2.00") * 3600 / Decimal(str(whole))).quantize(Decimal("0.01"))
+    nothing = estimate_cost(study, Fees(), [])
+    assert (nothing.pairs, nothing.hits, nothing.assignments, nothing.hourly) == (0, 0, 0, None)
+    assert str(nothing.rewards) == str(nothing.fees) == "0.00"
 
 
 def test_a_marketplace_takes_what_the_study_says(study: Study) -> None:
