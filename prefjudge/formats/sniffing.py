@@ -73,6 +73,37 @@ def sniff(path: str | Path) -> Sniffed:
     return _columns(_lines(head))
 
 
+def doubt_ranks(path: str | Path) -> str:
+    """Return what speaks against a run of three columns whose last may be grades; nothing where nothing does.
+
+    A run's ranks differ within a query. Where all are as small as grades and they repeat, they are grades.
+
+    Raises
+    ------
+    InputError
+        They are.
+    """
+    if not Path(path).is_file():  # looking ahead into a pipe would swallow it
+        return ""
+    try:
+        lines = _lines(_head(path))
+    except InputError:  # its reader says it
+        return ""
+    if not lines or len(lines[0].split()) != 3:
+        return ""
+    rows = [row for row in map(bytes.split, lines) if len(row) == 3]
+    if _of_three(rows).kind == Kind.RUN:
+        return ""
+    queries = _values_by_query(rows)
+    if 2 * sum(len(set(values)) < len(values) for values in queries) > sum(len(q) > 1 for q in queries):
+        raise InputError(
+            f"{path} is not a run: its third column repeats "
+            f"{', '.join(sorted({value.decode() for _, _, value in rows}))} within queries, as grades do",
+            "if these are qrels, give them with --qrels; ranks are 1, 2, 3 and so on in each query",
+        )
+    return "its third column is taken for ranks; if it holds grades, give it with --qrels"
+
+
 def refuse_study(path: Path) -> None:
     """Refuse the folder of a study where a folder of runs is wanted.
 
@@ -143,13 +174,17 @@ def _of_three(rows: list[list[bytes]]) -> Sniffed:
     """Tell ranks (1, 2, 3 in each query) from grades; the last query may be cut off."""
     rows = [row for row in rows if len(row) == 3]
     small = all(row[2] in _GRADES for row in rows)
-    queries = [[row[2] for row in group] for _, group in groupby(rows, key=lambda row: row[0])]
+    queries = _values_by_query(rows)
     counting = _count(queries)
     if not small or (counting and any(len(query) > 1 for query in queries)):
         doubt = "its third column is taken for ranks; if it holds grades, add --kind qrels" * small
         return Sniffed(kind=Kind.RUN, doubt=doubt)
     doubt = "its third column is taken for grades; if it holds ranks, add --kind run" * counting
     return Sniffed(kind=Kind.QRELS, doubt=doubt)
+
+
+def _values_by_query(rows: list[list[bytes]]) -> list[list[bytes]]:
+    return [[row[2] for row in group] for _, group in groupby(rows, key=lambda row: row[0])]
 
 
 def _count(queries: list[list[bytes]]) -> bool:

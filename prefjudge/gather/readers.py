@@ -23,6 +23,7 @@ from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.formats.parquet import is_parquet
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.run_chunks import OnDuplicate
+from prefjudge.formats.sniffing import doubt_ranks
 from prefjudge.gather.inputs import as_choice, as_path, is_address
 from prefjudge.gather.read_options import DEFAULTS, ReadOptions
 
@@ -99,6 +100,8 @@ def reading(
     on_duplicate = as_choice(OnDuplicate, options["on_duplicate"], "choice for a document listed twice,")
     engine = as_choice(Engine, options["engine"], "engine")
     _check_paths(runs, engine)
+    doubts = {str(path): doubt_ranks(path) for path in runs if not (is_address(path) or is_parquet(path))}
+    notices += [Notice(where=path, what=doubt) for path, doubt in doubts.items() if doubt]
     if runs and engine is not Engine.FILES:
         words = {
             "--trust": trust,

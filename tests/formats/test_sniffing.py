@@ -13,6 +13,9 @@ from prefjudge.formats.queries import read_queries
 from prefjudge.formats.sniffing import sniff
 from prefjudge.gather.inputs import expand
 from prefjudge.steps.check import check
+from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.score.score import score
+from prefjudge.steps.stability.stability import stability
 
 RUN = "q1 Q0 d1 1 9.5 t\nq1 Q0 d2 2 8.5 t\n"
 TOPICS = "<top>\n<num> Number: 301\n<title> International Organized Crime\n</top>\n"
@@ -52,6 +55,39 @@ def test_every_format_is_told_with_its_way_in(tmp_path, kind):
         with pytest.raises(InputError) as error:
             read()
         assert str(error.value) == f"{found.what}\n{found.way}"
+
+
+GRADES = "q1 a 1\nq1 b 0\nq1 c 1\nq2 a 2\nq2 d 0\nq2 e 0\n"
+FIRST = "q1 a 1\nq2 a 1\n"
+
+
+@pytest.mark.parametrize("pack", [str.encode, lambda text: gzip.compress(text.encode())])
+@pytest.mark.parametrize("options", [{}, {"trust": True}, {"order": "rank"}])
+def test_grades_are_not_taken_for_ranks(tmp_path, pack, options):
+    run, labels = tmp_path / "run", tmp_path / "labels"
+    labels.write_bytes(b"q1 0 a 1\nq2 0 a 1\n")
+    run.write_bytes(pack(GRADES))
+    with pytest.raises(InputError, match="is not a run: its third column repeats 0, 1, 2") as error:
+        score(runs=run, qrels=labels, **options)
+    assert "--qrels" in error.value.hint
+    for verb in (
+        lambda: pool(runs=run, qrels=labels, out=tmp_path / "pool.tsv"),
+        lambda: stability(runs=run, qrels=labels),
+    ):
+        with pytest.raises(InputError, match="is not a run"):
+            verb()
+    run.write_bytes(pack(FIRST))
+    assert any("taken for ranks" in note for note in score(runs=run, qrels=labels, **options).notices)
+
+
+@pytest.mark.parametrize(
+    "text", ["q1 a 1\nq1 b 2\nq2 a 1\n", "q1 a 1\nq1 b 7\n", "q1 Q0 a 1 1 t\nq1 Q0 b 1 1 t\n"]
+)
+def test_ranks_are_not_taken_for_grades(tmp_path, text):
+    run, labels = tmp_path / "run", tmp_path / "labels"
+    labels.write_text("q1 0 a 1\n")
+    run.write_text(text)
+    assert not any("third column" in note for note in score(runs=run, qrels=labels).notices)
 
 
 @pytest.mark.parametrize("kind", ["topics", "html", "pointer", "lz4", "documents"])
