@@ -26,8 +26,15 @@ def test_tau_is_scipys(pair: tuple[list[int], list[int]]) -> None:
         assert kendall_tau(x, y) == pytest.approx(stats.kendalltau(x, y).statistic)
 
 
+def agreement(truly: int, estimated: int) -> float:
+    """How right it is that one stands above another, by how far apart both orders put them."""
+    if truly == 0:
+        return 1.0 if estimated == 0 else 0.5
+    return float(truly > 0)
+
+
 def slow_tau_ap(truth: list[int], estimate: list[int]) -> float:
-    """The mean over all orders that break the estimate's ties; true ties count one half."""
+    """The mean over all orders that break the estimate's ties; true ties count 1/2, shared ones 1."""
     items = range(len(truth))
     values = []
     for order in permutations(items):
@@ -35,7 +42,7 @@ def slow_tau_ap(truth: list[int], estimate: list[int]) -> float:
             continue
         shares = [
             sum(
-                1.0 if truth[other] > truth[item] else 0.5 if truth[other] == truth[item] else 0.0
+                agreement(truth[other] - truth[item], estimate[other] - estimate[item])
                 for other in order[:place]
             )
             / place
@@ -60,6 +67,24 @@ def test_tau_ap_weighs_the_top_more() -> None:
     bottom[[4, 5]] = bottom[[5, 4]]
     assert tau_ap(truth, top) < tau_ap(truth, bottom) < tau_ap(truth, truth) == 1
     assert tau_ap(truth, -truth) == -1
+
+
+@pytest.mark.parametrize("scores", [[3, 3, 2, 1], [3, 2, 2, 1, 1], [5, 4, 4, 4, 0, 0]])
+def test_a_board_with_ties_agrees_wholly_with_itself(scores: list[int]) -> None:
+    board = np.array(scores, dtype=np.float64)
+    assert tau_ap(board, board) == pytest.approx(1)
+    assert tau_ap(board, board + 0.5) == pytest.approx(1)
+    separated = board + np.arange(board.size)[::-1] / 100
+    assert tau_ap(separated, board) < 1
+    assert tau_ap(board, separated) < 1
+
+
+def test_ties_of_an_estimate_are_taken_as_published() -> None:
+    """The example of Urbano and Marrero's package ircor: tauAP and tauAP_a."""
+    truth = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])
+    estimate = np.array([0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94])
+    assert tau_ap(truth, estimate) == pytest.approx(0.7491182, abs=5e-8)
+    assert tau_ap(truth, np.round(estimate * 5) / 5) == pytest.approx(0.6074515, abs=5e-8)
 
 
 def test_boards_are_compared_over_the_runs_that_both_hold() -> None:

@@ -127,8 +127,8 @@ def tau_ap(truth: Floats, estimate: Floats) -> float:
     """Return the AP correlation of an estimated order with the true one.
 
     Each thing but the first contributes the share of those above it in the estimate that are truly above it,
-    so that errors at the top weigh more. True ties count one half; estimated ties count their mean over all
-    orders that break them.
+    so that errors at the top weigh more. Ties that both have are agreement; other true ties count one half,
+    and other estimated ties their mean over all orders that break them.
 
     Parameters
     ----------
@@ -138,11 +138,15 @@ def tau_ap(truth: Floats, estimate: Floats) -> float:
     Returns
     -------
     float
-        1 for the same order, -1 for the opposite, NaN for fewer than two things.
+        1 for the same order with the same ties, -1 for the opposite without ties, NaN for fewer than two
+        things.
 
     Notes
     -----
     Yilmaz, Aslam & Robertson, "A new rank correlation coefficient for information retrieval" (SIGIR 2008).
+    Where the truth has no ties, this is the tau_AP,a of Urbano & Marrero, "The treatment of ties in AP
+    correlation" (ICTIR 2017), for how right an estimate is. Theirs for two observers who may both have ties,
+    tau_AP,b, takes neither for the truth, so that it is another coefficient where there are no ties, too.
     """
     count = truth.size
     if count < 2:
@@ -150,6 +154,7 @@ def tau_ap(truth: Floats, estimate: Floats) -> float:
     right = 0.5 * (1 + np.sign(truth[None, :] - truth[:, None]))  # [i, j]: j is truly above i
     above = estimate[None, :] > estimate[:, None]
     beside = (estimate[None, :] == estimate[:, None]) & ~np.eye(count, dtype=bool)
+    right[beside & (truth[None, :] == truth[:, None])] = 1.0
     total = 0.0
     for item in range(count):
         known, mates = int(above[item].sum()), int(beside[item].sum())
