@@ -80,6 +80,12 @@ def soon(page: Any, happened: Callable[[], object], what: str = "it") -> None:
     raise AssertionError(f"{what} did not happen")
 
 
+def stop_clock(page: Any) -> None:
+    """Let time pass for a page as the test says only: a clock that is just installed runs on under load."""
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
+
+
 def foreign(url: str) -> list[str]:
     return [] if url.startswith(("http://127.0.0.1:", "data:", "about:", "blob:")) else [f"request: {url}"]
 
