@@ -51,6 +51,10 @@ class ConfigError(PrefjudgeError):
     """The study's config is wrong."""
 
 
+class PluginError(PrefjudgeError):
+    """What another package adds to prefjudge cannot be used; all else can."""
+
+
 class StudyError(PrefjudgeError):
     """The study is not in the state that the verb needs."""
 

@@ -1,17 +1,22 @@
 """Which crowds there are, by the names that a target's ``crowd`` in study.toml may have."""
 
-from importlib import import_module
+from types import ModuleType
 from typing import Protocol, cast
 
 from prefjudge.crowd.protocol import Crowd, CrowdSettings, Prices
 from prefjudge.errors import ConfigError
+from prefjudge.registers import Register
 
 MARKETPLACE = "mturk"
 """The crowd that has a marketplace of its own in every study, where a target names no other."""
 
-CROWDS = {
-    MARKETPLACE: "prefjudge.crowd.mturk",
-}
+CROWDS: Register[ModuleType] = Register(
+    "crowd",
+    ModuleType,
+    {
+        MARKETPLACE: "prefjudge.crowd.mturk",
+    },
+)
 """The module of each crowd: a new one is a file and a row."""
 
 
@@ -37,4 +42,4 @@ def find_crowd(name: str) -> CrowdModule:
     """
     if name not in CROWDS:
         raise ConfigError(f"there is no crowd {name!r}", f"Choose one of: {', '.join(CROWDS)}.")
-    return cast("CrowdModule", import_module(CROWDS[name]))
+    return cast("CrowdModule", CROWDS[name])

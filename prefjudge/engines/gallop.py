@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Protocol
 
 from prefjudge.formats.line_ends import has_lone_cr
+from prefjudge.formats.readers import reader_of
 from prefjudge.formats.signatures import foreign_bytes, foreign_columns
-from prefjudge.formats.sources import compression, opened, pieces
+from prefjudge.formats.sources import columns, compression, opened
 
 _SLACK = 384
 """Bytes before and after the expected start of a query that one read takes in."""
@@ -150,10 +151,10 @@ def text_of(path: str | Path) -> Iterator[Text]:
             head = os.pread(file.fileno(), 8, 0) if hasattr(os, "pread") else b""
         except (OSError, ValueError):  # a pipe, or no file at all
             head = b""
-        if head and not compression(head):
+        if head and not compression(head) and reader_of(path) is None:
             yield PlainText(file.fileno())
             return
-    yield StreamText(pieces(path))
+    yield StreamText(columns(path))
 
 
 @dataclass(slots=True)

@@ -102,12 +102,12 @@ _BEIR = Foreign(
 _JSON_RUN = Foreign(
     kind="JSON run",
     what=f"is a JSON object of queries with scores, as ranx and pytrec_eval keep runs, {_LINES}",
-    way="write it as text: in ranx, run.save('run.trec', kind='trec')",
+    way="call it NAME.json; or write it as text: in ranx, run.save('run.trec', kind='trec')",
 )
 _JSON_QRELS = Foreign(
     kind="JSON qrels",
     what=f"is a JSON object of queries with grades, as ranx and pytrec_eval keep qrels, {_LINES}",
-    way="write it as text: in ranx, qrels.save('qrels.trec', kind='trec')",
+    way="call it NAME.json; or write it as text: in ranx, qrels.save('qrels.trec', kind='trec')",
 )
 _RECORDS = Foreign(
     kind="JSON lines",

@@ -15,7 +15,7 @@ from pathlib import Path
 from prefjudge.errors import InputError, quoted
 from prefjudge.formats.judgments import TIES
 from prefjudge.formats.signatures import foreign_bytes, foreign_columns
-from prefjudge.formats.sources import pieces
+from prefjudge.formats.sources import columns
 
 _STUDY = "study.toml"
 """What makes a folder a study."""
@@ -129,7 +129,7 @@ def _folder(path: Path) -> Sniffed:
 def _head(path: str | Path) -> bytes:
     """Return the first piece that holds a line with something on it."""
     head = b""
-    for piece in pieces(path):
+    for piece in columns(path):
         head += piece
         if len(head) > _MOST or any(map(_says, head.split(b"\n")[:-1])):
             break

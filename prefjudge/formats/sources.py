@@ -22,6 +22,7 @@ from zstandard import ZstdDecompressor
 from prefjudge.errors import InputError
 from prefjudge.formats.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.problems import Notice
+from prefjudge.formats.readers import reader_of
 from prefjudge.formats.signatures import foreign_bytes, foreign_columns, foreign_text
 
 BLOCK = 1 << 20
@@ -159,6 +160,12 @@ def pieces(path: str | Path) -> Iterator[bytes]:
             head = file.read(_PIECE)
 
 
+def columns(path: str | Path) -> Iterator[bytes]:
+    """Yield the bytes of a file of columns, or those that a reader makes of another format."""
+    read = reader_of(path)
+    return pieces(path) if read is None else read(fspath(path), pieces(path))
+
+
 class _Rejoined:
     """A file whose first bytes were already read."""
 
@@ -232,7 +239,7 @@ def whole_lines(
 
 def _text_pieces(name: str, holds: Holds, notices: list[Notice]) -> Iterator[bytes]:
     """Yield the pieces of a text without a byte order mark, and with the line ends that readers know."""
-    stream = pieces(name)
+    stream = columns(name) if holds is Holds.COLUMNS else pieces(name)
     head = _head(stream)
     _check_text(name, head, holds)
     if head.startswith(_BOM):

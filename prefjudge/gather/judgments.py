@@ -12,6 +12,7 @@ from prefjudge.core.planning.rounds import votes_are_even
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import encode
+from prefjudge.core.resolving.rules import RULES
 from prefjudge.core.resolving.sensitivity import select_judgments
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.judgments import read_judgments
@@ -24,8 +25,6 @@ from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import load_setting
 from prefjudge.study.study import Study
 
-_COUNTING_RULES = ("shallow-pooling", "shallow-pooling-pairs", "most-wins", "copeland")
-"""Rules that count what a candidate has won, so that all must have been shown as often."""
 _UNEVEN_RULE = "bradley-terry"
 
 
@@ -98,7 +97,7 @@ def fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
     The notice says why it is another.
     """
-    if votes.asked is None or votes.pools is None or votes.rule not in _COUNTING_RULES:
+    if votes.asked is None or votes.pools is None or not RULES[votes.rule].counts_votes:
         return (votes.rule,), ()
     if votes_are_even(votes.log, votes.pools):
         return (votes.rule,), ()

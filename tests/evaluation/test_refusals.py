@@ -264,15 +264,38 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
             ("NCG(q=1)@5", "measure 'NCG(q=1)@5' has no parameter 'q'", "NCG takes no parameters."),
             (
                 "nDCG(dcg=ln)",
-                "measure 'nDCG(dcg=ln)': dcg cannot be ln",
-                "Choose 'log2' or 'exp-log2'.",
+                "measure 'nDCG(dcg=ln)': dcg must be 'log2' or 'exp-log2', not 'ln'",
+                "By default it is nDCG(dcg='log2').",
             ),
-            ("AP(rel=x)", "measure 'AP(rel=x)': rel must be a number, not 'x'", ""),
-            ("AP(rel=inf)", "measure 'AP(rel=inf)': rel must be a number, not 'inf'", ""),
-            ("ERR(max=0)", "measure 'ERR(max=0)': max must be a number above 0, not '0'", ""),
-            ("RBP(p=x)", "measure 'RBP(p=x)': p must be a number, not 'x'", ""),
-            ("RBP(p=1)", "measure 'RBP(p=1)': p must lie between 0 and 1, both excluded", ""),
-            ("RBP(p=0)", "measure 'RBP(p=0)': p must lie between 0 and 1, both excluded", ""),
+            (
+                "AP(rel=x)",
+                "measure 'AP(rel=x)': rel must be a number, not 'x'",
+                "By default it is AP(rel=1).",
+            ),
+            (
+                "AP(rel=inf)",
+                "measure 'AP(rel=inf)': rel must be a number, not 'inf'",
+                "By default it is AP(rel=1).",
+            ),
+            (
+                "ERR(max=0)",
+                "measure 'ERR(max=0)': max must be a number above 0, not '0'",
+                "By default it is ERR(max=4).",
+            ),
+            *(
+                (
+                    f"RBP(p={value})",
+                    f"measure 'RBP(p={value})': p must be a number between 0 and 1, both excluded, "
+                    f"not '{value}'",
+                    "By default it is RBP(p=0.8).",
+                )
+                for value in ("x", "1", "0", "nan")
+            ),
+            (
+                "rbp.0",
+                "measure 'rbp.0': p must be a number between 0 and 1, both excluded, not '0.0'",
+                "By default it is RBP(p=0.8).",
+            ),
         )
     ),
 ]

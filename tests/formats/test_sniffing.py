@@ -100,8 +100,10 @@ def test_readers_of_texts_say_it_too(tmp_path, kind):
 
 
 def test_what_is_packed_is_looked_into(tmp_path):
+    (tmp_path / "run.gz").write_bytes(gzip.compress(FOREIGN["JSON run"][0]))
+    assert sniff(tmp_path / "run.gz").kind == "JSON run"
     (tmp_path / "run.json.gz").write_bytes(gzip.compress(FOREIGN["JSON run"][0]))
-    assert sniff(tmp_path / "run.json.gz").kind == "JSON run"
+    assert sniff(tmp_path / "run.json.gz").kind == "run"
 
 
 @pytest.mark.parametrize(

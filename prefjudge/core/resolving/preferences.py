@@ -14,7 +14,7 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes
 from prefjudge.core.resolving.counting import Flags, Floats, Standing, TieWorth, Weights, highest, wins
 from prefjudge.core.resolving.resolutions import STATUSES, Resolutions, Status
-from prefjudge.core.resolving.rules import find_rule
+from prefjudge.core.resolving.rules import RULES, find_rule
 from prefjudge.core.resolving.tournament import BLOCK_ROWS, Cut, Each, Index, Span, Tournaments
 from prefjudge.core.resolving.vote_matrices import reachable, vote_matrices
 
@@ -116,7 +116,7 @@ def resolve_all(
         parts = {}
         for rule in rules:
             standing = found[rule](block, weights, won)
-            hopeful = standing if rule == "unbeaten" else fallback
+            hopeful = standing if RULES[rule].for_sparse else fallback
             parts[rule] = _resolve_block(block, standing, hopeful, won)
         return parts
 

@@ -1,5 +1,8 @@
 """Rules: every way to resolve a tournament, by its name."""
 
+from dataclasses import dataclass
+from typing import Protocol
+
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.bradley_terry import bradley_terry
@@ -14,21 +17,57 @@ from prefjudge.core.resolving.majority import (
     unbeaten,
 )
 from prefjudge.core.resolving.noisy_bradley_terry import noisy_rule
+from prefjudge.registers import Register
 
-_BY_QUERY: dict[str, Rule] = {
-    "shallow-pooling": shallow_pooling,
-    "shallow-pooling-pairs": on_matrices(shallow_pooling_pairs),
-    "most-wins": most_wins,
-    "unbeaten": unbeaten,
-    "copeland": on_matrices(copeland),
-    "smith": on_matrices(smith),
-    "schulze": on_matrices(schulze),
-    "kemeny": on_matrices(kemeny),
-    "bradley-terry": bradley_terry,
-}
-NOISY = "noisy-bradley-terry"
-RULES: tuple[str, ...] = (*_BY_QUERY, NOISY)
-"""The names of the rules; the first is the default."""
+
+class Learner(Protocol):
+    """Learns a rule from all queries together, for instance how reliable each worker is."""
+
+    def __call__(self, judgments: Judgments, *, pools: Pools | None, ties: TieWorth, strengths: bool) -> Rule:
+        """Return the rule for each query."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRule:
+    """What the name of a rule stands for.
+
+    Attributes
+    ----------
+    rule : callable, optional
+        Resolves a block of tournaments, each query by itself.
+    learn : callable, optional
+        Makes such a rule from all judgments, where the rule needs them.
+    counts_votes : bool
+        Whether it counts what a candidate has won, so that all must have been shown as often. Where a
+        strategy showed some more often, another rule takes its place.
+    for_sparse : bool
+        Whether it is meant for queries that are judged in part, and names provisional winners of those.
+    """
+
+    rule: Rule | None = None
+    learn: Learner | None = None
+    counts_votes: bool = False
+    for_sparse: bool = False
+
+
+RULES = Register(
+    "rule",
+    NamedRule,
+    {
+        "shallow-pooling": NamedRule(rule=shallow_pooling, counts_votes=True),
+        "shallow-pooling-pairs": NamedRule(rule=on_matrices(shallow_pooling_pairs), counts_votes=True),
+        "most-wins": NamedRule(rule=most_wins, counts_votes=True),
+        "unbeaten": NamedRule(rule=unbeaten, for_sparse=True),
+        "copeland": NamedRule(rule=on_matrices(copeland), counts_votes=True),
+        "smith": NamedRule(rule=on_matrices(smith)),
+        "schulze": NamedRule(rule=on_matrices(schulze)),
+        "kemeny": NamedRule(rule=on_matrices(kemeny)),
+        "bradley-terry": NamedRule(rule=bradley_terry),
+        "noisy-bradley-terry": NamedRule(learn=noisy_rule),
+    },
+)
+"""The rules by their names; the first is the default."""
 
 
 def find_rule(
@@ -46,15 +85,17 @@ def find_rule(
     name : str
         One of :data:`RULES`.
     judgments, pools, ties, strengths
-        What is to be resolved: ``noisy-bradley-terry`` learns the workers from all queries together.
+        What is to be resolved: some rules learn from all queries together.
 
     Raises
     ------
     ValueError
         There is no such rule.
     """
-    if name == NOISY:
-        return noisy_rule(judgments, pools=pools, ties=ties, strengths=strengths)
-    if name not in _BY_QUERY:
+    if name not in RULES:
         raise ValueError(f"no rule {name!r}: choose from {', '.join(RULES)}")
-    return _BY_QUERY[name]
+    named = RULES[name]
+    if named.learn is not None:
+        return named.learn(judgments, pools=pools, ties=ties, strengths=strengths)
+    assert named.rule is not None, name
+    return named.rule

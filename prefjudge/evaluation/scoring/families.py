@@ -8,6 +8,7 @@ k however few documents were retrieved.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.compatibility import compatibility
 from prefjudge.evaluation.scoring.placings import Floats, Placings, ratio
+from prefjudge.registers import Register
 
 Parameter = float | str
 Scorer = Callable[[Placings, Placings, int | None, Mapping[str, Parameter]], Floats]
@@ -195,6 +197,52 @@ def compatibility_score(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A parameter that is a number: what it is where it is not given, and its bounds.
+
+    Attributes
+    ----------
+    default : float
+    low, high : float
+        The bounds; infinite where there is none.
+    open : bool
+        Whether the bounds themselves are excluded.
+    """
+
+    default: float
+    low: float = -inf
+    high: float = inf
+    open: bool = False
+
+    def takes(self, number: float) -> bool:
+        """Return whether a number is within the bounds."""
+        if self.open:
+            return self.low < number < self.high
+        return self.low <= number <= self.high and abs(number) < inf
+
+    def __str__(self) -> str:
+        """Say what the parameter takes."""
+        both = ", both excluded" if self.open else ""
+        if self.low == -inf and self.high == inf:
+            return "a number"
+        if self.high == inf:
+            return f"a number above {self.low:g}" if self.open else f"a number of {self.low:g} or more"
+        return f"a number between {self.low:g} and {self.high:g}{both}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A parameter that is one of a few words."""
+
+    default: str
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Say what the parameter takes."""
+        return " or ".join(f"'{word}'" for word in self.words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
     """What a measure's name stands for.
 
@@ -209,28 +257,32 @@ class Family:
     default_cutoff : int or None
         The cut-off where none was given.
     parameters : mapping
-        The parameters and their defaults.
+        The parameters, each with its default and its bounds.
     shown : tuple of str
         Parameters that are printed even at their default.
     spellings : tuple of str
         Other names, in lower case without separators.
     lower_is_better : bool
         Whether a smaller score is the better one.
+    greatest : float
+        The greatest score that there can be, infinity where there is none: intervals rest on it. The least is
+        0; of a measure of which lower is better the scores are positions, from 1 to the cut-off and one more.
     """
 
     name: str
     scorer: Scorer
     cutoff: Literal["required", "optional", "refused"] = "optional"
     default_cutoff: int | None = None
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    parameters: Mapping[str, Number | Choice] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
     spellings: tuple[str, ...] = ()
     lower_is_better: bool = False
+    greatest: float = 1.0
 
 
-_REL: Mapping[str, Parameter] = {"rel": 1.0}
+_REL: Mapping[str, Number | Choice] = {"rel": Number(default=1.0)}
 
-FAMILIES: Mapping[str, Family] = {
+_OURS = {
     family.name: family
     for family in (
         Family(
@@ -242,7 +294,7 @@ FAMILIES: Mapping[str, Family] = {
         Family(
             name="nDCG",
             scorer=discounted_gain,
-            parameters={"dcg": "log2"},
+            parameters={"dcg": Choice(default="log2", words=("log2", "exp-log2"))},
             spellings=("ndcgcut", "normalizeddiscountedcumulativegain"),
         ),
         Family(
@@ -269,13 +321,13 @@ FAMILIES: Mapping[str, Family] = {
         Family(
             name="ERR",
             scorer=expected_reciprocal_rank,
-            parameters={"max": 4.0},
+            parameters={"max": Number(default=4.0, low=0.0, open=True)},
             spellings=("expectedreciprocalrank",),
         ),
         Family(
             name="RBP",
             scorer=rank_biased_precision,
-            parameters={"p": 0.8, "rel": 1.0},
+            parameters={"p": Number(default=0.8, low=0.0, high=1.0, open=True), **_REL},
             shown=("p",),
             spellings=("rankbiasedprecision",),
         ),
@@ -301,9 +353,12 @@ FAMILIES: Mapping[str, Family] = {
             name="Compat",
             scorer=compatibility_score,
             cutoff="refused",
-            parameters={"p": 0.95},
+            parameters={"p": Number(default=0.95, low=0.0, high=1.0, open=True)},
             shown=("p",),
             spellings=("compatibility",),
         ),
     )
 }
+
+FAMILIES = Register("measure", Family, _OURS)
+"""The measures that are computed from qrels, by their canonical names."""

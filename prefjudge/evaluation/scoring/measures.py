@@ -54,7 +54,7 @@ class Measure:
         shown = [
             f"{name}={_write_parameter(value)}"
             for name, value in self.parameters
-            if name in family.shown or value != family.parameters[name]
+            if name in family.shown or value != family.parameters[name].default
         ]
         inside = f"({','.join(shown)})" if shown else ""
         return f"{self.family}{inside}" + (f"@{self.cutoff}" if self.cutoff is not None else "")
@@ -114,7 +114,7 @@ def bounds(name: str) -> tuple[float, float]:
     if family is None:
         return -inf, inf
     if not family.lower_is_better:
-        return 0.0, 1.0
+        return 0.0, family.greatest
     cutoff = Measure.parse(name).cutoff  # a position
     return 1.0, inf if cutoff is None else cutoff + 1.0
 

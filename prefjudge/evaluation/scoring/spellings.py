@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
-from math import isfinite, nan
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.families import FAMILIES, Family, Parameter
+from prefjudge.evaluation.scoring.families import FAMILIES, Choice, Family, Parameter
 
 Parsed = tuple[str, int | None, tuple[tuple[str, Parameter], ...]]
 
@@ -22,8 +21,11 @@ _SHAPE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-_NAMES: Mapping[str, Family] = {
-    name: family for family in FAMILIES.values() for name in (family.name.lower(), *family.spellings)
+_OURS: Mapping[str, str] = {
+    spelling: name
+    for name, family in FAMILIES.ours.items()
+    if isinstance(family, Family)
+    for spelling in (name.lower(), *family.spellings)
 }
 _ONLY_WITH_CUTOFF = ("ndcgcut", "mapcut")
 
@@ -38,15 +40,15 @@ def parse_measure(text: str) -> Parsed:
     """
     compact = re.sub(r"\s*([@(),.=])\s*", r"\1", text.strip())
     match = _SHAPE.fullmatch(compact)
-    name = re.sub(r"[_\- ]", "", match["name"]).lower() if match else compact.lower()
-    family = _NAMES.get(name)
+    name = _squashed(match["name"]) if match else compact.lower()
+    family = _family_named(name)
     if match is None or family is None:
         raise _unknown(text)
-    parameters = dict(family.parameters)
+    parameters = {key: one.default for key, one in family.parameters.items()}
     cutoff = match["cutoff"] or match["after"]
     if match["decimal"] is not None:
         if "p" in parameters:
-            parameters["p"] = _persistence(text, f"0.{match['decimal']}")
+            parameters["p"] = _checked(text, family, "p", f"0.{match['decimal']}")
         elif match["after"] is None:
             cutoff = match["decimal"]
         else:
@@ -58,10 +60,27 @@ def parse_measure(text: str) -> Parsed:
     return family.name, _read_cutoff(text, cutoff, family, name), tuple(sorted(parameters.items()))
 
 
+def _squashed(name: str) -> str:
+    return re.sub(r"[_\- ]", "", name).lower()
+
+
+def _theirs() -> Mapping[str, str]:
+    return {_squashed(name): name for name in FAMILIES.theirs}
+
+
+def _family_named(spelling: str) -> Family | None:
+    ours, theirs = _OURS.get(spelling), _theirs().get(spelling)
+    if ours is not None and theirs is not None:
+        raise FAMILIES.clash(ours, theirs)
+    name = ours or theirs
+    return None if name is None else FAMILIES[name]
+
+
 def _unknown(text: str) -> InputError:
     wanted = re.split(r"[@(.]", text.strip().lower())[0]
-    close = get_close_matches(re.sub(r"[_\- ]", "", wanted), list(_NAMES), n=4, cutoff=0.5)
-    names = list(dict.fromkeys(_NAMES[name].name for name in close))
+    known = {**_theirs(), **_OURS}
+    close = get_close_matches(_squashed(wanted), list(known), n=4, cutoff=0.5)
+    names = list(dict.fromkeys(known[name] for name in close))
     hint = f"Did you mean {' or '.join(names)}? " if names else ""
     return InputError(
         f"unknown measure {text!r}",
@@ -94,30 +113,26 @@ def _read_parameters(text: str, inside: str, family: Family) -> dict[str, Parame
 def _checked(text: str, family: Family, key: str, value: str) -> Parameter:
     """Return a parameter's value, or say why it cannot be."""
     if key not in family.parameters:
-        takes = ", ".join(family.parameters) or "no parameters"
-        raise InputError(f"measure {text!r} has no parameter {key!r}", f"{family.name} takes {takes}.")
-    if key == "dcg":
+        known = ", ".join(family.parameters) or "no parameters"
+        raise InputError(f"measure {text!r} has no parameter {key!r}", f"{family.name} takes {known}.")
+    takes = family.parameters[key]
+    fault = InputError(
+        f"measure {text!r}: {key} must be {takes}, not {value!r}",
+        f"By default it is {family.name}({key}={_written(takes.default)}).",
+    )
+    if isinstance(takes, Choice):
         bare = value.strip("'\"")
-        if bare not in ("log2", "exp-log2"):
-            raise InputError(f"measure {text!r}: dcg cannot be {value}", "Choose 'log2' or 'exp-log2'.")
+        if bare not in takes.words:
+            raise fault
         return bare
-    if key == "p":
-        return _persistence(text, value)
     try:
         number = float(value)
     except ValueError:
-        number = nan
-    if not isfinite(number) or (key == "max" and number <= 0):
-        what = "a number above 0" if key == "max" else "a number"
-        raise InputError(f"measure {text!r}: {key} must be {what}, not {value!r}")
+        raise fault from None
+    if not takes.takes(number):
+        raise fault
     return number
 
 
-def _persistence(text: str, value: str) -> float:
-    try:
-        persistence = float(value)
-    except ValueError:
-        raise InputError(f"measure {text!r}: p must be a number, not {value!r}") from None
-    if not 0 < persistence < 1:
-        raise InputError(f"measure {text!r}: p must lie between 0 and 1, both excluded")
-    return persistence
+def _written(value: Parameter) -> str:
+    return f"'{value}'" if isinstance(value, str) else f"{value:g}"

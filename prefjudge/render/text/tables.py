@@ -5,9 +5,9 @@ import io
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from functools import partial
 
 from prefjudge.errors import InputError
+from prefjudge.registers import Register
 from prefjudge.render.text.cells import (
     MISSING,
     Bold,
@@ -120,19 +120,21 @@ def to_latex(table: Table) -> str:
     return render_latex(table)
 
 
+EXPORTERS: Register[Callable[[Table], str]] = Register(
+    "exporter", Callable, {"csv": to_csv, "json": to_json, "md": to_markdown, "tex": to_latex}
+)
+"""What tables are written as, by the suffix of the file."""
+
+
 def render_table(table: Table, form: str, *, width: int | None = None) -> str:
     """Return the table in the form named: ``terminal``, ``csv``, ``json``, ``md`` or ``tex``.
 
     A file's suffix with its dot is a name too. Only a terminal has a ``width``.
     """
-    writers: dict[str, Callable[[Table], str]] = {
-        "terminal": partial(render_terminal, width=width),
-        "csv": to_csv,
-        "json": to_json,
-        "md": to_markdown,
-        "tex": to_latex,
-    }
-    writer = writers.get(form.lower().removeprefix("."))
-    if writer is None:
-        raise InputError(f"no table can be written as {form!r}", f"Choose one of: {', '.join(writers)}.")
-    return writer(table)
+    name = form.lower().removeprefix(".")
+    if name == "terminal":
+        return render_terminal(table, width=width)
+    if name not in EXPORTERS:
+        known = ", ".join(("terminal", *EXPORTERS))
+        raise InputError(f"no table can be written as {form!r}", f"Choose one of: {known}.")
+    return EXPORTERS[name](table)

@@ -244,7 +244,7 @@ def _sensitivity(
     return assess_sensitivity(
         votes.log,
         rule=rules[0],
-        rules=rules[1:] or RULES,
+        rules=rules[1:] or tuple(RULES.ours),
         pools=votes.pools,
         asked=votes.asked,
         ties=ties,

@@ -1,0 +1,26 @@
+"""Readers: formats of runs, qrels and judgments beside lines of columns, by the suffix of the file.
+
+A reader turns a file into lines of columns, and everything else follows: checks, orders, ``--trust``, copies,
+the engines. So a new format is one file and its registration.
+"""
+
+from collections.abc import Callable, Iterator
+from os import fspath
+from pathlib import Path, PurePath
+
+from prefjudge.registers import Register
+
+Reader = Callable[[str, Iterator[bytes]], Iterator[bytes]]
+"""Takes the path, for messages, and the file's unpacked bytes; yields lines of columns, both in pieces."""
+
+READERS: Register[Reader] = Register("reader", Callable, {"json": "prefjudge.formats.json_columns:read_json"})
+"""The readers, by the suffix that a file has before that of its compression."""
+
+_PACKED = (".gz", ".bz2", ".zst")
+
+
+def reader_of(path: str | Path) -> Reader | None:
+    """Return the reader of a file; None where it holds lines of columns already, as far as its name says."""
+    name = PurePath(fspath(path))
+    suffix = PurePath(name.stem).suffix if name.suffix.lower() in _PACKED else name.suffix
+    return READERS.get(suffix.lower().removeprefix("."))

@@ -1,0 +1,131 @@
+"""Registers: what goes by a name, ours and what other packages add through an entry point.
+
+A package adds a measure, rule, crowd, reader or exporter by a line of its ``pyproject.toml``::
+
+    [project.entry-points."prefjudge.measures"]
+    INST = "inst:INST"
+
+Its names are known at once; its code is imported when the name is used. One that is broken, or whose name is
+taken, is an error only for who uses that name.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from prefjudge.errors import PluginError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+T = TypeVar("T")
+
+
+class Register(Mapping[str, T], Generic[T]):
+    """What goes by a name.
+
+    Parameters
+    ----------
+    noun : str
+        What these are, in the singular; the group of entry points is ``prefjudge.`` and the plural.
+    kind : type or Callable
+        What each of them must be.
+    ours : mapping
+        Those that prefjudge has itself. A text stands for what it names, ``MODULE`` or ``MODULE:NAME`` as in
+        an entry point, which is imported when it is asked for.
+    """
+
+    def __init__(self, noun: str, kind: Any, ours: Mapping[str, T | str]) -> None:
+        self.noun, self.kind, self.group = noun, kind, f"prefjudge.{noun}s"
+        self.ours = ours
+        self._loaded: dict[str, T] = {}
+
+    @cached_property
+    def theirs(self) -> "Mapping[str, tuple[EntryPoint, ...]]":
+        """What other packages offer under each name: more than one is a clash."""
+        from importlib.metadata import entry_points  # takes longer than prefjudge's own start
+
+        found: dict[str, tuple[EntryPoint, ...]] = {}
+        for one in sorted(entry_points(group=self.group), key=lambda one: (one.name, _owner(one))):
+            found[one.name] = (*found.get(one.name, ()), one)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.ours
+        yield from (name for name in self.theirs if name not in self.ours)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is such a name; nothing is imported."""
+        return name in self.ours or name in self.theirs
+
+    def __getitem__(self, name: str) -> T:
+        """Return what goes by a name.
+
+        Raises
+        ------
+        KeyError
+            There is no such name.
+        PluginError
+            Two packages have it, or what the package offers cannot be loaded or is something else.
+        """
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def clash(self, ours: str, theirs: str) -> PluginError:
+        """Return the error of a name that stands for ours and for another package's."""
+        return self._two(f"prefjudge's own {ours}", _described(self.theirs[theirs][0]), theirs)
+
+    def _load(self, name: str) -> T:
+        offered = self.theirs.get(name, ())
+        if name in self.ours:
+            if offered:
+                raise self.clash(name, name)
+            own = self.ours[name]
+            return _imported(own) if isinstance(own, str) else own
+        if not offered:
+            raise KeyError(name)
+        first, *more = offered
+        if more:
+            raise self._two(_described(first), _described(more[0]), name)
+        try:
+            found: Any = first.load()
+        except Exception as error:  # whatever a stranger's module may raise
+            raise PluginError(
+                f"the {self.noun} {name} cannot be loaded from {_described(first)}: "
+                f"{type(error).__name__}: {error}",
+                f"Update {_owner(first)}, or uninstall it.",
+            ) from error
+        if not isinstance(found, self.kind):
+            raise PluginError(
+                f"the {self.noun} {name} of {_described(first)} is a {type(found).__name__}, "
+                f"not a {self.kind.__name__}",
+                "docs/plugins.md shows what it has to be. Update the package, or uninstall it.",
+            )
+        theirs: T = found
+        return theirs
+
+    def _two(self, first: str, second: str, name: str) -> PluginError:
+        return PluginError(
+            f"two packages have a {self.noun} {name}: {first}, and {second}",
+            "Uninstall one of them, or rename its entry point.",
+        )
+
+
+def _imported(path: str) -> Any:
+    module, _, name = path.partition(":")
+    found = import_module(module)
+    return getattr(found, name) if name else found
+
+
+def _owner(one: "EntryPoint") -> str:
+    return one.dist.name if one.dist is not None else one.module
+
+
+def _described(one: "EntryPoint") -> str:
+    version = f" {one.dist.version}" if one.dist is not None else ""
+    return f"{_owner(one)}{version} ({one.value})"
