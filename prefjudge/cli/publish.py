@@ -67,6 +67,8 @@ def show_offer(offer: "PublishResult") -> None:
     say(f"cost      ${offer.total:,} = ${offer.rewards:,} rewards + ${offer.fees:,} fees")
     if offer.budget is not None:
         say(f"budget    ${offer.budget:,}, of which ${offer.committed:,} is committed")
+    if offer.account is not None:
+        say(f"account   ${offer.account:,} to spend")
     if offer.hourly is not None:
         say(f"pay       about ${offer.hourly} an hour")
     _warn(offer)

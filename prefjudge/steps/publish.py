@@ -1,12 +1,13 @@
 """Publishes HITs for the pairs that wait: exactly one for each, whatever happens in between."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+from prefjudge.core.asking.costs import Estimate
 from prefjudge.counts import many
-from prefjudge.crowd.protocol import Crowd
+from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.errors import StudyError
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.pool_store import follow_design
@@ -17,12 +18,12 @@ from prefjudge.study.hits import HitStatus, StudyHit
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.study import Study
-from prefjudge.study.targets import choose_target, current_target
+from prefjudge.study.targets import LIVE, SANDBOX, choose_target, current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishResult:
-    """What ``publish`` did, or would do."""
+    """What ``publish`` did, or would do; ``account`` is what there is to spend, where the crowd tells."""
 
     name: str
     target: str
@@ -35,6 +36,7 @@ class PublishResult:
     total: Decimal
     committed: Decimal
     budget: Decimal | None
+    account: Decimal | None
     hourly: Decimal | None
     open: int
     dry_run: bool = False
@@ -107,7 +109,8 @@ def publish(
                     "Repeat the verb: something has changed meanwhile.",
                 )
             publish_hits(opened, crowd, hits, progress)
-        return replace(_offer(opened, target, crowd, hits), published=len(hits))
+        done = _offer(opened, target, crowd, hits)
+        return replace(done, published=len(hits), warnings=offer.warnings)
 
 
 def _due(study: Study, target: str) -> tuple[StudyHit, ...]:
@@ -121,28 +124,10 @@ def _due(study: Study, target: str) -> tuple[StudyHit, ...]:
 def _offer(
     study: Study, target: str, crowd: Crowd, hits: Sequence[StudyHit], *, dry_run: bool = False
 ) -> PublishResult:
-    cost, design = estimate_cost(study, crowd.prices, hits), study.config.design
+    cost, account = estimate_cost(study, crowd.prices, hits), _account(crowd)
     with study.transaction(write=False) as db:
         committed = committed_cents(db, target)
         open_hits = count_hits(db, target).get(HitStatus.OPEN, 0)
-        rehearsed = count_judgments(db)[0] if target != current_target(db) else 0
-    warnings = []
-    if rehearsed:
-        warnings.append(
-            f"{many(rehearsed, 'judgment was', 'judgments were')} made in the sandbox: none counts "
-            f"once the study is live"
-        )
-    experience = study.config.workers.approved_more_than
-    if experience is not None:
-        warnings.append(
-            f"only workers with more than {experience:,} approved HITs see these HITs, and whom you invite "
-            "to a marketplace of your own has none (approved_more_than in study.toml)"
-        )
-    if cost.rewards and cost.hourly is not None and cost.hourly < design.hourly_floor:
-        warnings.append(
-            f"at {design.seconds_per_pair:g} seconds a pair an hour pays ${cost.hourly:.2f}, "
-            f"less than the floor of ${design.hourly_floor:.2f}"
-        )
     return PublishResult(
         name=study.config.name,
         target=target,
@@ -156,7 +141,42 @@ def _offer(
         hourly=cost.hourly,
         committed=Decimal(committed) / 100,
         budget=study.config.budget,
+        account=account,
         open=open_hits,
         dry_run=dry_run,
-        warnings=tuple(warnings),
+        warnings=tuple(_warn(study, target, crowd, cost, account)),
     )
+
+
+def _warn(study: Study, target: str, crowd: Crowd, cost: Estimate, account: Decimal | None) -> Iterator[str]:
+    """Give what to think about before anything is published."""
+    design, experience = study.config.design, study.config.workers.approved_more_than
+    with study.transaction(write=False) as db:
+        rehearsed = count_judgments(db)[0] if target != current_target(db) else 0
+    if rehearsed:
+        yield (
+            f"{many(rehearsed, 'judgment was', 'judgments were')} made in the sandbox: none counts "
+            f"once the study is live"
+        )
+    if target == LIVE and account is not None and account < cost.total:
+        yield f"the account holds ${account:,}, and what it cannot pay for is refused"
+    if target == SANDBOX and crowd.identity().play_money is None:
+        yield f"{crowd.endpoint} does not say whether its money is play money; study.toml calls it a sandbox"
+    if experience is not None:
+        yield (
+            f"only workers with more than {experience:,} approved HITs see these HITs, and whom you invite "
+            "to a marketplace of your own has none (approved_more_than in study.toml)"
+        )
+    if cost.rewards and cost.hourly is not None and cost.hourly < design.hourly_floor:
+        yield (
+            f"at {design.seconds_per_pair:g} seconds a pair an hour pays ${cost.hourly:.2f}, "
+            f"less than the floor of ${design.hourly_floor:.2f}"
+        )
+
+
+def _account(crowd: Crowd) -> Decimal | None:
+    """Return what there is to spend; None where the crowd does not tell."""
+    try:
+        return crowd.balance()
+    except RefusedError:
+        return None

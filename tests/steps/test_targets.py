@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,7 @@ from prefjudge.study.history import first_answers_since
 from prefjudge.study.hits import load_hits
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
+from tests.marketplace.people import Admin
 from tests.steps.test_road import TRUTH, kept_votes
 
 
@@ -62,10 +63,12 @@ def point_live_at(study: Path, url: str) -> None:
 
 def test_a_live_study_spends_the_requesters_own_money(pooled: Path, live: Server) -> None:
     point_live_at(pooled, live.endpoint)
+    shown = publish(pooled, live=True, dry_run=True)
+    assert (shown.account, [told for told in shown.warnings if "account" in told]) == (Decimal("50.00"), [])
     offer = publish(pooled, live=True, yes=True)
     assert offer.target == "live"
     balance = MTurkCrowd(live.endpoint, signed=True).balance()
-    assert balance == Decimal("50.00") - offer.total
+    assert balance == Decimal("50.00") - offer.total == offer.account
     assert collect(pooled, live=True).open == offer.hits
     with pytest.raises(StudyError, match=r"the study is live, and its rehearsal .* is over\nAdd --live"):
         collect(pooled)
@@ -85,6 +88,16 @@ def test_a_live_target_that_is_switched_off_spends_nothing(pooled: Path, live: S
     assert MTurkCrowd(live.endpoint, signed=True).balance() == balance
     config.write_text(on)
     assert collect(pooled, live=True).open == 7
+
+
+def test_who_cannot_pay_for_all_is_told_before_anything_is_published(pooled: Path, live: Server) -> None:
+    point_live_at(pooled, live.endpoint)
+    config = pooled / "study.toml"
+    config.write_text(config.read_text().replace("reward = 2.00", "reward = 12.00"))
+    shown = prefjudge("publish", pooled, "--live", "--dry-run")
+    assert "account   $50.00 to spend" in shown.stderr
+    assert "the account holds $50.00, and what it cannot pay for is refused" in shown.stderr
+    assert "play money" not in shown.stderr
 
 
 def test_a_target_is_asked_for(pooled: Path) -> None:
@@ -348,6 +361,87 @@ def test_a_sandbox_is_never_a_live_marketplace(pooled: Path, live: Server) -> No
     config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{live.endpoint}"\n')
     with pytest.raises(StudyError, match=r"is a live marketplace: .*\nPut its url into \[targets.live\]"):
         publish(pooled, yes=True)
+
+
+class _Api(BaseHTTPRequestHandler):
+    """Another server: it speaks the API and nothing else, and not all of it."""
+
+    behind = ""
+    lacks = "ListWorkersWithQualificationType"
+
+    def do_GET(self) -> None:
+        self._answer(404, b"not here")
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers["X-Amz-Target"].endswith(self.lacks):
+            self._answer(400, b'{"__type": "UnknownOperationException"}')
+            return
+        names = ("X-Amz-Target", "Content-Type")
+        reply = urllib3.request(
+            "POST", self.behind, body=body, headers={name: self.headers[name] for name in names}
+        )
+        self._answer(reply.status, reply.data)
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_any_server_that_speaks_the_api_is_a_target(
+    pooled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    with start(f"sqlite:///{tmp_path / 'inner.db'}") as inner:
+        monkeypatch.setattr(_Api, "behind", inner.endpoint)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), _Api)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            config = pooled / "study.toml"
+            config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{url}/"\n')
+            offer = publish(pooled, dry_run=True)
+            assert (offer.hits, offer.endpoint) == (7, f"{url}/")
+            assert any("does not say whether its money is play money" in told for told in offer.warnings)
+            assert publish(pooled, yes=True).published == 7
+            invited = Admin(inner).worker(approved=20_000)
+            invited.do({"HITId": invited.groups()[0]["hit_id"]}, {"consent": "no"})
+            state = collect(pooled)
+            assert (state.collected, state.open, state.reissued, state.rehearsal) == (1, 7, 1, None)
+            assert pay(pooled, dry_run=True).dues[0].act == "decide"
+            assert Study(pooled).setting("marketplace:sandbox") == url
+        finally:
+            server.shutdown()
+            server.server_close()
+        with pytest.raises(CrowdError, match=f"no marketplace answers at {url}"):
+            collect(pooled)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_a_marketplace_that_is_down_does_not_pass_for_another(
+    pooled: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr(_Api, "do_GET", lambda self: self._answer(status, b"bad gateway"))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Api)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        config = pooled / "study.toml"
+        url = f"http://127.0.0.1:{server.server_port}"
+        config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{url}"\n')
+        with pytest.raises(CrowdError, match="no marketplace answers"):
+            publish(pooled, dry_run=True)
+        assert Study(pooled).setting("marketplace:sandbox") is None
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_answers_of_a_rehearsal_are_none_once_the_study_is_live(pooled: Path, live: Server) -> None:

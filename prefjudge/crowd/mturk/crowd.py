@@ -58,6 +58,7 @@ class MTurkCrowd:
         self._client = Client(endpoint, signed=signed, key=key)
         self._groups = Groups(self._client)
         self._fees = fees or Fees()
+        self._identity: Identity | None = None
         self._simulated: dict[str, bool] | None = {}
 
     @property
@@ -71,8 +72,10 @@ class MTurkCrowd:
         return self._fees
 
     def identity(self) -> Identity:
-        """Ask who answers."""
-        return ask_identity(self.endpoint)
+        """Ask who answers, once."""
+        if self._identity is None:
+            self._identity = ask_identity(self.endpoint)
+        return self._identity
 
     def balance(self) -> Decimal:
         """Return what there is to spend."""
