@@ -31,7 +31,12 @@ def log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     requests = logging.WARNING if sys.stderr.isatty() else logging.INFO
-    for name, level in (("prefjudge.marketplace", requests), ("uvicorn.error", logging.WARNING)):
+    levels = {
+        "prefjudge.marketplace": requests,
+        "uvicorn.error": logging.WARNING,
+        "python_multipart": logging.ERROR,  # it warns of each malformed form, which its sender is told anyway
+    }
+    for name, level in levels.items():
         logger = logging.getLogger(name)
         logger.setLevel(level)
         logger.handlers = [handler]

@@ -1,6 +1,7 @@
 """Reads what forms send."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,8 +13,6 @@ from prefjudge.marketplace.web.state import read_body
 
 Pairs = list[tuple[str, str]]
 MAX_FIELDS = 2000
-_BOUNDARY = re.compile(r'boundary="?([^";,\s]{1,70})')
-_NAME = re.compile(rb'form-data\s*;\s*name="([^"\r\n]{0,1000})"\s*(;\s*filename)?', re.IGNORECASE)
 _ESCAPED = {"%22": '"', "%0D": "\r", "%0A": "\n"}  # what browsers write for these in a name
 
 
@@ -84,18 +83,68 @@ def _clean(pairs: Pairs) -> Pairs:
 
 
 def _multipart(media: str, body: bytes) -> Pairs:
-    """Read the fields of a multipart form and leave its files out: flat, as browsers send it."""
-    boundary = _BOUNDARY.search(media)
-    if boundary is None:
+    """Read the fields of a multipart form, in order, and leave its files out."""
+    from python_multipart import MultipartParser
+    from python_multipart.multipart import parse_options_header
+
+    boundary = parse_options_header(media)[1].get(b"boundary")
+    if not boundary:
         raise ValueError("its boundary is missing")
-    _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary[1].encode(), MAX_FIELDS + 1)
-    if not parts or not parts.pop().startswith(b"--"):
-        raise ValueError(f"it is cut short, or has more than {MAX_FIELDS} fields")
-    pairs: Pairs = []
-    for part in parts:
-        head, _, content = part.partition(b"\r\n\r\n")
-        said = _NAME.search(head)
-        if said and not said[2]:
-            name = re.sub("%(?:22|0D|0A)", lambda one: _ESCAPED[one[0]], said[1].decode("utf-8", "replace"))
-            pairs.append((name, content.decode("utf-8", "replace")))
-    return pairs
+    reader = _PartReader(parse_options_header)
+    parser = MultipartParser(
+        boundary,
+        {
+            "on_part_begin": reader.begin_part,
+            "on_header_field": reader.read_header_name,
+            "on_header_value": reader.read_header_value,
+            "on_header_end": reader.end_header,
+            "on_part_data": reader.read_data,
+            "on_part_end": reader.end_part,
+            "on_end": reader.end_form,
+        },
+    )
+    parser.write(body)
+    # the parser does not mind a body that ends too early: what is cut short may be anything
+    if not reader.ended:
+        raise ValueError("it is cut short")
+    return reader.pairs
+
+
+class _PartReader:
+    """Gathers the fields of a form from what the parser finds."""
+
+    def __init__(self, parse_options: Callable[[bytes], tuple[bytes, dict[bytes, bytes]]]) -> None:
+        self.pairs: Pairs = []
+        self.ended = False
+        self._parse_options = parse_options
+        self._parts = 0
+
+    def begin_part(self) -> None:
+        self._parts += 1
+        if self._parts > MAX_FIELDS:
+            raise ValueError(f"it has more than {MAX_FIELDS} fields")
+        self._header, self._value, self._data = bytearray(), bytearray(), bytearray()
+        self._options: dict[bytes, bytes] = {}
+
+    def read_header_name(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def read_header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def end_header(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._options = self._parse_options(bytes(self._value))[1]
+        self._header, self._value = bytearray(), bytearray()
+
+    def read_data(self, data: bytes, start: int, end: int) -> None:
+        self._data += data[start:end]
+
+    def end_part(self) -> None:
+        name = self._options.get(b"name")
+        if name is not None and b"filename" not in self._options:
+            plain = re.sub("%(?:22|0D|0A)", lambda one: _ESCAPED[one[0]], name.decode("utf-8", "replace"))
+            self.pairs.append((plain, self._data.decode("utf-8", "replace")))
+
+    def end_form(self) -> None:
+        self.ended = True
