@@ -21,7 +21,7 @@ from prefjudge.marketplace.store.executor import Executor
 from prefjudge.marketplace.store.marketplace import Clock, Marketplace
 from prefjudge.marketplace.store.rules import Rules
 from prefjudge.marketplace.web.app import build_app
-from prefjudge.marketplace.web.connections import bounded
+from prefjudge.marketplace.web.connections import limited
 from prefjudge.marketplace.web.state import AppState
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a user may ask for
@@ -75,7 +75,7 @@ class Server:
         self._uvicorn = uvicorn.Server(
             uvicorn.Config(
                 build_app(self.state),
-                http=bounded(settings.is_proxy),
+                http=limited(settings.is_proxy),
                 forwarded_allow_ips=settings.proxy,
                 ws="none",
                 lifespan="off",

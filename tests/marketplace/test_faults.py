@@ -34,6 +34,18 @@ def test_a_dropped_reply_reaches_a_client_that_does_not_retry(requester, admin):
     requester.get_account_balance()
 
 
+def test_a_dropped_reply_does_not_reach_who_calls_through_a_web_server(requester, admin):
+    """Such calls give another address than their connection's, so that it cannot be found by the address."""
+    admin.call("POST", "/admin/faults", {"kind": "drop"}, status=201)
+
+    def passed_on(request, **_):
+        request.headers["X-Forwarded-For"] = "203.0.113.9"
+
+    requester.meta.events.register("before-send", passed_on)
+    with pytest.raises(ConnectionClosedError):
+        requester.get_account_balance()
+
+
 @pytest.mark.parametrize(("kind", "code"), [("throttle", "ThrottlingException"), ("error", "ServiceFault")])
 def test_refusals_do_not_act_and_are_retried(market, requester, admin, kind, code):
     admin.call("POST", "/admin/faults", {"operation": "CreateHIT", "kind": kind, "times": 2}, status=201)

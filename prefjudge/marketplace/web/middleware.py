@@ -38,6 +38,9 @@ class SecurityMiddleware:
             return
         scope.setdefault("state", {})
         began, status = time.perf_counter(), 500
+        connection = scope["state"].get("connection")
+        if connection is not None:
+            connection.begin_request()
 
         async def stamped(message: Message) -> None:
             nonlocal status
@@ -57,6 +60,8 @@ class SecurityMiddleware:
         except ClientDisconnect:  # who asked has gone, and nothing is broken
             status = _GONE
         finally:
+            if connection is not None:
+                connection.end_request()
             self._log(scope, status, time.perf_counter() - began)
 
     def _problem(self, request: Request) -> str:
