@@ -58,6 +58,13 @@ class Register(Mapping[str, T], Generic[T]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether it is the same register: annotations that name one are hashed and compared."""
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
     def __contains__(self, name: object) -> bool:
         """Return whether there is such a name; nothing is imported."""
         return name in self.ours or name in self.theirs

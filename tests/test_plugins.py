@@ -85,6 +85,7 @@ def test_a_package_adds_a_rule(example: Path, tmp_path: Path) -> None:
     out = tmp_path / "winners"
     done = run(example, "resolve", "--judgments", tmp_path / "votes", "--rule", "fewest-losses", "--out", out)
     assert done.returncode == 0, done.stderr
+    assert "fewest-losses" in run(example, "resolve", "--help").stdout
     rows = [line.split() for line in out.read_text().splitlines()]
     assert [(query, doc) for query, _, doc, _ in rows] == [("q", "d1"), ("q", "d3")]  # d2 lost two votes
 

@@ -9,7 +9,7 @@ the place of the step's.
 from collections.abc import Callable
 from copy import copy
 from decimal import Decimal, InvalidOperation
-from enum import StrEnum
+from enum import Enum, StrEnum
 from functools import partial
 from importlib import import_module
 from inspect import Parameter, Signature, signature
@@ -63,11 +63,18 @@ def verb_function(name: str) -> Callable[..., None]:
     parameters += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own.values() if one.name not in known]
 
     def run(**given: object) -> None:
-        arguments = {word: value for word, value in given.items() if word in known}
+        arguments = {word: _plain(value) for word, value in given.items() if word in known}
         show(partial(step(name), **arguments), **{word: given[word] for word in own})
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _plain(value: object) -> object:
+    """Return what was chosen as text: the enumerations are made for typer alone."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value.value if isinstance(value, Enum) else value
 
 
 def _parameter(option: StepOption, own: Parameter | None) -> Parameter:
@@ -92,12 +99,21 @@ def _info(option: StepOption) -> Any:
         return typer.Option(dashed)
     if "Decimal" in option.kinds:
         return typer.Option(metavar="DOLLARS", parser=partial(_money, dashed))
-    return typer.Option(min=option.low, max=option.high)
+    metavar = "NAME" if len(option.choices) > _SHOWN else None
+    return typer.Option(min=option.low, max=option.high, metavar=metavar)
+
+
+_SHOWN = 5
+"""So many choices stand beside an option's name; more would leave its help no room, and stand in that."""
 
 
 def _help(option: StepOption) -> str:
-    repeated = "several" in option.kinds and not option.positional
-    return f"{option.help} May be repeated." if repeated else option.help
+    words = [option.help]
+    if len(option.choices) > _SHOWN:
+        words.append(f"One of: {', '.join(option.choices)}.")
+    if "several" in option.kinds and not option.positional:
+        words.append("May be repeated.")
+    return " ".join(words)
 
 
 def _kind(option: StepOption) -> Any:

@@ -6,8 +6,17 @@ import typer
 
 from prefjudge.errors import ConfigError
 
+
+def _forms() -> list[str]:
+    from prefjudge.render.text.tables import EXPORTERS
+
+    return ["terminal", *EXPORTERS]
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
-Format = Annotated[str, typer.Option(help="What to print: terminal, csv, md or tex.")]
+Format = Annotated[
+    str, typer.Option(help="What to print: terminal, csv, json, md or tex.", autocompletion=_forms)
+]
 Sandbox = Annotated[bool, typer.Option("--sandbox")]
 Yes = Annotated[bool, typer.Option("--yes", "-y")]
 Target = Annotated[str | None, typer.Option(metavar="PATH")]

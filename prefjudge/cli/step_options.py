@@ -119,8 +119,8 @@ def _with_kinds(option: StepOption, source: str, kind: ast.expr) -> StepOption |
         case ast.Constant(value=None):
             return option
         case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[base, *notes])):
-            bounded = _with_kinds(option, source, base)
-            return bounded and _bounded(bounded, notes)
+            noted = _with_kinds(option, source, base)
+            return noted and _bounded(_of_register(noted, source, notes), notes)
         case ast.Subscript(value=ast.Name(id="Sequence"), slice=item):
             items = _with_kinds(option, source, item)
             return items and replace(items, kinds=items.kinds | {"several"})
@@ -155,6 +155,19 @@ def _members(kind: ast.ClassDef) -> dict[str, str]:
             case ast.Assign(targets=[ast.Name(id=member)], value=ast.Constant(value=str(text))):
                 found[member] = text
     return found
+
+
+def _of_register(option: StepOption, source: str, notes: list[ast.expr]) -> StepOption:
+    """Return the option with the names in the register that an annotation names, ours and other packages'."""
+    for note in notes:
+        match _found(source, note.id)[1] if isinstance(note, ast.Name) else None:
+            case ast.Call(args=[ast.Constant(value=str(noun)), _, ast.Dict(keys=ours)]):
+                from importlib.metadata import entry_points
+
+                names = [ast.literal_eval(key) for key in ours if key is not None]
+                theirs = sorted(entry_points(group=f"prefjudge.{noun}s").names)
+                option = replace(option, choices=tuple(dict.fromkeys([*names, *theirs])))
+    return option
 
 
 def _bounded(option: StepOption, notes: list[ast.expr]) -> StepOption:

@@ -129,8 +129,8 @@ def _as(kind: Any, value: object) -> object:
     if origin is NoneType:
         return _only(value is None, value)
     if origin is Annotated:
-        base, *bounds = get_args(kind)
-        return _within(bounds, _as(base, value))
+        base, *notes = get_args(kind)
+        return _within(_bounds(notes), _as(base, value))
     if origin is Literal:
         return _only(isinstance(value, str) and value in get_args(kind), value)
     if origin is Sequence:
@@ -152,7 +152,12 @@ def _only(fits: bool, value: object) -> object:
     return value
 
 
-def _within(bounds: Sequence[Any], number: Any) -> object:
+def _bounds(notes: Sequence[object]) -> list[Ge | Interval]:
+    """Return the bounds in the notes of an annotation; a register there is for the command line."""
+    return [note for note in notes if isinstance(note, Ge | Interval)]
+
+
+def _within(bounds: Sequence[Ge | Interval], number: Any) -> object:
     """Return a number that is within the bounds that an annotation names."""
     for bound in bounds:
         low, high = _ends(bound)
@@ -285,9 +290,11 @@ def _words(kinds: tuple[Any, ...]) -> str:
 def _word(kind: Any) -> str:
     origin = get_origin(kind) or kind
     if origin is Annotated:
-        base, bound = get_args(kind)
-        low, high = _ends(bound)
-        return f"{_word(base)} of {low} {'or more' if high is None else f'to {high}'}"
+        base, *notes = get_args(kind)
+        words = [
+            f"{low} {'or more' if high is None else f'to {high}'}" for low, high in map(_ends, _bounds(notes))
+        ]
+        return " of ".join([_word(base), *words])
     if origin is Sequence:
         return f"several of: {_words(_kinds(get_args(kind)[0]))}"
     if origin is tuple:

@@ -18,6 +18,7 @@ from prefjudge.cli.commands import verb_function
 from prefjudge.cli.step_options import StepOption, step_options
 from prefjudge.gather.arguments import full_signature
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.registers import Register
 from tests.cli.conftest import prefjudge as run
 
 NAMES = [verb.name for verb in VERBS]
@@ -72,6 +73,8 @@ def values(annotation: Any) -> tuple[str, ...]:
     """Return the values of a closed choice within an annotation, as Python sees it."""
     if get_origin(annotation) is Literal:
         return get_args(annotation)
+    if isinstance(annotation, Register):
+        return tuple(annotation)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return tuple(one.value for one in annotation)
     return next((found for part in get_args(annotation) if (found := values(part))), ())
@@ -144,6 +147,10 @@ def test_a_shell_completes_verbs_options_and_choices() -> None:
     assert completed("prefjudge score --order s", 3) == ["score", "score-f32"]
     assert completed("prefjudge pool --qrels-per-query ''", 3) == ["first", "all", "none"]
     assert completed("prefjudge compare --correction b", 3) == ["bonferroni", "bh"]
+    assert completed("prefjudge resolve --rule s", 3) == [
+        "shallow-pooling", "shallow-pooling-pairs", "smith", "schulze",
+    ]  # fmt: skip
+    assert completed("prefjudge score --format t", 3) == ["terminal", "tex"]
 
 
 def test_a_number_beyond_its_bounds_is_refused_in_both_with_the_bounds(tmp_path: Path) -> None:

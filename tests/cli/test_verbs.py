@@ -93,7 +93,7 @@ def test_score_on_files_has_the_documented_keys(tmp_path: Path) -> None:
         (["resolve"], "resolve takes either a study or a file"),
         (
             ["resolve", "--judgments", str(COLLECTION / "qrels.txt"), "--rule", "best"],
-            "there is no rule 'best'",
+            "Invalid value for '--rule'",
         ),
         (["resolve", "--judgments", "nowhere.txt"], "nowhere.txt"),
         (["publish", "nowhere"], "say where to publish"),

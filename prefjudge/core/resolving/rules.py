@@ -1,7 +1,7 @@
 """Rules: every way to resolve a tournament, by its name."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
@@ -68,6 +68,8 @@ RULES = Register(
     },
 )
 """The rules by their names; the first is the default."""
+
+RuleName = Annotated[str, RULES]
 
 
 def find_rule(

@@ -23,7 +23,7 @@ from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.cycles import name_cycles
 from prefjudge.core.resolving.preferences import resolve_all, to_qrels
 from prefjudge.core.resolving.resolutions import Resolutions
-from prefjudge.core.resolving.rules import RULES
+from prefjudge.core.resolving.rules import RULES, RuleName
 from prefjudge.core.resolving.sensitivity import Variation, assess_sensitivity
 from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError, quoted
@@ -83,10 +83,10 @@ def resolve(
     study: str | Path | None = None,
     *,
     judgments: str | Path | None = None,
-    rule: Sequence[str] = (),
+    rule: Sequence[RuleName] = (),
     ties: TieWorth = TieWorth.IGNORE,
     strengths: bool = False,
-    sparse_rule: str | None = None,
+    sparse_rule: RuleName | None = None,
     without: Sequence[str] = (),
     with_models: bool = False,
     confidence: bool | None = None,
@@ -106,7 +106,7 @@ def resolve(
         The study to resolve, with its pools: a query that is not fully judged gets no winner.
     judgments : Path, optional
         A file of judgments instead: query, document, document, the preferred of the two.
-    rule : sequence of str
+    rule : sequence of RuleName
         The rules to apply; the first one's winners are written. By default the one of the study's config, or
         ``shallow-pooling``. Where the study's strategy gave some pairs more votes than others, a rule that
         counts votes does not fit: ``bradley-terry`` takes its place, and a notice says so.
@@ -114,7 +114,7 @@ def resolve(
         Whether a tie is worth nothing, or half a vote, to each side.
     strengths : bool
         Count a vote as often as it is strong.
-    sparse_rule : str, optional
+    sparse_rule : RuleName, optional
         Name provisional winners of queries that lack judgments of some pairs, by this rule; ``unbeaten`` is
         meant for them.
     without : sequence of str
