@@ -264,7 +264,8 @@ def test_too_little_is_said_and_nothing_is_written(
 def test_tables_are_made_where_nothing_can_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "matplotlib" else known(name, *rest)
+        "prefjudge.steps.reproduce.reproduce.find_spec",
+        lambda name: None if name == "matplotlib" else known(name),
     )
     found = prefjudge.reproduce("benchmarking", runs=RUNS, qrels=QRELS, out=tmp_path / "out")
     made = {one.name: one for one in found.exhibits}
