@@ -24,7 +24,7 @@ class StepOption:
     ----------
     kinds : frozenset of str
         What it takes: ``str``, ``Path``, ``int``, ``float``, ``bool`` or ``Decimal``; ``several`` for a
-        sequence of them, ``Executor`` beside a number of processes.
+        sequence of them, ``Executor`` beside a number of processes, ``Study`` beside a folder.
     choices : tuple of str
         The values of a closed choice; none where anything goes.
     low, high : float, optional
@@ -136,7 +136,7 @@ def _with_kinds(option: StepOption, source: str, kind: ast.expr) -> StepOption |
     return None
 
 
-_TYPED = frozenset({"str", "Path", "int", "float", "bool", "Decimal", "Executor"})
+_TYPED = frozenset({"str", "Path", "int", "float", "bool", "Decimal", "Executor", "Study"})
 
 
 def _named_kind(option: StepOption, source: str, name: str) -> StepOption | None:

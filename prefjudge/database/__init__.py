@@ -67,7 +67,8 @@ class Database:
     def transaction(self, *, write: bool = True) -> Iterator[Connection]:
         """Open a transaction: committed, durably, where the block ends, rolled back where it raises.
 
-        A SQLite write transaction takes the write lock at once, so that what it reads cannot change under it.
+        One that only reads sees one state of the database throughout. One that writes takes SQLite's write
+        lock at once, so that what it reads cannot change under it; PostgreSQL holds rows `for_update`.
 
         Raises
         ------
@@ -75,7 +76,8 @@ class Database:
             The disk is full, or the file cannot be written or read any more.
         """
         raw = self._connection()
-        with self._sqlite_transaction(raw, write) if self.dialect == "sqlite" else raw.transaction():
+        is_file = self.dialect == "sqlite"
+        with self._sqlite_transaction(raw, write) if is_file else postgresql.transaction(raw, write=write):
             yield Connection(self.dialect, raw)
 
     @contextmanager

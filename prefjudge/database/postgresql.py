@@ -1,5 +1,6 @@
 """What is PostgreSQL's own: connecting, and the lock that one process at a time holds."""
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 from prefjudge.database.urls import redacted
@@ -36,6 +37,19 @@ def connect(url: str) -> Any:
         raise PrefjudgeError(
             f"cannot connect to {redacted(url)}: {error}", "Is the server running?"
         ) from error
+
+
+def transaction(raw: Any, *, write: bool) -> AbstractContextManager[Any]:
+    """Return a transaction that is about to begin.
+
+    One that only reads sees one state of the database throughout, as SQLite's do: at PostgreSQL's default
+    level each statement would see what others have committed before it.
+    """
+    from psycopg import IsolationLevel
+
+    raw.isolation_level = None if write else IsolationLevel.REPEATABLE_READ
+    raw.read_only = None if write else True
+    return raw.transaction()  # type: ignore[no-any-return]
 
 
 def lock(url: str, patience: float) -> Any:

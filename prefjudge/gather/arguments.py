@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args,
 from annotated_types import Ge, Interval
 
 from prefjudge.errors import InputError
+from prefjudge.study.study import Study
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -279,6 +280,7 @@ _NAMES: Mapping[object, str] = {
     bool: "True or False",
     Decimal: "an amount of dollars",
     Executor: "an executor",
+    Study: "an open study",
 }
 
 

@@ -68,8 +68,9 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
     StudyError
         There are no judgments, or no answers.
     """
-    votes = gather_votes(study.folder, None, verb=verb)
-    qrels, version = load_best_answers(study)
+    with study.reading():
+        votes = gather_votes(study, None, verb=verb)
+        qrels, version = load_best_answers(study)
     (rule,), notices = ((votes.rule,), ()) if version else fitting_rule(votes)
     found = resolve(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
     answered = with_answers(found, qrels, (version and votes.driven_by) or rule)

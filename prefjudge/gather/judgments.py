@@ -37,7 +37,7 @@ class Votes:
     ``rehearsal`` says how many judgments are simulated, where the study or the file knows of any.
     """
 
-    study: Path | None
+    study: Study | None
     log: "Judgments"
     pools: "Pools | None"
     asked: "Pairs | None"
@@ -48,7 +48,7 @@ class Votes:
 
 
 def gather_votes(
-    study: Path | None,
+    study: Study | None,
     judgments: Path | None,
     without: Sequence[str] = (),
     *,
@@ -108,21 +108,20 @@ def fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
 
 
-def _of_study(study: Path, notices: list["Notice"], with_models: bool) -> Votes:
-    opened = Study(study)
-    with opened.transaction(write=False) as db:
+def _of_study(study: Study, notices: list["Notice"], with_models: bool) -> Votes:
+    with study.transaction(write=False) as db:
         log, rehearsal = load_judgments(db, models=with_models), load_rehearsal(db)
         pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
         strategy = load_setting(db, "strategy")
         uneven = strategy is not None or count_rows(db, "challenges") > 0
     if not len(log):
-        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study)}")
+        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study.folder)}")
     return Votes(
         study=study,
         log=log,
         pools=pools,
         asked=_asked(pairs, pools) if uneven else None,
-        rule=opened.config.rule,
+        rule=study.config.rule,
         driven_by=strategy or "",
         notices=notices,
         rehearsal=rehearsal,
@@ -137,16 +136,15 @@ def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pair
     return Pairs(queries=pools.queries, docs=pools.docs, query=query, doc_a=a, doc_b=b)
 
 
-def _worker_ids(study: Path, log: "Judgments", names: Sequence[str]) -> list[str]:
+def _worker_ids(study: Study, log: "Judgments", names: Sequence[str]) -> list[str]:
     """Return the ids of workers who are named by id or by pseudonym, as ``workers`` shows it."""
     ids = dict(zip(_pseudonymous(study, log).workers, log.workers, strict=True))
     return [ids.get(name, name) for name in names]
 
 
-def _pseudonymous(study: Path, log: "Judgments") -> "Judgments":
+def _pseudonymous(study: Study, log: "Judgments") -> "Judgments":
     """Return the judgments with pseudonyms for people, which only the study's secret links to their ids."""
-    opened = Study(study)
-    names = (name if name.startswith("model:") else opened.opaque("worker", name) for name in log.workers)
+    names = (name if name.startswith("model:") else study.opaque("worker", name) for name in log.workers)
     return replace(log, workers=tuple(names))
 
 

@@ -18,7 +18,7 @@ _SCHEME = re.compile("[a-z][a-z0-9+.-]+:/")
 def check_outputs(
     *outputs: str | Path | None,
     inputs: Iterable[str | Path | None] = (),
-    study: str | Path | None = None,
+    study: Study | None = None,
     plot: Path | None = None,
     engine: str = "files",
 ) -> None:
@@ -30,7 +30,7 @@ def check_outputs(
         Every file that the verb may write, but for plots.
     inputs : iterable of paths
         What it reads.
-    study : Path, optional
+    study : Study, optional
         A study that it reads: its config, its store, and the files that it was made from.
     plot : Path, optional
         A plot; others are written beside it, named ``plot.2.svg``, ``plot.against.svg`` and so on.
@@ -53,16 +53,18 @@ def check_outputs(
             raise _refused(plot, path)
 
 
-def own_file(study: Path, name: str) -> Path | None:
+def own_file(study: Study, name: str) -> Path | None:
     """Return the file of this name in a study's folder; None where the folder may only be read."""
-    return study / name if os.access(study, os.W_OK) else None
+    return study.folder / name if os.access(study.folder, os.W_OK) else None
 
 
-def left_unwritten(study: Path, *names: str) -> tuple[str, ...]:
+def left_unwritten(study: Study, *names: str) -> tuple[str, ...]:
     """Say what a verb does not write there because the study's folder may only be read."""
     if own_file(study, "any") is not None:
         return ()
-    return (f"{' and '.join(names)} not written: {study} may only be read. --out FILE writes elsewhere",)
+    return (
+        f"{' and '.join(names)} not written: {study.folder} may only be read. --out FILE writes elsewhere",
+    )
 
 
 def beside(path: str | Path, ending: str) -> str | Path:
@@ -95,12 +97,11 @@ def _check_address(path: str | Path | None, engine: str) -> None:
         raise InputError(f"{path} is an address, which a cluster writes", "Add --engine spark.")
 
 
-def _files_of(study: str | Path) -> list[Path]:
-    opened = Study(study)
-    with opened.transaction(write=False) as db:
+def _files_of(study: Study) -> list[Path]:
+    with study.transaction(write=False) as db:
         made_from = [Path(found.path) for found in load_inputs(db)]
     own = (CONFIG_FILE, STORE_FILE, MARKETPLACE_FILE)
-    return [*made_from, *(opened.folder / name for name in own)]
+    return [*made_from, *(study.folder / name for name in own)]
 
 
 def _holds(read: str | Path, output: str | Path) -> bool:

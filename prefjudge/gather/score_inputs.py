@@ -42,7 +42,7 @@ class Sources:
     ``waiting`` are the runs of a challenge that is under way: they are not among ``runs``.
     """
 
-    study: "Study | None"
+    study: Study | None
     runs: tuple[str | Path, ...]
     qrels: "tuple[Qrels, ...]"
     judgments: "Judgments | None"
@@ -80,7 +80,7 @@ def need_files(verb: str, example: str, *, given: bool) -> None:
 
 
 def gather(
-    study: str | Path | None,
+    study: Study | None,
     *,
     runs: str | Path | Sequence[str | Path] = (),
     qrels: str | Path | Sequence[str | Path] = (),
@@ -113,8 +113,8 @@ def gather(
     sets = [_read_labels(path, name, notices) for name, path in named]
     votes = read_judgments(judgments, notices=notices) if judgments else None
     extra = [("judgments", judgments)] if judgments else []
-    if own and pool:
-        raise InputError(f"{own.study.folder if own.study else study} has its own pool", "Leave out --pool.")
+    if study is not None and pool:
+        raise InputError(f"{study.folder} has its own pool", "Leave out --pool.")
     pools, asked_for = (own.pools, own.asked) if own else (None, None)
     if pool is not None:
         pools = read_pool(pool, notices=notices)
@@ -142,7 +142,7 @@ def gather(
         pools = select_queries(pools, asked) if pools is not None else None
     labelled = [*(own.files if own else ()), *(("qrels", path) for _, path in named)]
     return Sources(
-        study=own.study if own else None,
+        study=study,
         runs=paths,
         qrels=tuple(sets),
         judgments=votes,
@@ -192,30 +192,30 @@ def _all_named(given: Sequence[str | Path], *, taken: Sequence[str]) -> list[tup
     ]
 
 
-def _of_study(folder: str | Path, notices: list["Notice"], *, preference: bool) -> Sources:
+def _of_study(study: Study, notices: list["Notice"], *, preference: bool) -> Sources:
     """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools.
 
     ``files`` leaves out the runs, which others may join. Without ``preference`` the best answers are no label
     set, and the study need not be resolved.
     """
-    opened = Study(folder)
-    with opened.transaction(write=False) as db:
-        inputs = load_inputs(db)
-    judged, waiting = split_runs(opened)
-    if waiting:
-        notices.append(Notice(where=str(opened.folder), what=str(waiting)))
-    best = (load_best_answers(opened, notices)[0],) if preference else ()
-    votes = gather_votes(opened.folder, None, verb="score")
+    with study.reading():
+        with study.transaction(write=False) as db:
+            inputs = load_inputs(db)
+        judged, waiting = split_runs(study)
+        if waiting:
+            notices.append(Notice(where=str(study.folder), what=str(waiting)))
+        best = (load_best_answers(study, notices)[0],) if preference else ()
+        votes = gather_votes(study, None, verb="score")
     assert votes.pools is not None
     (rule,), _ = fitting_rule(votes)
     names = [found.name for found in inputs if found.kind == "qrels"]
-    named = list(zip(names, paths_of(inputs, "qrels", opened.folder), strict=True))
+    named = list(zip(names, paths_of(inputs, "qrels", study.folder), strict=True))
     original = [
         restrict(read_qrels(place, name=name, notices=notices), votes.pools.queries) for name, place in named
     ]
     return Sources(
-        study=opened,
-        runs=paths_of(judged, "run", opened.folder),
+        study=study,
+        runs=paths_of(judged, "run", study.folder),
         waiting=waiting,
         qrels=(*original, *best),
         judgments=votes.log,
@@ -225,7 +225,7 @@ def _of_study(folder: str | Path, notices: list["Notice"], *, preference: bool) 
         rehearsal=votes.rehearsal,
         files=tuple(
             ("qrels", place)
-            for place in (*(place for _, place in named), *([opened.folder / QRELS_FILE] if best else []))
+            for place in (*(place for _, place in named), *([study.folder / QRELS_FILE] if best else []))
         ),
     )
 

@@ -1,6 +1,5 @@
 """Where a step takes its random numbers from: the study's streams, or a seed."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
@@ -13,7 +12,7 @@ DEFAULT_SEED = 2021
 """The seed of what is drawn on plain files; a study has its own."""
 
 
-def generator(study: "Study | Path | None", stream: str, seed: int | None = None) -> "np.random.Generator":
+def generator(study: Study | None, stream: str, seed: int | None = None) -> "np.random.Generator":
     """Return a generator of the seed given, else the study's stream of that name.
 
     Raises
@@ -26,11 +25,11 @@ def generator(study: "Study | Path | None", stream: str, seed: int | None = None
     if seed is not None and seed < 0:
         raise InputError(f"--seed {seed}: not a seed", "A seed is 0 or more.")
     if seed is None and study is not None:
-        return (Study(study) if isinstance(study, Path) else study).rng(stream)
+        return study.rng(stream)
     return np.random.default_rng(DEFAULT_SEED if seed is None else seed)
 
 
-def seed_words(study: "Study | None", seed: int | None) -> str:
+def seed_words(study: Study | None, seed: int | None) -> str:
     """Return the seed that `generator` takes, in words."""
     own = seed is None and study is not None
     return "the study's" if own else str(DEFAULT_SEED if seed is None else seed)

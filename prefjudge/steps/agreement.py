@@ -20,6 +20,7 @@ from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.tables.agreement import agreement_table
+from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class AgreementResult:
 
 
 def agreement(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     *,
     runs: str | Path | Sequence[str | Path] = (),
     qrels: str | Path | Sequence[str | Path] = (),
@@ -87,8 +88,10 @@ def agreement(
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
     need_files("agreement", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
-    found = gather(study, runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices)
-    check_outputs(out, inputs=(path for _, path in found.files), study=study)
+    found = gather(
+        open_study(study), runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices
+    )
+    check_outputs(out, inputs=(path for _, path in found.files), study=found.study)
     order = found.order(order)
     with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
         agreements = tuple(

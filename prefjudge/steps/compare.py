@@ -31,6 +31,7 @@ from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.tables.comparison import naive_table, outcomes_table, pairs_table
+from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ def compare(
     a: str | Path | None = None,
     b: str | Path | None = None,
     *,
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     runs: str | Path | Sequence[str | Path] = (),
     baseline: str | Path | Sequence[str | Path] = (),
     qrels: str | Path | Sequence[str | Path] = (),
@@ -134,7 +135,7 @@ def compare(
     need_files("compare", example, given=given)
     notices: list[Notice] = []
     found = gather(
-        study,
+        open_study(study),
         runs=list(dict.fromkeys(files)),
         qrels=qrels,
         judgments=judgments,
@@ -142,7 +143,7 @@ def compare(
         run_names=[name for _, name in leads],
         notices=notices,
     )
-    check_outputs(*_targets(out), inputs=(path for _, path in found.files), study=study)
+    check_outputs(*_targets(out), inputs=(path for _, path in found.files), study=found.study)
     order = found.order(order)
     with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
         matrices = score_matrices(found, measure, reader)

@@ -17,7 +17,7 @@ from prefjudge.gather.inputs import paths_of
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class GoldResult:
 
 
 def gold(
-    study: str | Path,
+    study: str | Path | Study,
     *,
     suggest: Annotated[int, Ge(1)] | None = None,
     accept: bool = False,
@@ -60,10 +60,10 @@ def gold(
     InputError
         The file is not a table of gold pairs.
     """
-    opened = Study(study)
+    opened = open_study(study)
     path = file or opened.folder / REVIEW_FILE
     suggestions = _suggest(opened, suggest) if suggest else ()
-    check_outputs(path if suggestions else None, study=opened.folder)
+    check_outputs(path if suggestions else None, study=opened)
     if suggestions:
         write_gold(path, suggestions)
     with opened.transaction() as db:

@@ -19,7 +19,7 @@ from prefjudge.study.history import (
     load_duels,
 )
 from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class HistoryResult:
     notices: tuple[str, ...]
 
 
-def history(study: str | Path, *, moves: bool = True) -> HistoryResult:
+def history(study: str | Path | Study, *, moves: bool = True) -> HistoryResult:
     """Tell who dethroned whom: the versions of the best-known answers, and what each of them changed.
 
     Parameters
@@ -80,20 +80,21 @@ def history(study: str | Path, *, moves: bool = True) -> HistoryResult:
         Compare the leaderboards of the versions, too: of all runs that the study has by now, by its first
         measure. It reads the runs, so that it takes as long as ``score``.
     """
-    opened, notices = Study(study), list[str]()
-    with opened.transaction(write=False) as db:
-        counts, challenges = count_answers(db), load_challenges(db)
-        answers = {version: load_answers(db, version, f"version {version}") for version in counts}
-        since, rehearsal = first_answers_since(db), load_rehearsal(db)
-        # a conclusion makes the next version, and challenges follow one another
-        makers = dict(enumerate((one for one in challenges if one.concluded is not None), start=2))
-        duels = {version: load_duels(db, maker.challenge) for version, maker in makers.items()}
-    moved: Sequence[tuple[RankShift, ...]] = [() for _ in answers]
-    if moves:
-        _, waiting = split_runs(opened)
-        notices += [str(waiting)] if waiting else []
-        without = waiting.names if waiting else ()
-        moved = find_moves(opened, list(answers.values()), notices, without=without)
+    opened, notices = open_study(study), list[str]()
+    with opened.reading():
+        with opened.transaction(write=False) as db:
+            counts, challenges = count_answers(db), load_challenges(db)
+            answers = {version: load_answers(db, version, f"version {version}") for version in counts}
+            since, rehearsal = first_answers_since(db), load_rehearsal(db)
+            # a conclusion makes the next version, and challenges follow one another
+            makers = dict(enumerate((one for one in challenges if one.concluded is not None), start=2))
+            duels = {version: load_duels(db, maker.challenge) for version, maker in makers.items()}
+        moved: Sequence[tuple[RankShift, ...]] = [() for _ in answers]
+        if moves:
+            _, waiting = split_runs(opened)
+            notices += [str(waiting)] if waiting else []
+            without = waiting.names if waiting else ()
+            moved = find_moves(opened, list(answers.values()), notices, without=without)
     versions = []
     for version, (queries, count) in counts.items():
         maker = makers.get(version)
@@ -110,7 +111,7 @@ def history(study: str | Path, *, moves: bool = True) -> HistoryResult:
             )
         )
     return HistoryResult(
-        study=str(study),
+        study=str(opened.folder),
         measure=opened.config.measures[0] if moves else None,
         versions=tuple(versions),
         under_way=next((one for one in challenges if one.concluded is None), None),

@@ -28,7 +28,7 @@ from prefjudge.study.gold import load_gold
 from prefjudge.study.logs import LoggedAssignment, LoggedJudgment, load_assignment_log, load_judgment_log
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 from prefjudge.version import __version__
 
 FOLDER = "release"
@@ -76,7 +76,7 @@ class ReleaseResult:
 
 
 def release(
-    study: str | Path,
+    study: str | Path | Study,
     *,
     out: str | Path | None = None,
     texts: bool = False,
@@ -106,8 +106,8 @@ def release(
     StudyError
         The study has no judgments, some are simulated, or the folder holds something else.
     """
-    opened = Study(Path(study))
-    folder = as_path(out) or own_file(opened.folder, FOLDER)
+    opened = open_study(study)
+    folder = as_path(out) or own_file(opened, FOLDER)
     if folder is None:
         raise InputError(f"{opened.folder} may only be read", "Write the release elsewhere: --out FOLDER")
     _check_folder(folder)
@@ -140,14 +140,15 @@ class _Bundle:
     def __init__(self, study: "Study", folder: Path) -> None:
         self.study, self.folder, self.named = study, folder, cache(study.opaque)
         self.files: list[ReleasedFile] = []
-        self.best = explain_best_answers(study, verb="release")
+        with study.reading():
+            self.best, to_come = explain_best_answers(study, verb="release"), what_is_open(study)
+            self.model = study.setting("strategy model") or None
+            with study.transaction(write=False) as db:
+                self.log, self.assignments = load_judgment_log(db), load_assignment_log(db)
+                self.models = load_votes(db)
+                self.inputs, self.gold = load_inputs(db), load_gold(db)
+                self.queries, self.passages = load_queries(db), load_passages(db)
         self.rehearsal = self.best.votes.rehearsal
-        with study.transaction(write=False) as db:
-            self.log, self.assignments = load_judgment_log(db), load_assignment_log(db)
-            self.models = load_votes(db)
-            self.inputs, self.gold = load_inputs(db), load_gold(db)
-            self.queries, self.passages = load_queries(db), load_passages(db)
-        to_come = what_is_open(study)
         self.notices = (*([f"the study is under way: {to_come}"] if to_come else []), *self.best.notices)
 
     def write(self, *, texts: bool, gold: bool) -> None:
@@ -260,7 +261,7 @@ class _Bundle:
             "rehearsal": asdict(self.rehearsal) if self.rehearsal else None,
             "rule": result.rule,
             "driven_by": self.best.votes.driven_by or None,
-            "model": self.study.setting("strategy model") or None,
+            "model": self.model,
             "version": self.best.version or None,
             "pool": config.pool.model_dump(mode="json"),
             "design": config.design.model_dump(mode="json", exclude={"pages_url"}),

@@ -20,7 +20,7 @@ from prefjudge.study.progress import (
 )
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import RECOVERING, load_setting
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class StatusResult:
     notices: tuple[str, ...]
 
 
-def status(study: str | Path) -> StatusResult:
+def status(study: str | Path | Study) -> StatusResult:
     """Say where a study stands.
 
     Parameters
@@ -62,15 +62,12 @@ def status(study: str | Path) -> StatusResult:
     study : Path
         The study.
     """
-    opened = Study(study)
-    with opened.transaction(write=False) as db:
-        found = load_barred(db)
-    barred = {opened.opaque("worker", worker): reason for worker, reason in found.items()}
-    with opened.transaction(write=False) as db:
+    opened = open_study(study)
+    with opened.reading(), opened.transaction(write=False) as db:
         kept, dropped = count_judgments(db)
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
         return StatusResult(
-            study=str(study),
+            study=str(opened.folder),
             queries=count_queries(db),
             pairs=count_rows(db, "pairs"),
             gold=count_rows(db, "gold"),
@@ -79,7 +76,7 @@ def status(study: str | Path) -> StatusResult:
             judgments=kept,
             dropped_judgments=dropped,
             waiting=len(waiting_pairs(db)),
-            barred=barred,
+            barred={opened.opaque("worker", worker): reason for worker, reason in load_barred(db).items()},
             committed=f"{cents // 100}.{cents % 100:02}",
             budget=opened.budget,
             missing=missing,
@@ -88,13 +85,13 @@ def status(study: str | Path) -> StatusResult:
             version=max(count_answers(db), default=0),
             challenge=next((one for one in load_challenges(db) if one.concluded is None), None),
             rehearsal=load_rehearsal(db),
-            notices=_notices(study, load_setting(db, RECOVERING)),
+            notices=_notices(opened.folder, load_setting(db, RECOVERING)),
         )
 
 
-def _notices(study: str | Path, recovering: str | None) -> tuple[str, ...]:
+def _notices(folder: Path, recovering: str | None) -> tuple[str, ...]:
     if recovering is None:
         return ()
     return (
-        f"the store {recovering}, and may lack what happened since; run: prefjudge recover {quoted(study)}",
+        f"the store {recovering}, and may lack what happened since; run: prefjudge recover {quoted(folder)}",
     )

@@ -40,7 +40,7 @@ from prefjudge.render.plots.top import plot_examples, plot_shares
 from prefjudge.render.tables.top import categories_table, examples_table, preferred_table
 from prefjudge.render.tables.winratio import winratio_matrix
 from prefjudge.study.pooling import load_passages, load_queries
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 
 if TYPE_CHECKING:
     from prefjudge.render.frames import DataFrame
@@ -70,7 +70,7 @@ class WinRatioResult:
 
 
 def winratio(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     *,
     runs: Sequence[str | Path] = (),
     judgments: str | Path | None = None,
@@ -144,7 +144,7 @@ def winratio(
     notices: list[Notice] = []
     named = [str(qrels)] if qrels else []
     found = gather(
-        study,
+        open_study(study),
         runs=runs,
         qrels=named,
         judgments=judgments,
@@ -154,7 +154,7 @@ def winratio(
         preference=False,
         notices=notices,
     )
-    check_outputs(*_beside(out), inputs=(path for _, path in found.files), study=study, plot=plot)
+    check_outputs(*_beside(out), inputs=(path for _, path in found.files), study=found.study, plot=plot)
     labels = official_qrels(found)
     if against_qrel and labels is None:
         raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")

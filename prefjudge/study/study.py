@@ -8,11 +8,11 @@ import re
 import secrets
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import ConfigError, StudyError, quoted
@@ -67,6 +67,7 @@ class Study:
             raise StudyError(f"a study is opened by its folder, not by {given}", "Give a path.")
         self.folder = Path(folder)
         self._recovering = recovering
+        self._snapshot: Connection | None = None
         if self.folder.is_file():
             raise StudyError(
                 f"{folder} is a file, not a study's folder",
@@ -134,8 +135,29 @@ class Study:
             )
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See one state of the store until the block ends, whatever others write meanwhile.
+
+        All read transactions in the block are one. What is written in it goes to the store at once, and
+        is not read before the block ends.
+        """
+        if self._snapshot is not None:
+            yield
+            return
+        own = Database(self.database.url)  # a connection of its own, beside which this thread can write
+        with closing(own), own.transaction(write=False) as db:
+            self._snapshot = db
+            try:
+                yield
+            finally:
+                self._snapshot = None
+
+    @contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[Connection]:
         """Open a transaction on the store."""
+        if self._snapshot is not None and not write:
+            yield self._snapshot
+            return
         with self.database.transaction(write=write) as db:
             yield db
 
@@ -219,6 +241,15 @@ class Study:
         file = url.removeprefix("sqlite:///")
         beside = file != url and file not in ("", ":memory:")  # which the database's door refuses
         return f"sqlite:///{self.folder / file}" if beside else url
+
+
+@overload
+def open_study(study: str | Path | Study) -> Study: ...
+@overload
+def open_study(study: str | Path | Study | None) -> Study | None: ...
+def open_study(study: str | Path | Study | None) -> Study | None:
+    """Return the study that a verb is given: opened here, or already by the verb that it is a part of."""
+    return study if study is None or isinstance(study, Study) else Study(study)
 
 
 def fill(template: str, *, name: str) -> str:

@@ -23,6 +23,7 @@ from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 from prefjudge.steps.stability.stability import stability
 from prefjudge.steps.winratio import winratio
+from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION
 
 RUNS = sorted((COLLECTION / "runs").iterdir())
@@ -134,9 +135,9 @@ def test_a_study_keeps_its_files(pooled: Path, tmp_path: Path) -> None:
     (tmp_path / "judgments").write_text("q01 p25 p34 p25\n")
     for name in ("study.toml", "study.db"):
         with pytest.raises(InputError, match=name):
-            check_outputs(pooled / name, study=pooled)
+            check_outputs(pooled / name, study=Study(pooled))
     with pytest.raises(InputError, match=r"qrels\.txt would take the place"):
-        check_outputs(COLLECTION / "qrels.txt", study=pooled)
+        check_outputs(COLLECTION / "qrels.txt", study=Study(pooled))
     with pytest.raises(InputError, match=r"collection\.tsv would take the place"):
         gold(pooled, suggest=2, file=COLLECTION / "collection.tsv")
 

@@ -66,7 +66,7 @@ def find_noise(
 
 
 def _votes(opened: PlannedStudy, judgments: Path | None, notices: "list[Notice]") -> "Judgments | None":
-    return read_judgments(judgments, notices=notices) if judgments is not None else opened.judgments()
+    return read_judgments(judgments, notices=notices) if judgments is not None else opened.judgments
 
 
 def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[float, str]:
@@ -77,7 +77,7 @@ def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[
         error = error_of_scale(scale)
         return log_weight_of_error(error, right=right, missed=missed, assumed=_ASSUMED_ERROR)
 
-    rng = generator(opened.folder, "plan")
+    rng = generator(opened.study, "plan")
     error = error_of_scale(estimate_scale(votes, rng=rng, log_weight=log_weight))
     repeats = len(votes) - gather_verdicts(votes).n_pairs
     golds = (

@@ -18,6 +18,7 @@ from prefjudge.gather.inputs import as_choice, as_path
 from prefjudge.gather.seeds import generator
 from prefjudge.steps.plan.noise import NoiseModel, find_noise
 from prefjudge.steps.plan.study import PlannedStudy
+from prefjudge.study.study import Study, open_study
 
 if TYPE_CHECKING:
     from prefjudge.study.config import StudyConfig
@@ -52,7 +53,7 @@ class PlanResult:
 
 
 def plan(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     *,
     sizes: str | None = None,
     error: float | None = None,
@@ -113,7 +114,7 @@ def plan(
     InputError
         Neither a study nor sizes are given, or an option makes no sense.
     """
-    opened = PlannedStudy(as_path(study))
+    opened = PlannedStudy(open_study(study))
     if (study is None) == (sizes is None):
         raise InputError(
             "plan takes either a study or --sizes",
@@ -129,7 +130,7 @@ def plan(
     failing = opened.failing if reissued is None else _share(reissued, "--reissued")
     holds = (pairs_per_hit, gold_per_hit)
     packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)
-    rng = generator(opened.folder, "plan", seed)
+    rng = generator(opened.study, "plan", seed)
     plans = compare_plans(
         histogram, model, packing=packing, strategies=_strategies(strategy), trials=trials, rng=rng
     )

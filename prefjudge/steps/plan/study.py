@@ -1,7 +1,6 @@
 """What a study knows of itself before it is planned, or while it is judged: money, votes and gold pairs."""
 
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.judges.judgments import Judgments
@@ -26,18 +25,20 @@ _MOST_FAILING = 0.9
 class PlannedStudy:
     """What the study knows, where there is one."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
-        self.study = Study(folder) if folder is not None else None
-        self.config: StudyConfig | None = self.study.config if self.study else None
+    def __init__(self, study: Study | None) -> None:
+        self.study = study
+        self.config: StudyConfig | None = study.config if study else None
         self.committed = Decimal("0.00")
         self.golds = GoldRecord(right=0, missed=0)
         self.failing = 0.0
         self.rehearsal: Rehearsal | None = None
+        self.sizes: dict[int, int] = {}
+        self.judgments: Judgments | None = None
+        """The votes so far."""
         self.driven_by = ""
         """The strategy that ``run`` has begun with, or ``publish``; nothing where HITs are still to come."""
-        if self.study is not None:
-            self._look(self.study)
+        if study is not None:
+            self._look(study)
 
     def _look(self, study: "Study") -> None:
         with study.transaction(write=False) as db:
@@ -46,6 +47,7 @@ class PlannedStudy:
             golds, verdicts = load_gold_records(db).values(), count_verdicts(db)
             published = "publish" if count_rows(db, "hits") else ""
             self.driven_by = load_setting(db, "strategy") or published
+            self.sizes, self.judgments = load_pools(db).histogram, load_judgments(db)
         self.golds = GoldRecord(right=sum(g.right for g in golds), missed=sum(g.missed for g in golds))
         submitted = sum(verdicts.values())
         if submitted:
@@ -54,18 +56,11 @@ class PlannedStudy:
     def histogram(self) -> dict[int, int]:
         """Return how many queries have a pool of each size."""
         assert self.study is not None
-        with self.study.transaction(write=False) as db:
-            found = load_pools(db).histogram
-        if not found:
-            raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(self.folder)} --runs …")
-        return found
-
-    def judgments(self) -> "Judgments | None":
-        """Return the votes so far; None without a study."""
-        if self.study is None:
-            return None
-        with self.study.transaction(write=False) as db:
-            return load_judgments(db)
+        if not self.sizes:
+            raise StudyError(
+                "the study has no pool", f"Run: prefjudge pool {quoted(self.study.folder)} --runs …"
+            )
+        return self.sizes
 
     def words(self, budget: Decimal | None, left: Decimal | None) -> tuple[str, ...]:
         """Say what has happened to the study already, which a plan does not know."""

@@ -36,7 +36,7 @@ from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.seeds import generator
 from prefjudge.steps.pool.files import can_stay, draw_sizes, save_pool, write_pool
 from prefjudge.steps.pool.texts import candidate_texts
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 
 if TYPE_CHECKING:
     from prefjudge.study.config import PoolConfig
@@ -67,7 +67,7 @@ class PoolResult:
 
 
 def pool(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     *,
     runs: Sequence[str | Path] = (),
     qrels: str | Path | None = None,
@@ -137,7 +137,7 @@ def pool(
     paths = expand(runs)
     inputs = (*paths, qrels, queries, collection)
     engine = how.get("engine", Engine.FILES)
-    check_outputs(out, inputs=inputs, study=study, plot=plot, engine=engine)
+    check_outputs(out, inputs=inputs, study=opened, plot=plot, engine=engine)
     if challenge:
         with reading(paths, settings.order, notices, **how) as reader:
             return _challenge(opened, reader, paths, collection, notices)
@@ -147,7 +147,7 @@ def pool(
     per_query = as_choice(QrelsPerQuery, qrels_per_query, "choice of qrels") or settings.qrels
     texts = read_queries(queries, notices=notices) if queries else None
     changed, split = False, None
-    if can_stay(out, engine) and not (study or duels or collection or sample):
+    if can_stay(out, engine) and not (opened or duels or collection or sample):
         judged = _judged(qrels, notices)
         with reading(paths, order, notices, **how) as reader:
             tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
@@ -226,14 +226,11 @@ def _challenge(
     )
 
 
-def _settings(study: str | Path | None) -> tuple["Study | None", "PoolConfig"]:
+def _settings(study: str | Path | Study | None) -> tuple["Study | None", "PoolConfig"]:
     from prefjudge.study.config import PoolConfig
 
-    if study is None:
-        return None, PoolConfig()
-
-    opened = Study(study)
-    return opened, opened.config.pool
+    opened = open_study(study)
+    return opened, opened.config.pool if opened is not None else PoolConfig()
 
 
 def _some(queries: Sized) -> None:

@@ -41,7 +41,7 @@ def top_section(study: "Study", how: ReadOptions, notices: list[str]) -> "list[S
         kinds = {kind: [one.name for one in load_inputs(db) if one.kind == kind] for kind in ("run", "qrels")}
     if len(kinds["run"]) != 1 or not kinds["qrels"]:
         return []
-    result = winratio(study.folder, against_qrel=kinds["run"][0], **how)
+    result = winratio(study, against_qrel=kinds["run"][0], **how)
     found = result.against_qrel
     assert found is not None, "it was asked for"
     finding = ""
@@ -71,7 +71,7 @@ def outcomes_section(
     if first is None or len(first.ranked) < 2 or first.queries < 2:
         return []
     best = first.ranked[0].run
-    result = compare(study=study.folder, baseline=best, measure=first.measure, **how)
+    result = compare(study=study, baseline=best, measure=first.measure, **how)
     notices.extend(result.notices)
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
     parted = [words for one in result.comparisons for words in one.outcome_words if "The tests part" in words]

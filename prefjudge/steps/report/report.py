@@ -34,7 +34,7 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.status import StatusResult, status
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import load_inputs, load_pools
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 from prefjudge.version import __version__
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ReportResult:
 
 
 def report(
-    study: str | Path,
+    study: str | Path | Study,
     *,
     out: str | Path | None = None,
     **how: Unpack[ReadOptions],
@@ -82,39 +82,22 @@ def report(
     StudyError
         The folder holds no study, or the study has no pool.
     """
-    opened = Study(Path(study))
-    path = as_path(out) or own_file(opened.folder, REPORT_FILE)
+    opened = open_study(study)
+    path = as_path(out) or own_file(opened, REPORT_FILE)
     if path is None:
         raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page", "Let its name end in .html.")
-    check_outputs(path, study=opened.folder)
-    state = status(opened.folder)
-    if not state.queries:
-        raise StudyError(
-            f"{opened.folder} has no pool", f"Run: prefjudge pool {quoted(opened.folder)} --runs …"
-        )
-    notices: list[str] = []
-    sections: list[Section] = []
-    for part in (
-        partial(_leaderboards, opened, how),
-        partial(top_section, opened, how),
-        partial(answers_section, opened),
-        partial(_challenges, opened),
-        partial(_judging, opened, state),
-        partial(_design, opened),
-    ):
-        try:
-            sections += part(notices)
-        except PrefjudgeError as error:  # the study has not come so far, or its files have gone
-            notices.append(error.message)
-    said = tuple(dict.fromkeys(notices))
-    write_text(
-        path,
-        report_page(
-            opened.config.name, _lead(state, what_is_open(opened)), sections, said, stamp_of(state.rehearsal)
-        ),
-    )
+    with opened.reading():  # a study that is being collected shows one state in all sections
+        check_outputs(path, study=opened)
+        state = status(opened)
+        if not state.queries:
+            raise StudyError(
+                f"{opened.folder} has no pool", f"Run: prefjudge pool {quoted(opened.folder)} --runs …"
+            )
+        lead = _lead(state, what_is_open(opened))
+        sections, said = _sections(opened, state, how)
+    write_text(path, report_page(opened.config.name, lead, sections, said, stamp_of(state.rehearsal)))
     return ReportResult(
         study=str(opened.folder),
         out=str(path),
@@ -123,6 +106,25 @@ def report(
         rehearsal=state.rehearsal,
         notices=said,
     )
+
+
+def _sections(study: Study, state: StatusResult, how: ReadOptions) -> tuple[list[Section], tuple[str, ...]]:
+    """Return what the study has come to so far, and what a reader must know."""
+    notices: list[str] = []
+    sections: list[Section] = []
+    for part in (
+        partial(_leaderboards, study, how),
+        partial(top_section, study, how),
+        partial(answers_section, study),
+        partial(_challenges, study),
+        partial(_judging, study, state),
+        partial(_design, study),
+    ):
+        try:
+            sections += part(notices)
+        except PrefjudgeError as error:  # the study has not come so far, or its files have gone
+            notices.append(error.message)
+    return sections, tuple(dict.fromkeys(notices))
 
 
 def _lead(state: "StatusResult", under_way: str) -> list[str]:
@@ -136,7 +138,7 @@ def _lead(state: "StatusResult", under_way: str) -> list[str]:
 
 
 def _leaderboards(study: "Study", how: ReadOptions, notices: list[str]) -> "list[Section]":
-    result = score(study.folder, write=False, **how)
+    result = score(study, write=False, **how)
     notices.extend(result.notices)
     shown: list[tuple[Sequence[Leaderboard], RankCorrelation | None, Callable[[], Figure]]] = [
         ((a, b), pair, partial(plot_two_boards, a, b, tau=pair.tau))
@@ -199,7 +201,7 @@ def _kendall(pair: "RankCorrelation | None") -> str:
 
 def _challenges(study: "Study", notices: list[str]) -> "list[Section]":
     """Return what became of the newcomers of new runs, where there were any."""
-    versions = history(study.folder, moves=False).versions
+    versions = history(study, moves=False).versions
     if len(versions) < 2:
         return []
     findings = [
@@ -232,7 +234,7 @@ def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list
     ]
     tables = []
     if state.assignments:
-        found = workers(study.folder)
+        found = workers(study)
         tables.append(workers_table([asdict(one) for one in found.workers], found.notices))
         if found.repeated:
             words.append(

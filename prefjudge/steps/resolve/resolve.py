@@ -38,7 +38,7 @@ from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.steps.resolve.run_order import run_comparison
 from prefjudge.study.answers import last_version
-from prefjudge.study.study import QRELS_FILE, Study
+from prefjudge.study.study import QRELS_FILE, Study, open_study
 
 _SURE_QUERIES = 20_000
 """Up to so many queries, the probabilities are computed without being asked for."""
@@ -80,7 +80,7 @@ class ResolveResult:
 
 
 def resolve(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     *,
     judgments: str | Path | None = None,
     rule: Sequence[RuleName] = (),
@@ -147,22 +147,22 @@ def resolve(
     StudyError
         The study has no judgments.
     """
-    study = as_path(study)
+    opened = open_study(study)
     judgments = as_path(judgments)
     out = as_path(out)
     _check_rules(rule, sparse_rule)
-    votes = gather_votes(study, judgments, without, with_models=with_models, verb="resolve")
+    votes = gather_votes(opened, judgments, without, with_models=with_models, verb="resolve")
     fitting, notices = (rule, ()) if rule else fitting_rule(votes)
     names = tuple(dict.fromkeys(fitting))
     if with_models and out is None:
         raise InputError(
             "people's answers are not replaced by models'", "Give --out FILE for those with models."
         )
-    if study is not None and out is None and form is Form.TREC:
-        _refuse_kept_answers(study)
-        out = own_file(study, QRELS_FILE)
-        notices = (*notices, *left_unwritten(study, QRELS_FILE))
-    check_outputs(out, inputs=(judgments, *expand(runs)), study=study)
+    if opened is not None and out is None and form is Form.TREC:
+        _refuse_kept_answers(opened)
+        out = own_file(opened, QRELS_FILE)
+        notices = (*notices, *left_unwritten(opened, QRELS_FILE))
+    check_outputs(out, inputs=(judgments, *expand(runs)), study=opened)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = resolve_all(
             votes.log,
@@ -194,26 +194,26 @@ def resolve(
         form=form.value,
         out=str(out) if out else None,
         rehearsal=votes.rehearsal,
-        notices=(*map(str, votes.notices), *notices, *_words_on_sparse(first.counts(), study, sparse_rule)),
+        notices=(*map(str, votes.notices), *notices, *_words_on_sparse(first.counts(), opened, sparse_rule)),
     )
 
 
-def _words_on_sparse(counts: dict[str, int], study: Path | None, sparse_rule: str | None) -> tuple[str, ...]:
+def _words_on_sparse(counts: dict[str, int], study: Study | None, sparse_rule: str | None) -> tuple[str, ...]:
     """Say why queries have no winner."""
     sparse = counts.get("sparse", 0)
     if not sparse or sparse_rule:
         return ()
     whose = many(sparse, "query lacks", "queries lack")
-    collect = "" if study is None else f"prefjudge collect {quoted(study)} gathers more, "
+    collect = "" if study is None else f"prefjudge collect {quoted(study.folder)} gathers more, "
     return (
         f"{whose} judgments of some pairs, and so a winner: {collect}--per-query lists them, "
         "--sparse-rule unbeaten names provisional winners",
     )
 
 
-def _refuse_kept_answers(study: Path) -> None:
+def _refuse_kept_answers(study: Study) -> None:
     """Leave the answers alone that ``run`` keeps: a strategy does not judge every pair of a pool."""
-    with Study(study).transaction(write=False) as db:
+    with study.transaction(write=False) as db:
         version = last_version(db)
     if version:
         raise StudyError(

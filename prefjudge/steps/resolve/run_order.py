@@ -14,18 +14,16 @@ from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.gather.inputs import expand, paths_of
 from prefjudge.gather.judgments import Votes
 from prefjudge.gather.waiting_runs import split_runs
-from prefjudge.study.study import Study
 
 
 def run_comparison(votes: Votes, runs: Sequence[str | Path], measure: str | None) -> "CompareRuns | None":
     """Return how to compare the order of the runs under two preference qrels; None without runs."""
     order, paths = Order.SCORE, expand(runs) if runs else ()
     if not paths and votes.study is not None:
-        opened = Study(votes.study)
-        order = opened.config.pool.order
-        measure = measure or opened.config.measures[0]
-        ranked, _ = split_runs(opened)
-        paths = paths_of(ranked, "run", opened.folder)
+        order = votes.study.config.pool.order
+        measure = measure or votes.study.config.measures[0]
+        ranked, _ = split_runs(votes.study)
+        paths = paths_of(ranked, "run", votes.study.folder)
     if not paths:
         return None
     parsed = Measure.parse(measure or "RR@10")

@@ -50,7 +50,7 @@ def write_score(
         tables[per_query_file(target)] = per_query_table(matrices, provenance=result.provenance)
     if target and result.official:
         tables[official_file(target)] = official_table(result.official, provenance=result.provenance)
-    own = own_file(found.study.folder, WIN_RATIO_FILE) if found.study else None
+    own = own_file(found.study, WIN_RATIO_FILE) if found.study else None
     if own and result.winratio:
         tables[own] = winratio_matrix(result.winratio, numbered=False)
     for path, table in tables.items():
@@ -62,7 +62,7 @@ def write_score(
 
 def board_file(out: str | Path | None, study: "Study | None") -> str | Path | None:
     """Return the file of the boards: what was asked for, or the study's."""
-    return out or (own_file(study.folder, LEADERBOARD_FILE) if study else None)
+    return out or (own_file(study, LEADERBOARD_FILE) if study else None)
 
 
 def score_files(out: str | Path | None, study: "Study | None") -> list[str | Path]:

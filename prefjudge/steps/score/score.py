@@ -38,10 +38,11 @@ from prefjudge.steps.score.files import (
 )
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.steps.score.sql import boards_in_sql, check_in_sql
+from prefjudge.study.study import Study, open_study
 
 
 def score(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     *,
     runs: str | Path | Sequence[str | Path] = (),
     qrels: str | Path | Sequence[str | Path] = (),
@@ -134,7 +135,7 @@ def score(
     need_files("score", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
     found = gather(
-        study,
+        open_study(study),
         runs=runs,
         qrels=qrels,
         judgments=judgments,
@@ -145,7 +146,9 @@ def score(
     )
     outputs = score_files(out, found.study)
     engine = how.get("engine", Engine.FILES)
-    check_outputs(*outputs, inputs=(path for _, path in found.files), study=study, plot=plot, engine=engine)
+    check_outputs(
+        *outputs, inputs=(path for _, path in found.files), study=found.study, plot=plot, engine=engine
+    )
     by_labels, by_pairs = named_measures(found, measure)
     chosen = named_statistic(statistic)
     check_order(order_by, found)
@@ -202,7 +205,7 @@ def score(
         return result
     if found.study:
         names = (WIN_RATIO_FILE,) if out else (LEADERBOARD_FILE, WIN_RATIO_FILE)
-        unwritten = left_unwritten(found.study.folder, *names)
+        unwritten = left_unwritten(found.study, *names)
         result = replace(result, notices=(*result.notices, *unwritten))
     shown = run_order(order_by, result.boards) if order_by and result.boards else None
     files = write_score(

@@ -35,6 +35,7 @@ from prefjudge.gather.table_files import write_table
 from prefjudge.render.plots.stability import plot_conditions, plot_ranks
 from prefjudge.render.tables.stability import label, shares_table
 from prefjudge.steps.stability.votes import compare_sets, vote_sets
+from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ class StabilityResult:
 
 
 def stability(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     *,
     runs: str | Path | Sequence[str | Path] = (),
     qrels: str | Path | Sequence[str | Path] = (),
@@ -137,11 +138,11 @@ def stability(
     need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
     one = votes_files[0] if len(votes_files) == 1 else None
-    found = gather(study, runs=runs, qrels=qrels, judgments=one, queries=queries, notices=notices)
+    found = gather(open_study(study), runs=runs, qrels=qrels, judgments=one, queries=queries, notices=notices)
     extra = [("judgments", path) for path in votes_files if path != one]
     extra += [("held out", held_out)] if held_out else []
     files = [*found.files, *extra]
-    check_outputs(out, inputs=(path for _, path in files), study=study, plot=plot)
+    check_outputs(out, inputs=(path for _, path in files), study=found.study, plot=plot)
     by_labels, _ = named_measures(found, measure)
     order = found.order(order)
     with digesting(files, **how) as digests, reading(found.runs, order, notices, **how) as reader:

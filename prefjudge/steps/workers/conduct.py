@@ -46,7 +46,7 @@ class Observed:
     notices: tuple[str, ...] = ()
 
 
-def observe(study: Path | None, judgments: Path | None, *, ids: bool) -> Observed:
+def observe(study: Study | None, judgments: Path | None, *, ids: bool) -> Observed:
     """Read what the workers did.
 
     Raises
@@ -75,18 +75,17 @@ def observe(study: Path | None, judgments: Path | None, *, ids: bool) -> Observe
     )
 
 
-def _observe_study(study: Path, *, ids: bool) -> Observed:
-    opened = Study(study)
-    with opened.transaction(write=False) as db:
+def _observe_study(study: Study, *, ids: bool) -> Observed:
+    with study.transaction(write=False) as db:
         conduct, kept, paces = load_conduct(db), load_judgments(db), load_paces(db)
         rehearsal = load_rehearsal(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
     if not len(conduct.judgments):
-        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study)}")
+        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study.folder)}")
     log = conduct.judgments
 
     def name(worker: str) -> str:
-        return worker if ids else opened.opaque("worker", worker)
+        return worker if ids else study.opaque("worker", worker)
 
     return Observed(
         study=True,
@@ -96,14 +95,14 @@ def _observe_study(study: Path, *, ids: bool) -> Observed:
         words=_count_words(log, queries, passages),
         gold_right=conduct.gold_right,
         gold_missed=conduct.gold_missed,
-        accuracy=opened.config.screening.accuracy,
+        accuracy=study.config.screening.accuracy,
         hourly={
             name(worker): pay
             for worker in log.workers
             if (pay := _hourly([pace for pace in paces if pace.worker_id == worker])) is not None
         },
         hourly_all=_hourly(paces),
-        hourly_floor=opened.config.design.hourly_floor,
+        hourly_floor=study.config.design.hourly_floor,
         rehearsal=rehearsal,
         barred={name(worker): reason for worker, reason in barred.items()},
     )

@@ -20,6 +20,7 @@ from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.inputs import as_choice, as_path
 from prefjudge.steps.workers.conduct import Observed, observe
+from prefjudge.study.study import Study, open_study
 
 _FEW = 20
 """With fewer judgments to compare, an estimate is more the model's prior than the worker."""
@@ -99,7 +100,7 @@ class WorkersResult:
 
 
 def workers(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     *,
     judgments: str | Path | None = None,
     golds: str | Path | None = None,
@@ -135,7 +136,7 @@ def workers(
     """
     model = as_choice(WorkerModel, model, "worker model")
     models = (model,) if model else tuple(WorkerModel)
-    seen = observe(as_path(study), as_path(judgments), ids=ids)
+    seen = observe(open_study(study), as_path(judgments), ids=ids)
     odd: list[Notice] = []
     known = read_judgments(golds, notices=odd) if golds is not None else None
     evidence = gather_evidence(

@@ -1,0 +1,129 @@
+"""A verb opens its study once, and what it reads of the store is one state, whoever writes meanwhile."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from prefjudge.database import Connection, Database
+from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.steps.agreement import agreement
+from prefjudge.steps.collect import collect
+from prefjudge.steps.compare import compare
+from prefjudge.steps.gold import gold
+from prefjudge.steps.history import history
+from prefjudge.steps.init import init
+from prefjudge.steps.plan.plan import plan
+from prefjudge.steps.publish import publish
+from prefjudge.steps.release import release
+from prefjudge.steps.report.report import report
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score.score import score
+from prefjudge.steps.stability.stability import stability
+from prefjudge.steps.status import status
+from prefjudge.steps.winratio import winratio
+from prefjudge.steps.work import work
+from prefjudge.steps.workers.workers import workers
+from prefjudge.study.study import STORE_FILE, Study
+from tests.steps.conftest import COLLECTION, pool_demo
+
+Verb = Callable[[Path | Study], object]
+
+READING: dict[str, Verb] = {
+    "agreement": agreement,
+    "compare": lambda study: compare(study=study),
+    "history": history,
+    "plan": lambda study: plan(study, trials=2, strategy=["round-robin:1"]),
+    "release": lambda study: (release(study, rehearsal=True), files_in(study, "release")),
+    "report": lambda study: (report(study), files_in(study, "report.html")),
+    "resolve": lambda study: resolve(study, sensitivity=True),
+    "score": lambda study: (score(study), files_in(study, "leaderboard.csv")),
+    "stability": lambda study: stability(study, trials=10),
+    "status": status,
+    "winratio": lambda study: winratio(study, against_qrel="lexical", examples=2),
+    "workers": workers,
+}
+
+
+def files_in(study: Path | Study, name: str) -> dict[str, bytes]:
+    path = (study.folder if isinstance(study, Study) else study) / name
+    return {one.name: one.read_bytes() for one in (path.iterdir() if path.is_dir() else [path])}
+
+
+@pytest.fixture(scope="module")
+def judging(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of which a part is judged, collected and resolved, while more waits to be collected."""
+    study = tmp_path_factory.mktemp("judging") / "study"
+    init(study, config="demo", name="judging")
+    pool_demo(study)
+    gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    with keep_open(study):
+        publish(study, yes=True)
+        work(study, workers=6, most=1, error=0.1)
+        collect(study)
+        resolve(study)
+        work(study, workers=5, error=0.1)
+    return study
+
+
+@pytest.fixture
+def half_judged(judging: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return copytree(judging, tmp_path / "study")
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Note each study that is opened, and each store of a study whose schema is checked."""
+    seen: list[str] = []
+    opening, migrating = Study.__init__, Database.migrate
+
+    def opened(self: Study, folder: str | Path, *, recovering: bool = False) -> None:
+        seen.append("opened")
+        opening(self, folder, recovering=recovering)
+
+    def migrated(self: Database, steps: list[str]) -> None:
+        seen.extend(["checked"] * self.url.endswith(STORE_FILE))
+        migrating(self, steps)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Study, "__init__", opened)
+        patch.setattr(Database, "migrate", migrated)
+        yield seen
+
+
+@pytest.mark.parametrize("verb", READING)
+def test_a_study_is_opened_once(verb: str, half_judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = Study(half_judged)
+    with counted(monkeypatch) as seen:
+        READING[verb](half_judged)
+        assert seen == ["opened", "checked"]
+        READING[verb](study)  # open already, as for a verb that is a part of another
+        assert seen == ["opened", "checked", "checked"]
+
+
+@pytest.mark.parametrize("verb", sorted(READING.keys() - {"history"}))  # whose versions `run` alone makes
+def test_what_is_collected_meanwhile_is_not_half_seen(
+    verb: str, half_judged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the verb has read for the first time, another process collects what waits."""
+    before = repr(READING[verb](half_judged))  # as nan is not nan
+    collected: list[int] = []
+    reading = Study.transaction
+
+    @contextmanager
+    def interrupted(self: Study, *, write: bool = True) -> Iterator[Connection]:
+        with reading(self, write=write) as db:
+            yield db
+        if not collected:
+            collected.append(0)  # `collect` itself is not interrupted
+            collected[0] = collect(half_judged).collected
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Study, "transaction", interrupted)
+        meanwhile = repr(READING[verb](half_judged))
+    assert collected[0] > 0
+    assert meanwhile == before
+    assert repr(READING[verb](half_judged)) != before, "else the test shows nothing"
