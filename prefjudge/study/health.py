@@ -26,6 +26,23 @@ _IMPOSSIBLE = (
         "AND i.outcome IS NOT NULL)",
     ),
     (
+        "assignments were paid by a bonus in place of their reward without the intents of both",
+        "SELECT count(*) FROM assignments a WHERE decision LIKE 'prorated:%' AND 2 > "
+        "(SELECT count(DISTINCT operation) FROM intents i WHERE i.subject = a.assignment_id "
+        "AND i.operation IN ('SendBonus', 'RejectAssignment'))",
+    ),
+    (
+        "HITs have intents that commit less than their rewards",
+        "SELECT count(*) FROM hits h WHERE h.assignments * h.reward_cents > "
+        "(SELECT coalesce(sum(i.cents), 0) FROM intents i WHERE i.subject = h.hit_key AND i.cents > 0)",
+    ),
+    (
+        "assignments have fewer judgments than comparisons were answered",
+        "SELECT count(*) FROM assignments a WHERE a.answered - "
+        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key AND s.gold_id IS NOT NULL) > "
+        "(SELECT count(*) FROM judgments j WHERE j.assignment_id = a.assignment_id)",
+    ),
+    (
         "judgments count although their assignment was dropped",
         "SELECT count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
         "LEFT JOIN drops d USING (judgment_id) WHERE a.verdict <> 'kept' AND d.judgment_id IS NULL",

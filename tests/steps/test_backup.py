@@ -28,6 +28,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
+from tests.steps.test_recover import judged as mixed  # noqa: F401 - a fixture
 
 
 def wrong(found: DoctorResult) -> dict[str, str]:
@@ -221,6 +222,27 @@ def test_doctor_finds_what_is_wrong(judged: Path, file: str, statement: str, che
     done = CliRunner().invoke(app, ["doctor", str(judged), "--json"])
     assert done.exit_code == 1
     assert json.loads(done.stdout)["well"] is False
+
+
+@pytest.mark.parametrize(
+    ("table", "rows", "check", "says"),
+    [
+        ("intents", "operation = 'SendBonus'", "ledger", "without the intents of both"),
+        ("intents", "operation = 'RejectAssignment'", "ledger", "without the intents of both"),
+        ("intents", "operation LIKE 'CreateAdditional%'", "ledger", "commit less than their rewards"),
+        ("judgments", "judgment_id NOT IN (SELECT judgment_id FROM drops)", "ledger", "fewer judgments"),
+        (
+            "assignments",
+            "assignment_id NOT IN (SELECT assignment_id FROM judgments)",
+            "study against sandbox",
+            "that the study does not know",
+        ),
+    ],
+)
+def test_doctor_finds_rows_that_are_lost(mixed: Path, table: str, rows: str, check: str, says: str) -> None:  # noqa: F811
+    assert wrong(doctor(mixed)) == {}
+    change(mixed / "study.db", f"DELETE FROM {table} WHERE {rows}")
+    assert says in wrong(doctor(mixed))[check]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file modes are POSIX")

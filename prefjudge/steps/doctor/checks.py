@@ -108,7 +108,7 @@ def _check_copy(store: Store, db: Connection, whose: str) -> Check:
         found = f"the store {why}: what happened since is not in it until `prefjudge recover STUDY` has run"
         return Check(name=name, state=State.WRONG, found=found, hint="Run: prefjudge recover STUDY")
     if taken is None:
-        return Check(name=name, state=State.WELL, found="the store was never restored from a backup")
+        return Check(name=name, state=State.WELL, found="the store is not a copy that `backup` made")
     since = f"the store was restored from a backup of {taken}"
     if store.kind == "marketplace":
         since += ": what was published, submitted and paid after that is not in it"

@@ -10,7 +10,7 @@ from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.settlement import STOPPED_EARLY
 from prefjudge.steps.doctor.checks import Check, State, failed
 from prefjudge.study.assignments import load_collected
-from prefjudge.study.hits import StudyHit, load_hits, read_hit_key
+from prefjudge.study.hits import HitStatus, StudyHit, load_hits, read_hit_key
 from prefjudge.study.study import Study
 
 
@@ -36,7 +36,7 @@ def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int,
         known = {hit.hit_key: hit for hit in load_hits(db, target) if hit.hit_id}
         collected = load_collected(db, target)
     listed = Counter(task.key for task in crowd.tasks() if _is_own(study, task.key))
-    unseen, lost, twice = [], 0, 0
+    unseen, lost, twice, missed = [], 0, 0, 0
     for key, hit in known.items():
         try:
             there, double = _look(crowd, hit)
@@ -44,6 +44,8 @@ def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int,
             unseen.append(hit.hit_id or "")
             continue
         lost += len(collected.get(key, set()) - there)
+        if hit.status is HitStatus.CLOSED:  # what comes to an open one, `collect` will know
+            missed += len(there - collected.get(key, set()))
         twice += double
     orphans = sorted(set(listed) - set(known))
     again = sum(count > 1 for count in listed.values())
@@ -56,6 +58,7 @@ def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int,
         *([f"{many(len(unseen), 'HIT')} that the marketplace does not know ({unseen[0]})"] if unseen else []),
         *([f"{many(again, 'HIT')} published twice"] if again else []),
         *([f"{many(lost, 'assignment')} that the marketplace does not know"] if lost else []),
+        *([f"{many(missed, 'assignment')} that the study does not know"] if missed else []),
         *([f"{many(twice, 'assignment')} paid twice"] if twice else []),
     ]
     return wrong, len(known), sum(map(len, collected.values()))
