@@ -61,7 +61,7 @@ def agreement(
     qrels : sequence of str
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
-        RR@10 by default.
+        The measures, such as RR@10 (the default) or AP(rel=2)@100.
     judgments : Path, optional
         Side-by-side judgments, for measures such as ``ppref@10``.
     queries : Path, optional

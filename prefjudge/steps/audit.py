@@ -78,17 +78,17 @@ def audit(
         Run files, or folders of them, to find runs that return nearly the same. A run's name is its
         submission's id.
     aliases : Path, optional
-        What names stand for, beside the table of institutions that ships with prefjudge: on each line a
-        submission id or the name of a team, a person or an institution, a tab, and what it stands for. ``#``
-        begins a comment line; case, accents and punctuation do not matter; ``Anonymous`` says that the team
-        is not known.
+        What names stand for, beside the table of institutions that ships with prefjudge. Each line has a
+        submission's id or the name of a team, a person or an institution, a tab, and what it stands for.
+        ``#`` begins a comment line; case, accents and punctuation do not matter; ``Anonymous`` says that the
+        team is not known.
     merge : bool
         Whether to take names together for one team that share people or a submission id's suffix, or are
         spelled nearly alike. Names that state different institutions never are.
     limit : int
         How many submissions a team may make at most within ``days``.
     days : int
-        The days of that period.
+        In any period of so many days.
     since : str, optional
         When the rules came into force, yyyy-mm-dd.
     until : str, optional

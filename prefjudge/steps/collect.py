@@ -72,7 +72,7 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
     Parameters
     ----------
     study : Path
-        The study.
+        The study's folder.
     live : bool
         Collect from the live target.
     progress : callable, optional

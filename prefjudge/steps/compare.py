@@ -94,7 +94,8 @@ def compare(
     qrels : sequence of str
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
-        RR@10 by default. Reciprocal ranks are broken down by outcome too, for the same pairs.
+        The measures, such as RR@10 (the default) or AP(rel=2)@100. Reciprocal ranks are broken down by
+        outcome too, for the same pairs.
     judgments : Path, optional
         Side-by-side judgments, for measures such as ``ppref@10``.
     queries : Path, optional

@@ -43,7 +43,7 @@ def gold(
     Parameters
     ----------
     study : Path
-        The study.
+        The study's folder.
     suggest : int, optional
         Write this many suggestions to ``file``, to be read by a person: a known relevant passage against an
         off-topic one.

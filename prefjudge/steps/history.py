@@ -75,7 +75,7 @@ def history(study: str | Path | Study, *, moves: bool = True) -> HistoryResult:
     Parameters
     ----------
     study : Path
-        The study.
+        The study's folder.
     moves : bool
         Compare the leaderboards of the versions, too: of all runs that the study has by now, by its first
         measure. It reads the runs, so that it takes as long as ``score``.

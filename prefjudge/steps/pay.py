@@ -29,7 +29,7 @@ def pay(study: str | Path, *, live: bool = False, dry_run: bool = False) -> PayR
     Parameters
     ----------
     study : Path
-        The study.
+        The study's folder.
     live : bool
         Pay at the live target.
     dry_run : bool

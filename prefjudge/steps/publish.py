@@ -62,7 +62,7 @@ def publish(
     Parameters
     ----------
     study : Path
-        The study.
+        The study's folder.
     sandbox : bool
         Use the sandbox: play money.
     live : bool

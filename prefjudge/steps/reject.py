@@ -25,7 +25,7 @@ def reject(study: str | Path, assignment: str, *, reason: str, live: bool = Fals
     Parameters
     ----------
     study : Path
-        The study.
+        The study's folder.
     assignment : str
         The assignment's id.
     reason : str

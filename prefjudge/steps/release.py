@@ -91,7 +91,7 @@ def release(
     Parameters
     ----------
     study : Path
-        The study.
+        The study's folder.
     out : Path, optional
         The folder; ``release`` in the study by default. What an earlier release wrote there is replaced.
     texts : bool

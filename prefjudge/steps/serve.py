@@ -45,7 +45,8 @@ def serve(
     port : int
         The port to listen at; 0 takes a free one.
     store : str, optional
-        The marketplace's store by URL; ``marketplace.db`` in the study or the current folder by default.
+        The marketplace's store by URL, ``sqlite:///PATH`` or ``postgresql://HOST/NAME``; ``marketplace.db``
+        in the study or the current folder by default.
     live : bool
         Rewards are real: requesters spend what the admin has credited to them, not play money.
     public_url : str, optional

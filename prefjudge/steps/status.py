@@ -60,7 +60,7 @@ def status(study: str | Path | Study) -> StatusResult:
     Parameters
     ----------
     study : Path
-        The study.
+        The study's folder.
     """
     opened = open_study(study)
     with opened.reading(), opened.transaction(write=False) as db:

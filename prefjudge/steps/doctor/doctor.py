@@ -30,7 +30,7 @@ def doctor(study: str | Path | None = None, *, store: str | None = None) -> Doct
     Parameters
     ----------
     study : Path, optional
-        The study.
+        The study's folder.
     store : str, optional
         The URL of a store instead, of a study or a marketplace.
 

@@ -69,7 +69,7 @@ def report(
     Parameters
     ----------
     study : Path
-        The study.
+        The study's folder.
     out : Path, optional
         The file; ``report.html`` in the study by default.
     **how

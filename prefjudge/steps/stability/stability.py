@@ -97,7 +97,7 @@ def stability(
     qrels : sequence of str
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
-        RR@10 by default.
+        The measures, such as RR@10 (the default) or AP(rel=2)@100.
     judgments : sequence of Path
         Side-by-side judgments: the preference qrels made of them are a label set more, and the bootstrap
         draws the votes too. Of several independent sets, the leaderboards are compared.
