@@ -1,4 +1,4 @@
-"""One door to a SQL database: a SQLite file by default, PostgreSQL by URL, the same statements for both.
+"""Access to a SQL database: a SQLite file by default, PostgreSQL by URL, the same statements for both.
 
 Statements are plain SQL with ``:name`` parameters, in the subset that both speak (``ON CONFLICT``,
 ``RETURNING``, common table expressions; types TEXT, BIGINT and DOUBLE PRECISION). Nothing heavier is imported
@@ -51,7 +51,8 @@ class Database:
         self._local = threading.local()
         self._lock = threading.Lock()
         self._open: list[Any] = []
-        weakref.finalize(self, _close_all, self._open)  # whoever drops the door leaves nothing open behind it
+        # without close(), connections would stay open after the last reference is gone
+        weakref.finalize(self, _close_all, self._open)
 
     @property
     def skip_locked(self) -> str:
@@ -105,7 +106,7 @@ class Database:
             if path is not None and path.stat().st_size == 0:
                 return 0
         except OSError:
-            return 0  # whoever opens it says what is wrong
+            return 0  # opening it says what is wrong
         with self.transaction(write=False) as db:
             known = (
                 "SELECT name FROM sqlite_master WHERE name = 'schema_version'"
@@ -140,7 +141,7 @@ class Database:
             self._upgrade(steps)
 
     def _refuse_foreign(self, steps: Sequence[str]) -> None:
-        """Refuse a database of another kind, such as a marketplace's in the place of a study's.
+        """Refuse a database of another kind, such as a marketplace's instead of a study's.
 
         Versions only count steps, so that the steps of the one kind would be run on the tables of the other.
         """

@@ -38,7 +38,7 @@ _SYSTEM_HINTS = {errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EROFS: _READ_ON
 
 
 def refuse_writing(what: str) -> StudyError:
-    """Return the error of whoever would write what may only be read."""
+    """Return the error for a write to what may only be read."""
     return StudyError(f"{what} cannot be written", _READ_ONLY)
 
 
@@ -59,7 +59,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """Open a file, made where there is none; return the connection, and whether it may only be read.
+    """Open a file, or make it; return the connection, and whether it may only be read.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def find_impossible(db: Connection) -> list[str]:
 
 
 def ledger_sums(db: Connection) -> dict[str, int]:
-    """Return the sum of all accounts, which is nothing, and what workers are owed, in cents."""
+    """Return the sum of all accounts, which must be 0, and what workers are owed, in cents."""
     total, owed = db.execute(
         "SELECT coalesce(sum(cents), 0),"
         " coalesce(sum(CASE WHEN account LIKE 'worker:%' THEN cents ELSE 0 END), 0) FROM accounts"

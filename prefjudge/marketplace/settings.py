@@ -1,4 +1,4 @@
-"""How a marketplace meets the network."""
+"""The network settings of a marketplace."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -46,7 +46,8 @@ class Settings:
             self.is_proxy("127.0.0.1")
         except ValueError as error:
             raise ConfigError(
-                f"the proxy is no address: {error}", "Give IP addresses or networks, as 172.16.0.0/12."
+                f"the proxy is not an address: {error}",
+                "Give IP addresses or networks, such as 172.16.0.0/12.",
             ) from error
         secure = urlsplit(self.public_url or "").scheme == "https"
         if not self.is_loopback and not secure and not self.plain_http:
@@ -70,7 +71,7 @@ class Settings:
 
     @property
     def is_private(self) -> bool:
-        """Tell whether nobody but this machine comes in, through a web server neither."""
+        """Tell whether only this machine can call, and no web server passes calls on."""
         return self.is_loopback and not self.public_url
 
     @property

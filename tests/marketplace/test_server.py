@@ -36,7 +36,7 @@ def test_a_public_address_needs_tls_or_a_word(tmp_path):
 
 @pytest.mark.parametrize("proxy", ["", "nginx", "127.0.0.1,", "10.0.0.0/40"])
 def test_a_proxy_is_an_address(proxy):
-    with pytest.raises(ConfigError, match="proxy is no address"):
+    with pytest.raises(ConfigError, match="proxy is not an address"):
         Settings(proxy=proxy).check()
 
 

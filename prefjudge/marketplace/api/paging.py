@@ -31,6 +31,7 @@ def page(
     """Select one page, and what the response says about it: NumResults, and NextToken where more remains.
 
     ``rest`` is the statement from ``FROM`` to the end of its ``WHERE``; ``seq`` is the column of its order.
+    Values that the statement does not name are not looked at.
     """
     size = params.get("MaxResults", DEFAULT_SIZE)
     token = params.get("NextToken")

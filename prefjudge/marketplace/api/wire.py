@@ -27,7 +27,7 @@ def read_json(body: bytes) -> Any:
     Raises
     ------
     ValueError
-        It is none, or has half characters, numbers that are none, or more depth than anybody needs.
+        It is not JSON, has lone surrogates or NaN or infinity, or is nested too deeply.
     """
     try:
         value = json.loads(body or b"{}", parse_constant=_finite, parse_float=_finite)
@@ -55,7 +55,7 @@ def _is_deeper(value: Any, limit: int) -> bool:
 
 def _finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
-        raise ValueError(f"{text} is no number")
+        raise ValueError(f"{text} is not a number")
     return number
 
 
@@ -131,7 +131,7 @@ def _string(_: Description, shape: Shape, value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise invalid(where, "expected a string")
     if "\0" in value:
-        raise invalid(where, "has a NUL character, which is no text")
+        raise invalid(where, "has a NUL character, which is not text")
     _bounded(shape, len(value), where, "characters")
     if "enum" in shape and value not in shape["enum"]:
         raise invalid(where, f"{value[:64]!r} is not one of {', '.join(shape['enum'])}")

@@ -114,8 +114,8 @@ def _take(tx: Transaction, worker_id: str, hit: Hit) -> Assignment | None:
 def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Hit | None:
     """Find and hold a HIT that the worker may take.
 
-    HITs that other processes are handing out are passed over at first; only where there is no other does the
-    worker wait for them.
+    Rows that other processes have locked are skipped at first. Only if there is no other HIT does this one
+    wait for them.
     """
     column, ident = ("h.hit_id", hit_id) if hit_id else ("h.hit_type_id", hit_type_id)
     locks = ["FOR UPDATE OF h SKIP LOCKED", "FOR UPDATE OF h"] if tx.skip_locked else [""]
@@ -217,7 +217,7 @@ def _refuse_ended(tx: Transaction, assignment: Assignment) -> None:
 
 
 def give_back(tx: Transaction, assignment_id: str, worker_id: str) -> None:
-    """Return a HIT undone: it opens for others again, and the requester's lists show no trace."""
+    """Return a HIT without answers: others can take it again, and the requester's lists do not show it."""
     assignment = _held(tx, assignment_id, worker_id)
     if assignment.status == "Returned":
         return

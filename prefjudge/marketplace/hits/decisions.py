@@ -18,8 +18,9 @@ def approve(
     Raises
     ------
     RequestError
-        ``InvalidAssignmentState``: it is decided, and this is no overturning of a recent rejection.
+        ``InvalidAssignmentState``: it is already decided, and this does not overturn a recent rejection.
     """
+    # the assignment is locked first and its HIT second, everywhere, so that no two wait for each other
     hit = hits.get(tx, assignment.hit_id, lock=True)
     assert hit is not None, "an assignment has its HIT"
     was = assignment.status
@@ -75,7 +76,7 @@ def reject(tx: Transaction, assignment: Assignment, feedback: str) -> None:
 
 
 def is_paid_in_part(tx: Transaction, assignment_id: str, rejected_at: float | None) -> bool:
-    """Tell whether a rejected assignment was paid a bonus first, in the place of its reward."""
+    """Tell whether a rejected assignment was paid a bonus before, instead of its reward."""
     return bool(
         tx.rows(
             "SELECT 1 FROM bonuses WHERE assignment_id = :id AND granted <= :rejected LIMIT 1",

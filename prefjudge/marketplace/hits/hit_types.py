@@ -51,7 +51,7 @@ def seconds_between(params: Params, name: str, low: int, high: int, default: int
 
 
 def ensure(tx: Transaction, requester_id: str, params: Params) -> str:
-    """Return the id of the HIT type with these properties, making it where there is none."""
+    """Return the id of the HIT type with these properties; make it if there is none."""
     for name in ("Title", "Description"):
         if not params[name].strip():
             raise invalid(name, "is empty")

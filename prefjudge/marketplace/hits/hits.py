@@ -2,7 +2,7 @@
 
 A HIT keeps four counters, whose sum is its MaxAssignments: available (nobody has them), pending (accepted),
 submitted (not decided yet) and completed (decided). Its status follows from them and from the time, so there
-is nothing to keep in step.
+is nothing to keep up to date.
 """
 
 from dataclasses import dataclass, replace
@@ -88,6 +88,7 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params)
     hit_id = new_id()
     cost = unit_cost(tx, hit_type.reward, count) * count
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
+    # another process may have used the token since: its HIT stands, and all of this is rolled back
     if not request_tokens.remember(tx, requester_id, "hit", token, hit_id):
         _refuse_repeat(request_tokens.earlier_result(tx, requester_id, "hit", token))
     hit = Hit(
@@ -140,12 +141,12 @@ def _refuse_repeat(hit_id: str | None) -> None:
 def _question(params: Params) -> Question:
     """Read and check the Question."""
     for name, what in (
-        ("HITLayoutId", "HIT layouts lived on the requester website"),
+        ("HITLayoutId", "HIT layouts were part of Amazon's requester website"),
         ("AssignmentReviewPolicy", "review policies are left to the requester's own program"),
         ("HITReviewPolicy", "review policies are left to the requester's own program"),
     ):
         if params.get(name):
-            raise invalid(name, f"{what}; this marketplace has none")
+            raise invalid(name, f"{what}; this marketplace does not have them")
     if "Question" not in params:
         raise refused("InvalidParameterValue", "Question: a HIT needs a Question.")
     return read_question(params["Question"])
@@ -166,7 +167,7 @@ def find(tx: Transaction, requester_id: str, hit_id: str, *, lock: bool = False)
 
 
 def get(tx: Transaction, hit_id: str, *, lock: bool = False) -> Hit | None:
-    """Return a HIT, whoever offers it."""
+    """Return any requester's HIT."""
     clause = f"{tx.locked} OF h" if lock and tx.locked else ""
     return tx.find(Hit, f"{JOINED} WHERE h.hit_id = :hit{clause}", hit=hit_id)
 
@@ -255,7 +256,7 @@ def move(tx: Transaction, hit: Hit, hit_type_id: str) -> None:
     hit_type = hit_types.find(tx, requester_id, hit_type_id)
     _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
     if hit.pending or hit.submitted:
-        raise refused("InvalidHITState", f"The HIT {hit.hit_id} has assignments at work.")
+        raise refused("InvalidHITState", f"The HIT {hit.hit_id} has assignments under way or in review.")
     cost = unit_cost(tx, hit_type.reward, hit.first_max) * hit.available
     _release(tx, hit, hit.held)
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit.hit_id)

@@ -1,4 +1,4 @@
-"""What the admin sees: counts, money, the last events."""
+"""The admin page's figures: counts, money, the last events."""
 
 from dataclasses import dataclass
 from typing import TypedDict

@@ -1,4 +1,4 @@
-"""A worker's own work: what is held, what was done, what was earned."""
+"""A worker's own work: assignments that are open, past assignments, and earnings."""
 
 from dataclasses import dataclass
 from typing import TypedDict

@@ -1,13 +1,14 @@
-"""What time brings about: deadlines, expiry, approval by itself, the disposal of old HITs."""
+"""The sweep: deadlines, expiry, automatic approval, and the disposal of old HITs."""
 
 from prefjudge.marketplace.hits import assignments, decisions, hits
 from prefjudge.marketplace.store.marketplace import Transaction
 
-_BATCH = 500
+_BATCH = 500  # rows of a kind at once, so that no sweep holds the write lock for long; the next one goes on
 
 
 def sweep(tx: Transaction) -> None:
     """Do everything that is due at this moment."""
+    # what another process sweeps is locked and skipped: nothing is abandoned or paid twice
     for assignment in tx.select(
         assignments.Assignment,
         "FROM assignments WHERE status = 'Accepted' AND deadline <= :now ORDER BY deadline"

@@ -84,6 +84,7 @@ def spend(tx: Transaction, requester_id: str, target: str, cents: int, kind: str
             f"The {kind} would take {from_cents(cents)} dollars; {from_cents(MOST)} is the most.",
         )
     account = free(requester_id)
+    # locked: otherwise two calls at once could both spend the last of it
     available = balance(tx, account, lock=True)
     if available < cents:
         if not tx.marketplace.sandbox:

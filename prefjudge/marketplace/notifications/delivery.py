@@ -123,9 +123,9 @@ def _any_due(tx: Transaction) -> bool:
 
 
 def _claim(tx: Transaction, busy: Collection[str]) -> dict[str, list[Delivery]]:
-    """Take what is due, by requester, but for those who are ``busy``.
+    """Take what is due, by requester; requesters who are ``busy`` wait.
 
-    Each is put off to its next try, in case this one fails, or this process does.
+    The next try is written before this one is made: if the process dies, the notification is not lost.
     """
     waiting = [
         str(secret)

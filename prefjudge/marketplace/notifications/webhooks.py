@@ -1,4 +1,4 @@
-"""Hooks: the addresses to which requesters have their notifications posted."""
+"""Webhooks: the addresses to which requesters have their notifications posted."""
 
 import contextlib
 import ipaddress
@@ -17,15 +17,16 @@ _TLS = ssl.create_default_context()
 def refusal(address: str, *, inside: bool) -> str:
     """Return what is wrong with an address, or nothing.
 
-    ``inside`` allows addresses of this machine and its network, and clear text to this machine: for a
-    marketplace that only this machine can reach. Any other would be asking its network for a stranger.
+    ``inside`` allows addresses of this machine and its network, and clear text to this machine. It is for a
+    marketplace that only this machine can reach; any other would send requests into its own network for
+    strangers.
     """
     try:
         hook = urlsplit(address)
         host, _ = hook.hostname or "", hook.port
         host.encode("idna")
     except ValueError:
-        return "is no address"
+        return "is not an address"
     if address.startswith("arn:") or host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
         return (
             "names a queue or topic of AWS, which this marketplace cannot reach: give an https address of"

@@ -43,7 +43,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """A participant who comes by a link: who sent whom, and as which worker if not for the first time."""
+    """A participant who follows a panel's link; ``worker_id`` is None the first time."""
 
     panel: str
     participant: str
@@ -67,7 +67,7 @@ def create(tx: Transaction, wanted: Params) -> Link:
     """
     unknown = set(wanted) - {"name", "participant", "study", "session", "locale", "completion", "signed"}
     if unknown:
-        raise invalid(sorted(unknown)[0], "is nothing that a panel has")
+        raise invalid(sorted(unknown)[0], "is not a property of a panel")
     name = _text(wanted, "name", "")
     if not name.isidentifier():
         raise invalid("name", "a panel's name is letters, digits and underscores")
@@ -108,7 +108,7 @@ def _ways_back(completion: Any) -> dict[str, dict[str, str]]:
             raise invalid(f"completion.{outcome}", "is a code, or has a code and a url")
         code, url = _text(given, "code", ""), _text(given, "url", "")
         if url and not url.startswith(("https://", "http://")):
-            raise invalid(f"completion.{outcome}.url", "is no web address")
+            raise invalid(f"completion.{outcome}.url", "is not a web address")
         ways[outcome] = {"code": code, "url": url}
     return ways
 

@@ -25,6 +25,7 @@ def record(tx: Transaction, worker_id: str, cents: int, reference: str) -> None:
     if not 1 <= len(reference) <= 200:
         raise invalid("reference", "is what the payment is known by, at your bank say: so none counts twice")
     account = ledger.earned(worker_id)
+    # locked: of two records with one reference, the second sees the first
     owed = ledger.balance(tx, account, lock=True)
     if tx.rows(
         "SELECT 1 FROM transfers WHERE source = :account AND kind = 'payout' AND reference = :reference",

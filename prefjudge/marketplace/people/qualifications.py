@@ -1,5 +1,6 @@
-"""Qualification types, and who has been granted one."""
+"""Qualification types, and the workers who were granted one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,7 +82,7 @@ def create_type(tx: Transaction, requester_id: str, params: Params) -> Qualifica
 def update_type(tx: Transaction, requester_id: str, params: Params) -> QualificationType:
     """Change a qualification type; a new test without an AnswerKey has none."""
     kind = find_type(tx, params["QualificationTypeId"], requester_id)
-    changes = _columns(params)
+    changes = dict(_columns(params))
     if "AnswerKey" in params and "Test" not in params:
         raise invalid("AnswerKey", "is changed together with the Test")
     if "Test" in params:
@@ -97,7 +98,7 @@ def update_type(tx: Transaction, requester_id: str, params: Params) -> Qualifica
     return kind
 
 
-def _columns(params: Params) -> dict[str, Any]:
+def _columns(params: Params) -> Mapping[str, Any]:
     return {
         column: int(params[name]) if isinstance(params[name], bool) else params[name]
         for name, column in _FIELDS.items()
@@ -144,7 +145,7 @@ def find_type(tx: Transaction, type_id: str, requester_id: str | None = None) ->
 
 
 def get_type(tx: Transaction, type_id: str) -> QualificationType | None:
-    """Return a qualification type that is in use, whoever made it."""
+    """Return any requester's qualification type that is in use."""
     return tx.find(
         QualificationType,
         "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0",
@@ -183,7 +184,7 @@ def get_grant(tx: Transaction, type_id: str, worker_id: str) -> Grant | None:
 
 
 def check_readable(tx: Transaction, type_id: str, requester_id: str) -> None:
-    """Refuse to say who has a qualification, but to its owner; who is simulated, everybody may ask.
+    """Let only its owner see who has a qualification; anybody may see who is simulated.
 
     Raises
     ------
@@ -217,7 +218,7 @@ def grant(tx: Transaction, type_id: str, worker_id: str, value: int) -> None:
 
 
 def associate(tx: Transaction, requester_id: str, params: Params) -> None:
-    """Give a worker a qualification unasked, and tell the worker unless told not to."""
+    """Give a worker a qualification; the worker is told, unless the requester says otherwise."""
     kind = find_type(tx, params["QualificationTypeId"], requester_id)
     workers.find(tx, params["WorkerId"])
     grant(tx, params["QualificationTypeId"], params["WorkerId"], params.get("IntegerValue", 1))

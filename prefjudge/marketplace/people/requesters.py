@@ -10,7 +10,7 @@ from prefjudge.marketplace.store.marketplace import Transaction
 LOCAL = "local"
 """The name of the requester who sends unsigned requests from this machine."""
 LOCAL_KEY = "prefjudge-local"
-"""The local requester's access key. Its secret is the admin's token: whoever can read that may do as much."""
+"""The local requester's access key. Its secret is the admin's token, which may do as much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

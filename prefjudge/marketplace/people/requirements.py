@@ -122,7 +122,7 @@ def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Require
     values = locales if type_id == LOCALE else integers
     if comparator in _PRESENCE:
         if integers or locales:
-            raise invalid(where, f"{comparator} takes no value")
+            raise invalid(where, f"{comparator} does not take a value")
     elif not values:
         name = "LocaleValues" if type_id == LOCALE else "IntegerValues"
         raise invalid(where, f"{comparator} needs {name}")

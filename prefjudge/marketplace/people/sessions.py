@@ -172,6 +172,6 @@ def _set_password(tx: Transaction, worker_id: str, password_hash: str | None, se
 
 
 def password_of(tx: Transaction, name: str) -> tuple[str | None, str | None]:
-    """Return the worker of a name and what is kept of the password; Nones where there is no such worker."""
+    """Return the id and the password hash of the worker with a name; None and None if there is none."""
     rows = tx.rows("SELECT worker_id, password_hash FROM workers WHERE name = :name", name=name)
     return (rows[0][0], rows[0][1]) if rows else (None, None)

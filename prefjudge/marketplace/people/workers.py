@@ -62,10 +62,10 @@ def locale(text: str) -> str:
     Raises
     ------
     RequestError
-        It is none.
+        It is not one.
     """
     if not re.fullmatch(r"[A-Z]{2}(-[A-Z0-9]{2})?", text):
-        raise invalid("locale", f"{text[:16]!r} is no country, as US, or subdivision, as US-NY")
+        raise invalid("locale", f"{text[:16]!r} is not a country such as US, or a subdivision such as US-NY")
     return text
 
 

@@ -63,12 +63,12 @@ def read_answer_key(xml: str) -> AnswerKey:
         raise refused("XMLParseError", "AnswerKey: expected an AnswerKey.")
     try:
         questions = tuple(_question(child) for child in root if local(child.tag) == "Question")
-        mapping = _mapping(root)
+        key = _mapped(root, questions)
     except (ValueError, KeyError) as error:
-        raise refused("XMLParseError", f"AnswerKey: a part is missing or is no number: {error}") from error
+        raise refused("XMLParseError", f"AnswerKey: a part is missing or is not a number: {error}") from error
     if not questions:
         raise refused("XMLParseError", "AnswerKey: it has no Question.")
-    return AnswerKey(questions=questions, **mapping)
+    return key
 
 
 def _texts(element: Any) -> dict[str, str]:
@@ -98,7 +98,7 @@ def _question(element: Any) -> KeyQuestion:
     )
 
 
-def _mapping(root: Any) -> dict[str, Any]:
+def _mapped(root: Any, questions: tuple[KeyQuestion, ...]) -> AnswerKey:
     for child in root:
         if local(child.tag) != "QualificationValueMapping":
             continue
@@ -107,14 +107,18 @@ def _mapping(root: Any) -> dict[str, Any]:
             if name == "RangeMapping":
                 ranges = [_texts(one) for one in mapping if local(one.tag) == "SummedScoreRange"]
                 bounds = ("InclusiveLowerBound", "InclusiveUpperBound", "QualificationValue")
-                return {
-                    "mapping": name,
-                    "ranges": tuple(tuple(_whole(one[bound]) for bound in bounds) for one in ranges),
-                    "otherwise": _whole(texts["OutOfRangeQualificationValue"]),
-                }
+                return AnswerKey(
+                    questions=questions,
+                    mapping=name,
+                    ranges=tuple(
+                        (_whole(one[bounds[0]]), _whole(one[bounds[1]]), _whole(one[bounds[2]]))
+                        for one in ranges
+                    ),
+                    otherwise=_whole(texts["OutOfRangeQualificationValue"]),
+                )
             number = "MaximumSummedScore" if name == "PercentageMapping" else "SummedScoreMultiplier"
             factor = float(texts[number])
             if not 1e-6 <= factor <= 1e6:  # nor nan
                 raise ValueError(f"{number} must be positive, and no more than a million")
-            return {"mapping": name, "factor": factor}
-    return {}
+            return AnswerKey(questions=questions, mapping=name, factor=factor)
+    return AnswerKey(questions=questions)

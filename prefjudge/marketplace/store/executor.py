@@ -35,7 +35,7 @@ class Executor:
         return await asyncio.wrap_future(self._submit(act, write))
 
     def call(self, act: Act[T], *, write: bool = True) -> T:
-        """Call ``act`` in a transaction, for a caller that is no coroutine."""
+        """Call ``act`` in a transaction, for a caller that is not a coroutine."""
         return self._submit(act, write).result()
 
     def _submit(self, act: Act[T], write: bool) -> "Future[T]":

@@ -119,6 +119,7 @@ class Marketplace:
         """Open a transaction at the present moment, with everything due by now done."""
         now = self.clock()
         if self._due(now):
+            # in a transaction of its own: what was due stays done where the request is refused
             with self.database.transaction() as db:
                 self._sweep(Transaction(self, db, now))
         with self.database.transaction(write=write) as db:
@@ -155,7 +156,7 @@ class Marketplace:
 
 
 def _refuse_lost(database: Database) -> None:
-    """Refuse to begin anew where a marketplace was: a new one would not know whom the old one owes."""
+    """Refuse to start anew if the store is lost: a new one would not know what workers are owed."""
     path = file_of(database.url)
     token = Path(f"{path}.admin-token")
     if path is not None and token.exists() and not database.version():
@@ -188,6 +189,9 @@ def _keep_private(store_url: str) -> None:
 
 
 def _setting(db: Connection, name: str, default: Callable[[], str]) -> str:
-    """Return a setting that is made once for the life of the store."""
+    """Return a setting that is made once for the life of the store.
+
+    Of several processes that start together, all get what the first one made.
+    """
     db.insert("settings", {"name": name, "value": default()}, "ON CONFLICT DO NOTHING")
     return str(db.execute("SELECT value FROM settings WHERE name = :name", name=name)[0][0])

@@ -84,7 +84,7 @@ def _invited(state: AppState, request: Request, worker_id: str, name: str | None
 
 
 async def invite_again(state: AppState, request: Request) -> Page:
-    """Let a worker in anew who lost the invitation or the password, or shut out who has taken them."""
+    """Make a new invitation for a worker who lost it or the password; the old ones stop working."""
     worker_id = request.path_params["worker_id"]
 
     def act(tx: Transaction) -> tuple[str | None, str]:

@@ -1,7 +1,7 @@
 """Reads what forms send."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -60,13 +60,13 @@ async def remembered_fields(request: Request) -> dict[str, str]:
     return dict(await remembered_pairs(request))
 
 
-async def read_json(request: Request) -> dict[str, Any]:
+async def read_json(request: Request) -> Mapping[str, Any]:
     """Read a JSON object.
 
     Raises
     ------
     Refusal
-        ``bad_form``: it is none.
+        ``bad_form``: it is not one.
     """
     try:
         value = wire.read_json(await read_body(request))

@@ -26,7 +26,7 @@ _BEFORE_SCRIPTS = re.compile(r"(?:\s|<!--.*?-->|<\?.*?\?>)*(?:<!doctype[^>]*>)?"
 
 
 async def show_frame(state: AppState, request: Request) -> Response:
-    """Send the page of a HIT to who has a ticket for it."""
+    """Send the page of a HIT to a client that has a ticket for it."""
     try:
         xml = await state.executor.run(lambda tx: _ticketed(tx, request), write=False)
     except Refusal as refusal:

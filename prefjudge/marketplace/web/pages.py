@@ -1,4 +1,4 @@
-"""One answer for people and programs: a page's context is HTML to a browser and JSON to who asks for JSON."""
+"""One response for people and programs: HTML for a browser, and JSON for a client that asks for JSON."""
 
 import secrets
 from collections.abc import Mapping

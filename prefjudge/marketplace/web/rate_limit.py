@@ -1,4 +1,4 @@
-"""A limit on guesses: who fails too often waits."""
+"""A rate limit on password guesses."""
 
 import threading
 from collections import OrderedDict
@@ -9,16 +9,16 @@ _REMEMBERED = 10_000
 
 
 class RateLimit:
-    """Counts tries by name of whatever tries, within a minute."""
+    """Counts tries within a minute, by a name such as an address."""
 
     def __init__(self) -> None:
         self._tries: OrderedDict[str, list[float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def allow(self, who: str, now: float, tries: int = TRIES) -> bool:
-        """Count a try of ``who`` and let it be made, unless there were too many of late.
+        """Count a try of ``who``, and return whether it may be made.
 
-        It counts before it is made, so that many at once are as many as one after another.
+        A try is counted before it is made: otherwise many at once would all be let through.
         """
         with self._lock:
             recent = [time for time in self._tries.pop(who, []) if time > now - WINDOW]

@@ -31,7 +31,7 @@ from prefjudge.marketplace.web.state import AppState, read_body
 
 MEDIA_TYPE = "application/x-amz-json-1.1"
 _PASSED_ON = ("x-forwarded-", "forwarded", "x-real-ip", "via")
-"""How the headers begin by which a web server says that it passes a call on."""
+"""Prefixes of the headers that a web server adds to a call that it passes on."""
 _LOG = logging.getLogger("prefjudge.marketplace.api")
 
 
@@ -93,7 +93,7 @@ async def _answer(state: AppState, request: Request, operation: str) -> bytes:
 def _may_be_unsigned(state: AppState, request: Request) -> bool:
     """Tell whether nobody but this machine comes in, and the call is not passed on by some web server.
 
-    With a public address, whoever gets a web server on this machine to call here would be the requester.
+    With a public address, anybody who makes a web server on this machine call here would be the requester.
     """
     client = request.client.host if request.client else ""
     forwarded = any(name.startswith(_PASSED_ON) for name in request.headers)

@@ -27,7 +27,7 @@ async def show_sign_in(state: AppState, request: Request) -> Page:
 
 
 async def sign_in(state: AppState, request: Request) -> Page:
-    """Open a session for who has an invitation, or a name and its password."""
+    """Open a session by an invitation, or by a name and its password."""
     fields = await remembered_fields(request)
     try:
         secret, session = await _open(state, fields, request.client.host if request.client else "")

@@ -115,11 +115,10 @@ def _list_reviewable(tx: Transaction, requester_id: str, params: Params) -> Resu
     where = "h.requester_id = :requester AND " + (
         "h.reviewing = 1" if reviewing else f"h.reviewing = 0 AND {hits.REVIEWABLE}"
     )
-    named: dict[str, Value] = {"requester": requester_id, "now": tx.now}
     if "HITTypeId" in params:
         hit_types.find(tx, requester_id, params["HITTypeId"])
         where += " AND h.hit_type_id = :type"
-        named["type"] = params["HITTypeId"]
+    named = {"requester": requester_id, "now": tx.now, "type": params.get("HITTypeId")}
     return _list(tx, "reviewable", params, where, **named)
 
 

@@ -1,7 +1,6 @@
 """Operations on qualification types and grants."""
 
 from dataclasses import replace
-from typing import Any
 
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
@@ -60,29 +59,31 @@ def _get(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 
 def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
-    named: dict[str, Any] = {}
     where = "deleted = 0"
     if params["MustBeRequestable"]:
         where += " AND status = 'Active'"
     if params.get("MustBeOwnedByCaller", False):
         where += " AND requester_id = :requester"
-        named["requester"] = requester_id
     if params.get("Query"):
         where += " AND (lower(name) LIKE :query ESCAPE '!' OR lower(description) LIKE :query ESCAPE '!')"
-        plain = params["Query"].lower()
-        for special in "!%_":
-            plain = plain.replace(special, "!" + special)
-        named["query"] = f"%{plain}%"
     found, about = page(
         tx,
         QualificationType,
         "qualification types",
         params,
         f"FROM qualification_types WHERE {where}",
-        **named,
+        requester=requester_id,
+        query=f"%{_literal(params.get('Query', '').lower())}%",
     )
     own = [kind if kind.requester_id == requester_id else replace(kind, answer_key=None) for kind in found]
     return {**about, "QualificationTypes": [_view_type(kind) for kind in own]}
+
+
+def _literal(text: str) -> str:
+    """Return a pattern of LIKE that matches this text and no other."""
+    for special in "!%_":
+        text = text.replace(special, "!" + special)
+    return text
 
 
 def _associate(tx: Transaction, requester_id: str, params: Params) -> Result:

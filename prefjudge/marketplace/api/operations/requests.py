@@ -1,7 +1,6 @@
 """Operations on workers' requests for qualifications."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
@@ -29,12 +28,10 @@ def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 
 def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
-    named: dict[str, Any] = {"requester": requester_id}
     where = "r.requester_id = :requester AND r.status = 'Submitted'"
     if "QualificationTypeId" in params:
         qualifications.find_type(tx, params["QualificationTypeId"], requester_id)
         where += " AND r.qualification_type_id = :type"
-        named["type"] = params["QualificationTypeId"]
     found, about = page(
         tx,
         ListedRequest,
@@ -42,7 +39,8 @@ def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
         params,
         "FROM qualification_requests r JOIN (SELECT qualification_type_id, test FROM qualification_types) q"
         f" USING (qualification_type_id) WHERE {where}",
-        **named,
+        requester=requester_id,
+        type=params.get("QualificationTypeId"),
     )
     shown = [
         {
