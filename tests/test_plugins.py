@@ -111,6 +111,14 @@ def test_a_package_adds_a_crowd(example: Path, tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr
             costs.append(float(json.loads(done.stdout)["plans"][0]["money"]))
     assert costs[1] == pytest.approx(costs[0] / 1.2)  # without the fees
+    same = (
+        "from prefjudge_example import campus; from prefjudge.crowd.protocol import CrowdSettings; "
+        "one = CrowdSettings(url='http://127.0.0.1:9'); "
+        "print(campus.open_crowd(one).prices == campus.read_prices(one))"
+    )
+    path = {**os.environ, "PYTHONPATH": str(example)}
+    said = subprocess.run([sys.executable, "-c", same], env=path, capture_output=True, text=True, check=True)
+    assert said.stdout == "True\n", "what it charges is what a plan reckons with"
 
 
 def test_a_package_adds_a_reader(example: Path, tmp_path: Path) -> None:
