@@ -10,11 +10,12 @@ taken, is an error only for who uses that name.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from prefjudge.errors import PluginError
+from prefjudge.errors import PluginError, PrefjudgeError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -82,6 +83,28 @@ class Register(Mapping[str, T], Generic[T]):
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
         return self._loaded[name]
+
+    @contextmanager
+    def using(self, name: str) -> Iterator[None]:
+        """Name the package in the error where what it offers fails at work.
+
+        Raises
+        ------
+        PluginError
+            Its code raised something; errors that prefjudge raises on purpose, and ours, stay as they are.
+        """
+        try:
+            yield
+        except PrefjudgeError:
+            raise
+        except Exception as error:
+            if name in self.ours or name not in self.theirs:
+                raise
+            one = self.theirs[name][0]
+            raise PluginError(
+                f"the {self.noun} {name} of {_described(one)} failed: {type(error).__name__}: {error}",
+                f"Tell the author of {_owner(one)}, or uninstall it.",
+            ) from error
 
     def clash(self, ours: str, theirs: str) -> PluginError:
         """Return the error of a name that stands for ours and for another package's."""

@@ -193,6 +193,61 @@ def test_a_plugin_that_is_broken_is_named_and_all_else_goes_on(tmp_path: Path) -
         assert "Traceback" not in done.stderr
 
 
+def test_a_plugin_that_fails_at_work_is_named(tmp_path: Path) -> None:
+    install(
+        tmp_path, "weak-plugin",
+        {
+            "prefjudge.measures": {"Zero": "weak_plugin:ZERO", "Short": "weak_plugin:SHORT"},
+            "prefjudge.rules": {"nobody": "weak_plugin:NOBODY"},
+            "prefjudge.readers": {"weak": "weak_plugin:read"},
+            "prefjudge.exporters": {"weak": "weak_plugin:write"},
+            "prefjudge.crowds": {"weak": "weak_plugin"},
+        },
+    )  # fmt: skip
+    (tmp_path / "weak_plugin.py").write_text(
+        "import numpy as np\n"
+        "from prefjudge.core.resolving.rules import NamedRule\n"
+        "from prefjudge.evaluation.scoring.families import Family\n"
+        "ZERO = Family(name='Zero', scorer=lambda *_: 1 / 0)\n"
+        "SHORT = Family(name='Short', scorer=lambda *_: np.zeros(2))\n"
+        "NOBODY = NamedRule()\n"
+        "def read(path, data):\n    yield b'q1 0 d1 1\\n'\n    raise KeyError('column')\n"
+        "def write(table):\n    return 3\n"
+    )
+    (tmp_path / "votes").write_text("q d1 d2 d1\n")
+    (tmp_path / "labels.weak").write_text("")
+    study = tmp_path / "study"
+    run(tmp_path, "init", study)
+    run(tmp_path, "pool", study, "--runs", COLLECTION / "runs" / "*.txt", "--qrels", QRELS)
+    config = study / "study.toml"
+    config.write_text(config.read_text().replace("\nurl = ", '\ncrowd = "weak"\nurl = ', 1))
+    scoring = ("score", "--runs", RUN, "--qrels", QRELS)
+    for words, said in (
+        (
+            (*scoring, "--measure", "Zero"),
+            "the measure Zero of weak-plugin 1.0 (weak_plugin:ZERO) failed: ZeroDiv",
+        ),
+        ((*scoring, "--measure", "Short"), "failed: ValueError: scores of shape (2,) for 15 queries"),
+        (
+            (*scoring, "--format", "weak"),
+            "the exporter weak of weak-plugin 1.0 (weak_plugin:write) failed: TypeError",
+        ),
+        (("score", "--runs", RUN, "--qrels", tmp_path / "labels.weak"), "the reader weak of weak-plugin 1.0"),
+        (
+            ("resolve", "--judgments", tmp_path / "votes", "--rule", "nobody", "--out", tmp_path / "out"),
+            "the rule nobody of weak-plugin 1.0 (weak_plugin:NOBODY) failed: TypeError: it has neither",
+        ),
+        (
+            ("plan", study, "--trials", "5"),
+            "the crowd weak of weak-plugin 1.0 (weak_plugin) failed: AttributeError",
+        ),
+    ):
+        done = run(tmp_path, *words)
+        assert (done.returncode, said in done.stderr) == (1, True), (words, done.stderr)
+        assert "Tell the author of weak-plugin, or uninstall it." in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_a_name_that_two_have_is_an_error_that_names_both(tmp_path: Path) -> None:
     install(tmp_path, "one-plugin", {"prefjudge.measures": {"MAP": "one:M", "Same": "one:M"}})
     install(

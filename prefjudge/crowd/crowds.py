@@ -39,7 +39,12 @@ def find_crowd(name: str) -> CrowdModule:
     ------
     ConfigError
         There is no such crowd.
+    PluginError
+        The package that it comes from cannot be used.
     """
     if name not in CROWDS:
         raise ConfigError(f"there is no crowd {name!r}", f"Choose one of: {', '.join(CROWDS)}.")
-    return cast("CrowdModule", CROWDS[name])
+    with CROWDS.using(name):
+        found: CrowdModule = cast("CrowdModule", CROWDS[name])
+        _ = found.open_crowd, found.read_prices
+    return found

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from prefjudge.formats.line_ends import has_lone_cr
-from prefjudge.formats.readers import reader_of
+from prefjudge.formats.readers import has_reader
 from prefjudge.formats.signatures import foreign_bytes, foreign_columns
 from prefjudge.formats.sources import columns, compression, opened
 
@@ -151,7 +151,7 @@ def text_of(path: str | Path) -> Iterator[Text]:
             head = os.pread(file.fileno(), 8, 0) if hasattr(os, "pread") else b""
         except (OSError, ValueError):  # a pipe, or no file at all
             head = b""
-        if head and not compression(head) and reader_of(path) is None:
+        if head and not compression(head) and not has_reader(path):
             yield PlainText(file.fileno())
             return
     yield StreamText(columns(path))

@@ -19,8 +19,19 @@ READERS: Register[Reader] = Register("reader", Callable, {"json": "prefjudge.for
 _PACKED = (".gz", ".bz2", ".zst")
 
 
-def reader_of(path: str | Path) -> Reader | None:
-    """Return the reader of a file; None where it holds lines of columns already, as far as its name says."""
+def has_reader(path: str | Path) -> bool:
+    """Return whether a file has a reader; else it holds lines of columns already, as far as its name says."""
+    return _suffix(path) in READERS
+
+
+def read_columns(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines of columns that a file's reader makes of its bytes."""
+    name = _suffix(path)
+    with READERS.using(name):
+        yield from READERS[name](path, data)
+
+
+def _suffix(path: str | Path) -> str:
     name = PurePath(fspath(path))
     suffix = PurePath(name.stem).suffix if name.suffix.lower() in _PACKED else name.suffix
-    return READERS.get(suffix.lower().removeprefix("."))
+    return suffix.lower().removeprefix(".")

@@ -22,7 +22,7 @@ from zstandard import ZstdDecompressor
 from prefjudge.errors import InputError
 from prefjudge.formats.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.problems import Notice
-from prefjudge.formats.readers import reader_of
+from prefjudge.formats.readers import has_reader, read_columns
 from prefjudge.formats.signatures import foreign_bytes, foreign_columns, foreign_text
 
 BLOCK = 1 << 20
@@ -162,8 +162,7 @@ def pieces(path: str | Path) -> Iterator[bytes]:
 
 def columns(path: str | Path) -> Iterator[bytes]:
     """Yield the bytes of a file of columns, or those that a reader makes of another format."""
-    read = reader_of(path)
-    return pieces(path) if read is None else read(fspath(path), pieces(path))
+    return read_columns(fspath(path), pieces(path)) if has_reader(path) else pieces(path)
 
 
 class _Rejoined:

@@ -22,7 +22,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.formats.parquet import is_parquet
 from prefjudge.formats.problems import Notice
-from prefjudge.formats.readers import reader_of
+from prefjudge.formats.readers import has_reader
 from prefjudge.formats.run_chunks import OnDuplicate
 from prefjudge.formats.sniffing import doubt_ranks
 from prefjudge.gather.inputs import as_choice, as_path, is_address
@@ -252,7 +252,7 @@ def _check_paths(runs: Sequence[str | Path], engine: Engine) -> None:
     for path in runs:
         if is_address(path) and engine is not Engine.SPARK:
             raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")
-        if engine is Engine.SPARK and reader_of(path) is not None:
+        if engine is Engine.SPARK and has_reader(path):
             raise InputError(f"{path}: Spark reads lines of columns and Parquet", "Leave out --engine spark.")
         if is_parquet(path) and engine is Engine.FILES:
             raise InputError(f"{path}: Parquet is read as SQL", "Add --engine duckdb, or --engine spark.")

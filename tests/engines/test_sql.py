@@ -254,7 +254,7 @@ def test_a_run_that_is_not_there(engine, tmp_path):
 
 def test_engines_by_name(duck):
     assert isinstance(engine_named("duckdb"), type(duck))
-    with pytest.raises(InputError, match="choose one of: files, duckdb, spark"):
+    with pytest.raises(InputError, match="Choose one of: files, duckdb, spark"):
         engine_named("polars")
 
 

@@ -6,7 +6,15 @@ from typing import Annotated, Protocol
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.bradley_terry import bradley_terry
-from prefjudge.core.resolving.counting import Rule, TieWorth, most_wins, shallow_pooling
+from prefjudge.core.resolving.counting import (
+    Floats,
+    Rule,
+    Standing,
+    TieWorth,
+    Weights,
+    most_wins,
+    shallow_pooling,
+)
 from prefjudge.core.resolving.kemeny import kemeny
 from prefjudge.core.resolving.majority import (
     copeland,
@@ -17,6 +25,7 @@ from prefjudge.core.resolving.majority import (
     unbeaten,
 )
 from prefjudge.core.resolving.noisy_bradley_terry import noisy_rule
+from prefjudge.core.resolving.tournament import Tournaments
 from prefjudge.registers import Register
 
 
@@ -97,7 +106,18 @@ def find_rule(
     if name not in RULES:
         raise ValueError(f"no rule {name!r}: choose from {', '.join(RULES)}")
     named = RULES[name]
-    if named.learn is not None:
-        return named.learn(judgments, pools=pools, ties=ties, strengths=strengths)
-    assert named.rule is not None, name
-    return named.rule
+    with RULES.using(name):
+        rule = named.rule
+        if named.learn is not None:
+            rule = named.learn(judgments, pools=pools, ties=ties, strengths=strengths)
+        if rule is None:
+            raise TypeError("it has neither a rule nor a way to learn one")
+
+    def by_name(block: Tournaments, weights: Weights, won: Floats) -> Standing:
+        with RULES.using(name):
+            standing = rule(block, weights, won)
+            if standing.score.shape != standing.winner.shape or len(standing.score) != block.doc.size:
+                raise ValueError(f"{len(standing.score)} scores for {block.doc.size} candidates")
+        return standing
+
+    return by_name

@@ -84,7 +84,11 @@ class Measure:
     def score_against(self, ideal: Placings, ranks: JudgedRanks, qrels: Qrels) -> Floats:
         """Score one run where the qrels' best order is known already: many runs share it."""
         scorer = FAMILIES[self.family].scorer
-        return scorer(placings(ranks, qrels), ideal, self.cutoff, dict(self.parameters))
+        with FAMILIES.using(self.family):
+            scores = scorer(placings(ranks, qrels), ideal, self.cutoff, dict(self.parameters))
+            if np.shape(scores) != (len(qrels.queries),):
+                raise ValueError(f"scores of shape {np.shape(scores)} for {len(qrels.queries)} queries")
+        return scores
 
 
 def _write_parameter(value: Parameter) -> str:

@@ -137,4 +137,8 @@ def render_table(table: Table, form: str, *, width: int | None = None) -> str:
     if name not in EXPORTERS:
         known = ", ".join(("terminal", *EXPORTERS))
         raise InputError(f"no table can be written as {form!r}", f"Choose one of: {known}.")
-    return EXPORTERS[name](table)
+    with EXPORTERS.using(name):
+        text = EXPORTERS[name](table)
+        if not isinstance(text, str):
+            raise TypeError(f"a {type(text).__name__}, not a text")
+    return text
