@@ -1,6 +1,5 @@
 """The admin page's figures: counts, money, the last events."""
 
-from dataclasses import dataclass
 from typing import TypedDict
 
 from prefjudge.marketplace.money import ledger
@@ -19,38 +18,6 @@ _STATUS_SQL = (
     " WHEN available > 0 AND expiration > :now THEN 'Assignable' WHEN pending > 0 THEN 'Unassignable'"
     " ELSE 'Reviewable' END AS status, count(*) FROM hits GROUP BY 1"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Worker:
-    """A worker, and what is owed to the worker, if anything ever was."""
-
-    worker_id: str
-    name: str | None
-    locale: str
-    approved: int
-    rejected: int
-    cents: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Requester:
-    """A requester, and what the requester may spend."""
-
-    requester_id: str
-    name: str
-    cents: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Event:
-    """An event, as it is listed."""
-
-    time: float
-    event: str
-    hit_id: str
-    assignment_id: str | None
-    worker_id: str | None
 
 
 class Counts(TypedDict):
@@ -170,10 +137,10 @@ def overview(tx: Transaction) -> Overview:
 
 def worker_list(tx: Transaction) -> list[WorkerView]:
     """List the workers, newest first."""
-    rows = tx.select(
-        _Worker,
-        "FROM workers w LEFT JOIN accounts a ON a.account = 'worker:' || w.worker_id"
-        f" ORDER BY w.created DESC, w.worker_id LIMIT {WORKERS}",
+    rows = tx.rows(
+        "SELECT w.worker_id, w.name, w.locale, w.approved, w.rejected, a.cents"
+        " FROM workers w LEFT JOIN accounts a ON a.account = 'worker:' || w.worker_id"
+        f" ORDER BY w.created DESC, w.worker_id LIMIT {WORKERS}"
     )
     submitted = tx.tally(
         "SELECT worker_id, count(*) FROM assignments WHERE status = 'Submitted' GROUP BY worker_id"
@@ -188,50 +155,53 @@ def worker_list(tx: Transaction) -> list[WorkerView]:
     blocked = {row[0] for row in tx.rows("SELECT DISTINCT worker_id FROM blocks")}
     return [
         {
-            "worker_id": row.worker_id,
-            "name": row.name,
-            "locale": row.locale,
-            "submitted": submitted.get(row.worker_id, 0),
-            "approved": row.approved,
-            "rejected": row.rejected,
-            "earned": from_cents((row.cents or 0) + paid.get(ledger.earned(row.worker_id), 0)),
-            "owed": from_cents(row.cents or 0),
-            "blocked": row.worker_id in blocked,
-            "simulated": row.worker_id in simulated,
+            "worker_id": worker_id,
+            "name": name,
+            "locale": locale,
+            "submitted": submitted.get(worker_id, 0),
+            "approved": approved,
+            "rejected": rejected,
+            "earned": from_cents((cents or 0) + paid.get(ledger.earned(worker_id), 0)),
+            "owed": from_cents(cents or 0),
+            "blocked": worker_id in blocked,
+            "simulated": worker_id in simulated,
         }
-        for row in rows
+        for worker_id, name, locale, approved, rejected, cents in rows
     ]
 
 
 def _requesters(tx: Transaction) -> list[RequesterView]:
-    rows = tx.select(
-        _Requester,
-        "FROM requesters r LEFT JOIN accounts a ON a.account = 'requester:' || r.requester_id"
-        " ORDER BY r.name",
+    rows = tx.rows(
+        "SELECT r.requester_id, r.name, a.cents FROM requesters r"
+        " LEFT JOIN accounts a ON a.account = 'requester:' || r.requester_id ORDER BY r.name"
     )
     keys: dict[str, list[str]] = {}
     for requester_id, access_key in tx.rows("SELECT requester_id, access_key FROM access_keys ORDER BY 2"):
         keys.setdefault(requester_id, []).append(access_key)
     return [
         {
-            "requester_id": row.requester_id,
-            "name": row.name,
-            "balance": from_cents(row.cents or 0),
-            "access_keys": keys.get(row.requester_id, []),
+            "requester_id": requester_id,
+            "name": name,
+            "balance": from_cents(cents or 0),
+            "access_keys": keys.get(requester_id, []),
         }
-        for row in rows
+        for requester_id, name, cents in rows
     ]
 
 
 def last_events(tx: Transaction, most: int = EVENTS) -> list[EventView]:
     """List the last events, newest first."""
+    rows = tx.rows(
+        "SELECT time, event, hit_id, assignment_id, worker_id FROM events ORDER BY seq DESC LIMIT :most",
+        most=most,
+    )
     return [
         {
-            "time": iso(row.time),
-            "event": row.event,
-            "hit_id": row.hit_id,
-            "assignment_id": row.assignment_id,
-            "worker_id": row.worker_id,
+            "time": iso(time),
+            "event": event,
+            "hit_id": hit_id,
+            "assignment_id": assignment_id,
+            "worker_id": worker_id,
         }
-        for row in tx.select(_Event, "FROM events ORDER BY seq DESC LIMIT :most", most=most)
+        for time, event, hit_id, assignment_id, worker_id in rows
     ]

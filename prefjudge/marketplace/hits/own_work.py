@@ -83,20 +83,7 @@ class History(TypedDict):
     earnings: Earnings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """A message to a worker; ``name`` is the requester's who wrote it."""
-
-    subject: str
-    body: str
-    name: str | None
-    sent: float
-    is_read: int
-
-
-MessageView = TypedDict(
-    "MessageView", {"subject": str, "text": str, "from": str, "sent": str | None, "read": bool}
-)
+Message = TypedDict("Message", {"subject": str, "text": str, "from": str, "sent": str | None, "read": bool})
 """A message, as the inbox and JSON show it."""
 
 
@@ -203,22 +190,16 @@ def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> Earnin
     }
 
 
-def inbox(tx: Transaction, worker_id: str) -> list[MessageView]:
+def inbox(tx: Transaction, worker_id: str) -> list[Message]:
     """Return the worker's messages, newest first, and count them as read from now on."""
-    rows = tx.select(
-        Message,
-        "FROM messages m LEFT JOIN (SELECT requester_id, name FROM requesters) r USING (requester_id)"
+    rows = tx.rows(
+        "SELECT m.subject, m.body, r.name, m.sent, m.is_read"
+        " FROM messages m LEFT JOIN requesters r ON r.requester_id = m.requester_id"
         " WHERE m.worker_id = :worker ORDER BY m.message_id DESC LIMIT 200",
         worker=worker_id,
     )
     tx.run("UPDATE messages SET is_read = 1 WHERE worker_id = :worker AND is_read = 0", worker=worker_id)
     return [
-        {
-            "subject": row.subject,
-            "text": row.body,
-            "from": row.name or "",
-            "sent": iso(row.sent),
-            "read": bool(row.is_read),
-        }
-        for row in rows
+        {"subject": subject, "text": body, "from": name or "", "sent": iso(sent), "read": bool(is_read)}
+        for subject, body, name, sent, is_read in rows
     ]

@@ -21,25 +21,16 @@ class Event:
     worker_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subscription:
-    """Where a HIT type's events are posted, and which ones; ``event_types`` is JSON."""
-
-    destination: str
-    version: str
-    event_types: str
-
-
 def record_event(tx: Transaction, event: Event) -> None:
     """Log an event, and queue its notification where the HIT type has one."""
     tx.insert("events", event)
-    wanted = tx.find(
-        Subscription,
-        "FROM notifications WHERE hit_type_id = :hit_type AND active = 1",
+    for destination, version, event_types in tx.rows(
+        "SELECT destination, version, event_types FROM notifications"
+        " WHERE hit_type_id = :hit_type AND active = 1",
         hit_type=event.hit_type_id,
-    )
-    if wanted and event.event in json.loads(wanted.event_types):
-        queue(tx, wanted.destination, wanted.version, event)
+    ):
+        if event.event in json.loads(event_types):
+            queue(tx, destination, version, event)
 
 
 def queue(tx: Transaction, destination: str, version: str, event: Event) -> None:
