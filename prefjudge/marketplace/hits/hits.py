@@ -58,8 +58,7 @@ def status(hit: Hit, now: float) -> str:
         return "Disposed"
     if hit.reviewing:
         return "Reviewing"
-    is_open = bool(hit.available) and hit.expiration > now
-    if is_open:
+    if hit.available and hit.expiration > now:
         return "Assignable"
     return "Unassignable" if hit.pending else "Reviewable"
 
@@ -85,8 +84,7 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params)
     if not 1 <= count <= MAX_ASSIGNMENTS:
         raise invalid("MaxAssignments", f"{count} is not between 1 and {MAX_ASSIGNMENTS}")
     asked = _question(params)
-    hit_id = new_id()
-    cost = unit_cost(tx, hit_type.reward, count) * count
+    hit_id, cost = new_id(), unit_cost(tx, hit_type.reward, count) * count
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
     # another process may have used the token since: its HIT stands, and all of this is rolled back
     if not request_tokens.remember(tx, requester_id, "hit", token, hit_id):
@@ -107,8 +105,7 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params)
         available=count,
         held=cost,
     )
-    own = {name: value for name, value in row_of(hit).items() if name not in hit_types.TERMS}
-    tx.insert("hits", own)
+    tx.insert("hits", {name: value for name, value in row_of(hit).items() if name not in hit_types.TERMS})
     # apart from the counters, which change often and are better short
     tx.insert("questions", {"hit_id": hit_id, "content": params["Question"]})
     note(tx, "HITCreated", hit)
@@ -119,18 +116,16 @@ def note(
     tx: Transaction, event: str, hit: Hit, assignment_id: str | None = None, worker_id: str | None = None
 ) -> None:
     """Log what happened to a HIT, or to an assignment of it, and queue a notification for who wants it."""
-    record_event(
-        tx,
-        Event(
-            time=tx.now,
-            event=event,
-            requester_id=hit.requester_id,
-            hit_type_id=hit.hit_type_id,
-            hit_id=hit.hit_id,
-            assignment_id=assignment_id,
-            worker_id=worker_id,
-        ),
+    happened = Event(
+        time=tx.now,
+        event=event,
+        requester_id=hit.requester_id,
+        hit_type_id=hit.hit_type_id,
+        hit_id=hit.hit_id,
+        assignment_id=assignment_id,
+        worker_id=worker_id,
     )
+    record_event(tx, happened)
 
 
 def _refuse_repeat(hit_id: str | None) -> None:
@@ -297,8 +292,7 @@ def release_unit(tx: Transaction, hit: Hit) -> int:
 
 
 def _must_be(tx: Transaction, hit: Hit, *allowed: str) -> None:
-    now = status(hit, tx.now)
-    if now not in allowed:
+    if (now := status(hit, tx.now)) not in allowed:
         raise refused(
             "InvalidHITState",
             f"This HIT is currently in the state '{now}'.  This operation can be called with a status of:"
