@@ -72,6 +72,14 @@ def test_a_record_with_other_columns_is_refused_and_none_is_stored(database: Dat
         assert db.execute("SELECT count(*) FROM words") == [(0,)]
 
 
+def test_the_verbs_leave_sql_to_the_study() -> None:
+    package = Path(prefjudge.__file__).parent
+    rooms = [package / room for room in ("cli", "steps", "fieldwork", "gather")]
+    assert all(room.is_dir() for room in rooms)
+    found = [str(path) for room in rooms for path in room.rglob("*.py") if ".execute(" in path.read_text()]
+    assert found == []
+
+
 def test_no_statement_depends_on_the_order_of_columns() -> None:
     package = Path(prefjudge.__file__).parent
     positional = re.compile(r"INSERT\s+(OR\s+\w+\s+)?INTO\s+\w+\s+(VALUES|SELECT)")

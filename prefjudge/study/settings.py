@@ -45,3 +45,8 @@ def count_up(db: Connection, key: str) -> int:
 def drop_setting(db: Connection, key: str) -> None:
     """Settle something no longer."""
     db.execute("DELETE FROM settings WHERE key = :key", key=key)
+
+
+def drop_settings(db: Connection, prefix: str) -> None:
+    """Settle no longer what has a name that begins so."""
+    db.execute("DELETE FROM settings WHERE substr(key, 1, length(:prefix)) = :prefix", prefix=prefix)

@@ -20,7 +20,9 @@ UNBALANCED = (
     " GROUP BY account HAVING sum(change) <> 0 ORDER BY account"
 )
 """Selects the accounts whose balance is not the sum of their transfers."""
-MOST = 10**11  # cents at once: far from where a sum of many would no longer fit the database's whole numbers
+MAX_CENTS = (
+    10**11
+)  # cents at once: far from where a sum of many would no longer fit the database's whole numbers
 
 
 def free(requester_id: str) -> str:
@@ -78,10 +80,10 @@ def spend(tx: Transaction, requester_id: str, target: str, cents: int, kind: str
         ``InsufficientFunds``: a live marketplace's budget does not cover it. ``InvalidParameterValue``:
         nobody has that much.
     """
-    if cents > MOST:
+    if cents > MAX_CENTS:
         raise refused(
             "InvalidParameterValue",
-            f"The {kind} would take {from_cents(cents)} dollars; {from_cents(MOST)} is the most.",
+            f"The {kind} would take {from_cents(cents)} dollars; {from_cents(MAX_CENTS)} is the most.",
         )
     account = free(requester_id)
     # locked: otherwise two calls at once could both spend the last of it

@@ -6,7 +6,7 @@ from prefjudge.counts import many
 from prefjudge.errors import StudyError
 from prefjudge.study.assignments import close_undecided
 from prefjudge.study.hits import close_lost
-from prefjudge.study.settings import BEING_REBUILT, RECOVERING, drop_setting
+from prefjudge.study.settings import BEING_REBUILT, RECOVERING, drop_setting, drop_settings
 from prefjudge.study.study import Study
 
 
@@ -33,7 +33,7 @@ def give_up_marketplace(study: Study, target: str) -> tuple[int, tuple[str, ...]
         for key in (f"marketplace:{target}", RECOVERING):
             drop_setting(db, key)
         for prefix in ("worker:", "visits:"):  # the accounts of simulated workers there
-            db.execute("DELETE FROM settings WHERE key LIKE :prefix", prefix=f"{prefix}%")
+            drop_settings(db, prefix)
     notices = ["the next verb that needs a marketplace begins a new one: invite your workers again"]
     if unpaid:
         owed = f"{many(unpaid, 'assignment was', 'assignments were')} not decided on, worth at most"
