@@ -95,8 +95,11 @@ class Crowd(Protocol):
         """Return what there is to spend."""
         ...
 
-    def fits(self, html: str) -> bool:
-        """Return whether the crowd takes a page as it is; a larger one is shown by the study's web server."""
+    def fault_of(self, html: str) -> str:
+        """Return why the crowd does not take a page as it is; empty where it does.
+
+        It is asked before anything is intended. The study's own web server may show such a page instead.
+        """
         ...
 
     def publish(self, task: Task) -> str:

@@ -3,7 +3,7 @@
 from prefjudge.core.asking.costs import CENT, prorated
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.tasks import Eligibility, Page, Task, WorkerGroup
-from prefjudge.errors import StudyError, quoted
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.atomic import write_text
 from prefjudge.render.pages.hit import HitPage, Slot, render_hit_page
 from prefjudge.study.gold import load_gold
@@ -36,10 +36,22 @@ class Pages:
             )
 
     def page(self, hit: StudyHit, crowd: Crowd) -> Page:
-        """Return the page that a HIT shows, in a file of the study's where the crowd does not take it."""
+        """Return the page that a HIT shows, in a file of the study's where the crowd does not take it.
+
+        Raises
+        ------
+        InputError
+            The crowd does not take it, and the study has no web server for it.
+        """
         html, url = self._html(hit), self._study.config.design.pages_url
-        if not url or crowd.fits(html):
+        fault = crowd.fault_of(html)
+        if not fault:
             return Page(html=html)
+        if not url:
+            raise InputError(
+                fault,
+                "Put fewer pairs in a HIT, or serve the pages yourself: set design.pages_url in study.toml.",
+            )
         name = f"{hit.hit_key}.html"
         write_text(self._study.folder / PAGES_FOLDER / name, html)
         return Page(address=f"{url.rstrip('/')}/{name}")

@@ -138,6 +138,10 @@ class CrowdContract:
         (sent,) = stage.crowd.fetch(task_id).submissions
         assert sent.fault or sent.fields["other"] == "1"
 
+    def test_a_page_that_is_too_long_is_told_before_it_is_published(self, stage: Stage) -> None:
+        assert stage.crowd.fault_of(HTML.format("x" * 10_000)) == ""
+        assert stage.crowd.fault_of(HTML.format("x" * 1_000_000))
+
     def test_a_page_may_be_shown_elsewhere(self, stage: Stage) -> None:
         address = "https://example.org/pages/1.html?a=1&b=2"
         task_id = stage.crowd.publish(task(page=Page(address=address)))
@@ -233,6 +237,15 @@ class CrowdContract:
         anyone = stage.crowd.publish(task("task-3", eligibility=Eligibility(closed_to=(OTHERS,)), workers=3))
         assert [stage.offers(barred, task_id) for task_id in (before, after, anyone)] == [False, False, True]
         assert [stage.offers(free, task_id) for task_id in (before, after, anyone)] == [True] * 3
+
+    def test_a_group_is_the_same_whoever_made_it(self, stage: Stage) -> None:
+        worker, other = stage.join(), stage.open_again()
+        stage.crowd.bar(worker, BARRED)
+        other.bar(worker, BARRED)
+        other.bar(worker, OTHERS)  # which the first one does not know of
+        stage.crowd.bar(stage.join(), OTHERS)
+        task_id = stage.crowd.publish(task(eligibility=Eligibility(closed_to=(OTHERS,))))
+        assert not stage.offers(worker, task_id)
 
     def test_only_the_eligible_are_offered_a_task(self, stage: Stage) -> None:
         here, abroad, new = stage.join(), stage.join(locale="DE"), stage.join(approved=3)

@@ -18,6 +18,7 @@ from prefjudge.errors import CrowdError
 CENT = Decimal("0.01")
 TOKEN_LIFE = 86_400.0
 MOST_WORKERS = 50
+LONGEST_PAGE = 500_000
 DECIDED = (SubmissionState.APPROVED, SubmissionState.REJECTED)
 
 
@@ -173,8 +174,8 @@ class MemoryCrowd:
     def balance(self) -> Decimal:
         return self._at.balance
 
-    def fits(self, html: str) -> bool:
-        return True
+    def fault_of(self, html: str) -> str:
+        return "" if len(html) < LONGEST_PAGE else "a page has at most 500,000 characters"
 
     def publish(self, task: Task) -> str:
         if known := self._known(task.token):

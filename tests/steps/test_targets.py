@@ -289,6 +289,7 @@ def test_pages_that_the_api_finds_too_large_are_served_as_files(pooled: Path) ->
     with keep_open(pooled):
         with pytest.raises(InputError, match=r"the API takes 65,535\nPut fewer pairs .* design.pages_url"):
             publish(pooled, yes=True)
+        assert (status(pooled).hits, status(pooled).committed) == ({}, "0.00"), "and it can be packed anew"
         pages = pooled / "pages"
         pages.mkdir()
         server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(pages)))

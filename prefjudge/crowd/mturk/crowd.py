@@ -10,7 +10,7 @@ from prefjudge.crowd.mturk.client import AlreadyDoneError, Client, WrongStateErr
 from prefjudge.crowd.mturk.fees import MANY_ASSIGNMENTS, Fees
 from prefjudge.crowd.mturk.groups import SIMULATED, Groups
 from prefjudge.crowd.mturk.identity import ask_identity
-from prefjudge.crowd.mturk.questions import fits_question, read_question, write_question
+from prefjudge.crowd.mturk.questions import fault_of_page, read_question, write_question
 from prefjudge.crowd.protocol import Identity, RefusedError
 from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
 from prefjudge.crowd.tasks import ListedTask, Page, Task, TaskState, WorkerGroup
@@ -81,9 +81,9 @@ class MTurkCrowd:
         """Return what there is to spend."""
         return Decimal(str(self._client.call("get_account_balance")["AvailableBalance"]))
 
-    def fits(self, html: str) -> bool:
-        """Return whether a page fits into a HIT's question."""
-        return fits_question(html)
+    def fault_of(self, html: str) -> str:
+        """Return why a page does not fit into a HIT's question; empty where it does."""
+        return fault_of_page(html)
 
     def publish(self, task: Task) -> str:
         """Publish a HIT and return its id; the same id for a repeat."""

@@ -27,19 +27,17 @@ def write_question(page: Page) -> str:
             f'<?xml version="1.0" encoding="UTF-8"?>\n<ExternalQuestion xmlns="{_EXTERNAL}">'
             f"<ExternalURL>{escape(page.address)}</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
         )
-    xml = _html_question(page.html)
-    size = len(xml.encode())
-    if size > QUESTION_LIMIT:
-        raise InputError(
-            f"the HIT's Question is {size:,} bytes; the API takes {QUESTION_LIMIT:,}",
-            "Put fewer pairs in a HIT, or serve the pages yourself: set design.pages_url in study.toml.",
-        )
-    return xml
+    if fault := fault_of_page(page.html):
+        raise InputError(fault)
+    return _html_question(page.html)
 
 
-def fits_question(html: str) -> bool:
-    """Return whether a page fits into an HTMLQuestion."""
-    return len(_html_question(html).encode()) <= QUESTION_LIMIT
+def fault_of_page(html: str) -> str:
+    """Return why a page does not fit into an HTMLQuestion; empty where it does."""
+    size = len(_html_question(html).encode())
+    if size <= QUESTION_LIMIT:
+        return ""
+    return f"the HIT's Question is {size:,} bytes; the API takes {QUESTION_LIMIT:,}"
 
 
 def _html_question(html: str) -> str:
