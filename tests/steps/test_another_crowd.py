@@ -35,7 +35,7 @@ PRICE = Decimal("2.67")
 
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> Iterator[Platform]:
-    monkeypatch.setitem(CROWDS, "memory", "tests.crowd.memory")
+    monkeypatch.setitem(CROWDS.ours, "memory", "tests.crowd.memory")
     PLATFORMS["memory:here"] = Platform("memory:here")
     yield PLATFORMS["memory:here"]
     PLATFORMS.clear()
