@@ -1,4 +1,4 @@
-"""Every deliberate error: what went wrong, where, and how to mend it.
+"""Every deliberate error: what went wrong, where, and how to fix it.
 
 The subclasses say who must act. A command line prints ``message`` and ``hint`` and never a traceback.
 """
@@ -39,7 +39,7 @@ class InputError(PrefjudgeError):
     """A file or value that the user gave cannot be read as what it should be.
 
     ``problems`` holds each problem found (``file:line:column: what: the offending text``), up to a limit,
-    so that a file is mended in one go.
+    so that a file can be fixed in one go.
     """
 
     def __init__(self, message: str, hint: str = "", problems: Sequence[str] = ()) -> None:
@@ -68,6 +68,6 @@ class CrowdError(PrefjudgeError):
 
 
 class NotFinished(PrefjudgeError):  # noqa: N818 - a state, not a fault
-    """The work goes on: HITs are still open, or queries not through."""
+    """The work is not finished: HITs are open, or queries undecided."""
 
     exit_code = 3

@@ -203,7 +203,7 @@ def _settled(
     # something other than lines of the run lies between.
     sure = rank[own] - rank[place[of]] == above
     if reader.order is not Order.FILE:
-        # Each document is held against the lines next to it: out
+        # Each document is compared with the lines next to it: out
         # of order ends the search, a tie leaves its place open.
         upper, lower = np.flatnonzero(above), np.flatnonzero(below)
         key = ranking_key(score, rank, reader.order)

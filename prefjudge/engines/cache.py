@@ -45,7 +45,7 @@ class _Known:
 
 
 class RunCache:
-    """Copies of runs below one folder. Nothing here fails for want of a cache: the run is read anew."""
+    """Copies of runs below one folder. Nothing here fails for want of a cache: the run is then read again."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)

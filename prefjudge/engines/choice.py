@@ -58,7 +58,7 @@ class Runs(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFiles:
-    """Run files that are read anew for each question; the fields are the parameters of `engines.files`."""
+    """Run files that are read again for each question; the fields are the parameters of `engines.files`."""
 
     paths: tuple[str | Path, ...]
     order: Order = Order.SCORE

@@ -66,7 +66,7 @@ class CopyWriter:
         self.clear()
 
     def clear(self) -> None:
-        """Start anew."""
+        """Start over."""
         self.abandon()
         self.folder.mkdir(parents=True)
         self.queries: list[bytes] = []

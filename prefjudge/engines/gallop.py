@@ -46,7 +46,7 @@ class HeadLines:
     complete : list of bool
         Whether the lines of a query are all that it has.
     last : list of bytes
-        The last line of each query, where it was met with; else nothing.
+        The last line of each query, where it was read; else nothing.
     """
 
     parts: list[bytes]
@@ -182,7 +182,7 @@ class _Gatherer:
         self.last.append(last)
 
     def batch(self) -> HeadLines:
-        """Hand over what there is, and start anew."""
+        """Hand over what was collected, and start over."""
         batch = HeadLines(self.parts, self.spans, self.complete, self.last)
         self.parts, self.spans, self.complete, self.last = [], [], [], []
         return batch
@@ -224,7 +224,7 @@ def gallop(text: Text, lines: int, *, batch: int = BATCH) -> Iterator[HeadLines]
             if last >= 0:
                 end = block.find(b"\n", last + 1) + 1
                 if block.startswith(mark, end - 1):
-                    end = 0  # the query goes on
+                    end = 0  # the query continues
         if end and (end + wanted <= window or text.ended(low + len(block))):
             following = block[end : end + wanted]
             line = block[last + 1 : end]

@@ -51,7 +51,7 @@ class RunHealth:
     digest : str
         The SHA-256 of the file as it is stored.
     ranking : str
-        A digest of the rankings: equal for runs that rank the same documents alike, whatever their scores.
+        A digest of the rankings: equal for runs that rank the same documents alike, with any scores.
     order : Order
         What ranked the documents.
     lines, queries : int
@@ -73,7 +73,7 @@ class RunHealth:
     negative_scores, infinite_scores : int
         Lines with a score below zero; with one beyond the numbers that a computer holds, which is infinite.
     other_tags : tuple of str
-        Tags besides the first line's, by their first word; some of them where they are many.
+        Tags other than the first line's, by their first word; only some where there are many.
     judged : float or None
         Judged@cutoff, as the measure: the share of the documents returned in the first ``cutoff`` places that
         is judged, averaged over all judged queries; None without qrels.
@@ -268,7 +268,7 @@ def _distrust(parts: Iterable[_Part], order: Order) -> tuple[str, ...]:
     by = "ranks" if order is Order.RANK else "scores"
     given = {
         f"not in the order of its {by}": all(part.in_order for part in parts),
-        "the lines of a query do not stand together": all(part.grouped for part in parts),
+        "the lines of a query are not contiguous": all(part.grouped for part in parts),
         "the ranks do not count the lines of each query": all(part.counted for part in parts),
     }
     return tuple(what for what, is_so in given.items() if not is_so)

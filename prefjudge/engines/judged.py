@@ -39,7 +39,7 @@ class Judged:
         as far as there is room.
     sieve : ndarray of bool
         True at the upper bits of some key: most rows of a run are ruled out by one look. What a query's rows
-        look at stands together.
+        look at is contiguous.
     """
 
     queries: dict[bytes, int]

@@ -1,4 +1,4 @@
-"""Overlap: whether a run and qrels speak of the same queries and documents at all."""
+"""Overlap: whether a run and qrels share queries and documents at all."""
 
 import re
 from collections.abc import Sequence

@@ -75,11 +75,11 @@ def _read(
     except Scattered:
         if not Path(path).is_file():
             raise InputError(
-                f"{path}: the lines of a query do not stand together, and a pipe cannot be read twice",
+                f"{path}: the lines of a query are not contiguous, and a pipe cannot be read twice",
                 "write the run to a file, and read that",
             ) from None
         again()
-        notices[:] = [Notice(where=path, what="the lines of a query do not stand together; read more slowly")]
+        notices[:] = [Notice(where=path, what="the lines of a query are not contiguous; read more slowly")]
         tally = FormTally()
         whole = read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices)
         results = [work(tally.add(whole))]

@@ -30,7 +30,7 @@ _PART = 100_000
 """How many rows from home make a part: a small table is one file, and a large one is shared out."""
 _BLANKS = "^\ufeff|[ \t\r\x0b\x0c]+"
 _MOST = 7
-"""Columns that are told apart: what is beyond six is of the tag."""
+"""Columns that are read separately: everything after the sixth belongs to the tag."""
 _ODD = ("\ufeff", "  ", "\t", "\r", "\x0b", "\x0c")
 """What a line holds that has other blanks than one between each two fields."""
 
@@ -148,13 +148,13 @@ class SparkEngine:
         return [tuple(row) for row in self.session.sql(text).collect()]
 
     def save(self, text: str, path: str) -> str:
-        """Write the rows of a query as a Parquet folder, in place of one of that name."""
+        """Write the rows of a query as a Parquet folder, and replace one of that name."""
         with _briefly(f"Spark cannot write {path}", "can the cluster write there?"):
             self.session.sql(text).write.mode("overwrite").parquet(path)
         return f"parquet.`{path.replace('`', '``')}`"
 
     def close(self) -> None:
-        """Drop the views, and what the cluster keeps for them; the session goes on."""
+        """Drop the views, and what the cluster keeps for them; the session stays open."""
         if self._kept is not None:
             self._kept.unpersist()
             self._kept = None

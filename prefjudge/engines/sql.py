@@ -1,7 +1,7 @@
 """The top of runs and the places of judged documents as SQL: one text for every engine that has the tables.
 
-From what comes home the measures are computed as they are from files: equal places give equal scores, to the
-last digit.
+From the rows returned the measures are computed as they are from files: equal places give equal scores, to
+the last digit.
 """
 
 from __future__ import annotations

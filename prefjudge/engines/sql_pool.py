@@ -1,4 +1,4 @@
-"""The pool as SQL, saved by the engine where the runs are: only how large the pools are comes home."""
+"""The pool as SQL, saved by the engine where the runs are: only the sizes of the pools are returned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores as SQL, saved by the engine where the runs are: only how many queries have each comes home."""
+"""Scores as SQL, saved by the engine where the runs are: only how many queries have each is returned."""
 
 from __future__ import annotations
 

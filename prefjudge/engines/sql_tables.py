@@ -1,7 +1,7 @@
 """The tables that the SQL texts are about, and what an engine does with them.
 
 Tables: runs (path, tag, query, doc, rank, score, and source: the file that it is from) and qrels (query, doc,
-grade); text compares as bytes. What is too much to come home is saved by the engine where it is.
+grade); text compares as bytes. What is too large to return is saved by the engine where it is.
 """
 
 from __future__ import annotations

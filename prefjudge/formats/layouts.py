@@ -43,9 +43,9 @@ def layout_of(path: str, count: int) -> Layout:
             f"{path} is not a run: its first line has 4 columns, as qrels have",
             "if runs and qrels were swapped, swap them back. " + COLUMNS_HINT,
         )
-    parted = "columns are parted by blanks or tabs, not by commas\n" if count == 1 else ""
+    commas = "columns are separated by blanks or tabs, not by commas\n" if count == 1 else ""
     raise InputError(
-        f"{path} is not a run: its first line has {many(count, 'column')}", parted + COLUMNS_HINT
+        f"{path} is not a run: its first line has {many(count, 'column')}", commas + COLUMNS_HINT
     )
 
 

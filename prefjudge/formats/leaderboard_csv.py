@@ -26,7 +26,8 @@ def read_leaderboard(path: str | Path) -> tuple[Submission, ...]:
     Raises
     ------
     InputError
-        The file cannot be read or is no UTF-8 CSV, a column is missing, or dates and scores cannot be read.
+        The file cannot be read or is not a UTF-8 CSV, a column is missing, or dates and scores cannot be
+        read.
     """
     text = read_text(path)
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a description is as long as it is

@@ -21,5 +21,5 @@ def has_lone_cr(data: bytes) -> bool:
 
 
 def with_newlines(data: bytes) -> bytes:
-    """Return the same text with an LF in the place of each lone CR."""
+    """Return the same text with an LF for each lone CR."""
     return _ALONE.sub(lambda found: b"\n" * len(found[0]), data)

@@ -57,7 +57,7 @@ def read_manifest(name: str) -> tuple[ListedFile, ...]:
     Raises
     ------
     InputError
-        There is no such manifest, or the file is none.
+        There is no such manifest, or the file is not one.
     """
     folder = resource_dir("configs") / "manifests"
     shipped = folder / f"{name}.toml"

@@ -20,7 +20,7 @@ _PADDING = b"\n" * 64
 
 
 class Numbering:
-    """Ids and their numbers, found by a table with open addressing: about 12 bytes for each beside its own.
+    """Ids and their numbers, found by a table with open addressing: about 12 bytes more for each.
 
     A slot of the table holds nothing (0), a number plus one, or, while a block of ids is looked up, minus one
     minus the row of the block that claims it.
@@ -35,7 +35,7 @@ class Numbering:
         return len(self._ends) // 4
 
     def add(self, ids: Tokens) -> Codes:
-        """Return the number of each id; ids that were not met before get the next numbers."""
+        """Return the number of each id; new ids get the next numbers."""
         numbers = np.empty(len(ids), np.int32)
         for row in range(0, len(ids), _BLOCK):
             block = slice(row, row + _BLOCK)
@@ -43,7 +43,7 @@ class Numbering:
         return numbers
 
     def add_runs(self, ids: Tokens) -> Codes:
-        """Return what `add` returns, sooner where equal ids stand together."""
+        """Return what `add` returns, faster where equal ids follow each other."""
         starts = np.append(np.zeros(min(1, len(ids)), np.int64), ids.changes())
         return np.repeat(self.add(ids.take(starts)), np.diff(starts, append=len(ids)))
 
@@ -67,7 +67,7 @@ class Numbering:
             claims = open_[free]
             self._table[slots[claims]] = -1 - claims  # the first row has the last word
             there[free] = self._table[slots[claims]]
-            # A row is through where its own claim stands, or where the slot
+            # A row is done where its own claim stands, or where the slot
             # holds its id: with a number, or as the claim of an earlier row.
             mine = there == -1 - open_
             taken = np.flatnonzero(~mine)
@@ -101,7 +101,7 @@ class Numbering:
         return (keys >> np.uint64(65 - self._table.size.bit_length())).view(np.int64)
 
     def _next(self, slots: Places, keys: Words) -> Places:
-        """Return where it goes on: by steps of the key's own, odd so that they reach every slot."""
+        """Return where it continues: by steps of the key's own, odd so that they reach every slot."""
         steps = (keys | np.uint64(1)).view(np.int64)
         return (slots + steps) & (self._table.size - 1)
 

@@ -36,7 +36,7 @@ _ONE = np.uint64(1)
 
 
 def floats(tokens: Tokens) -> tuple[Floats, Flags]:
-    """Read decimals; the second array is False where a token is none (``nan`` is none, ``inf`` is one)."""
+    """Read decimals; the second array is False where a token is not one (``nan`` is not, ``inf`` is)."""
     starts, negative = _unsigned(tokens)
     values, fine = _short_decimals(tokens.text, starts, tokens.ends)
     rest = np.flatnonzero(~fine)
@@ -53,7 +53,7 @@ def floats(tokens: Tokens) -> tuple[Floats, Flags]:
 
 
 def integers(tokens: Tokens) -> tuple[NDArray[np.int64], Flags]:
-    """Read whole numbers; the second array is False where a token is none or is beyond 18 digits."""
+    """Read whole numbers; the second array is False where a token is not one, or has more than 18 digits."""
     starts, negative = _unsigned(tokens)
     size = tokens.ends - starts
     values, fine = _digits(_last_word(tokens.text, tokens.ends, size))

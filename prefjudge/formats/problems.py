@@ -72,7 +72,7 @@ class Problems:
     kind : str
         What the file should be: ``run``, ``qrels``.
     limit : int
-        After so many problems `add` raises `Stop`.
+        After this many problems `add` raises `Stop`.
     """
 
     path: str

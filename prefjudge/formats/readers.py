@@ -1,4 +1,4 @@
-"""Readers: formats of runs, qrels and judgments beside lines of columns, by the suffix of the file.
+"""Readers: formats of runs, qrels and judgments other than lines of columns, by the file's suffix.
 
 A reader turns a file into lines of columns, and everything else follows: checks, orders, ``--trust``, copies,
 the engines. So a new format is one file and its registration.

@@ -24,7 +24,7 @@ class OnDuplicate(StrEnum):
 
 
 class Scattered(Exception):  # noqa: N818 - a property of the file
-    """The lines of a query do not stand together, so the run must be read as one chunk."""
+    """The lines of a query are not contiguous, so the run must be read as one chunk."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class RunReader:
     def checked(
         self, rows: Fields, *, ranks: bool
     ) -> tuple[Fields, NDArray[np.float64], NDArray[np.int64] | None]:
-        """Return the sound rows, their scores, and their ranks if asked for, or in place of scores."""
+        """Return the sound rows, their scores, and their ranks if asked for or if there are no scores."""
         assert self.layout is not None
         layout = self.layout
         rows = self._tagged(self._counted(rows, layout), layout)

@@ -46,7 +46,7 @@ def read_chunks(
         With every problem of the file up to a limit, once the file was read.
     """
     reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
-    np.empty(8 * size, np.uint8)  # once given back, glibc keeps smaller blocks, and need not clear them anew
+    np.empty(8 * size, np.uint8)  # once given back, glibc keeps smaller blocks, and need not clear them again
     try:
         for rows, changes in ahead(
             _queries(reader, whole_lines(path, Holds.COLUMNS, size=size, notices=notices))
@@ -75,7 +75,7 @@ def _queries(reader: RunReader, texts: Iterator[bytes]) -> Iterator[tuple[Fields
             line = int(rows.lines[start])
             data = data[rows.text.rfind(b"\n", 0, int(rows.starts[start, 0])) + 1 - FRONT :]
         kept, held = [data], len(data)
-        wanted = 2 * held  # a query that fills blocks is not tokenised anew for each
+        wanted = 2 * held  # a query that fills blocks is not tokenised again for each
     rows = reader.rows(b"".join(kept), line)
     if len(rows):
         yield rows, rows.ids(0).changes()
@@ -88,7 +88,7 @@ def read_whole(
     on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
     notices: list[Notice] | None = None,
 ) -> RunChunk:
-    """Read a run as one chunk, its lines brought together by query: for files that are not grouped."""
+    """Read a run as one chunk, its lines grouped by query: for files that are not grouped."""
     reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
     chunk = None
     try:

@@ -19,7 +19,7 @@ class Foreign:
     way: str
 
     def words(self, path: str) -> tuple[str, str]:
-        """Return what is said of a file, and the way in."""
+        """Return what is wrong with a file, and what to do."""
         return f"{path}: {self.what}", self.way.format(path=path)
 
 
@@ -72,7 +72,7 @@ _NUL = Foreign(
 _HTML = Foreign(
     kind="html",
     what=f"is an HTML page, {_LINES}",
-    way="was a page of a site saved in the place of the file? Download the file itself",
+    way="was a web page saved instead of the file? Download the file itself",
 )
 _POINTER = Foreign(
     kind="pointer",

@@ -48,7 +48,7 @@ class Sniffed:
     what, way : str
         For the latter, what it is and what to do, in words.
     doubt : str
-        What speaks against it.
+        What contradicts it.
     """
 
     kind: str
@@ -74,7 +74,7 @@ def sniff(path: str | Path) -> Sniffed:
 
 
 def doubt_ranks(path: str | Path) -> str:
-    """Return what speaks against a run of three columns whose last may be grades; nothing where nothing does.
+    """Return what contradicts a run of three columns whose last may be grades; empty where nothing does.
 
     A run's ranks differ within a query. Where all are as small as grades and they repeat, they are grades.
 
@@ -166,7 +166,7 @@ def _is_vote(row: list[bytes]) -> bool:
 
 
 def _is_text(row: list[bytes]) -> bool:
-    """Say whether what stands where a rank, a grade or a score would is none, so that these are words."""
+    """Tell whether there are words where a rank, a grade or a score would be."""
     return len(row) < 3 or not any(_NUMBER.fullmatch(word) for word in row[2:5])
 
 

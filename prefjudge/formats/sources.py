@@ -1,4 +1,4 @@
-"""Sources: the bytes of a file as blocks of whole lines, whatever it is compressed with.
+"""Sources: the bytes of a file as blocks of whole lines, however it is compressed.
 
 The first bytes of a file say what it is, not its name. ``-`` is standard input.
 """

@@ -25,7 +25,7 @@ _STAMP = re.compile(
 )
 _COLUMN = re.compile(rb"^[ \t]*[^\s#]\S*[ \t]+rehearsal:([0-9]{1,20})/([0-9]{1,20})[ \t]", re.MULTILINE)
 _MOST = 4_096
-"""Bytes of a file beside another that are looked at: whatever else it is, it is not a stamp."""
+"""Bytes of a file beside another that are read: a longer one is not a stamp."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def rehearsal_in(notices: Iterable[Notice]) -> Rehearsal | None:
 
 
 def write_beside(path: Path, stamp: str) -> None:
-    """Write a stamp beside a file whose form has no room for it, or take away the one of an earlier file."""
+    """Write a stamp beside a file whose format has no room for it, or remove that of an earlier file."""
     file = path.with_name(f"{path.stem}.{ENDING}")
     if stamp:
         write_text(file, f"{stamp}: see {path.name}\n")

@@ -113,7 +113,7 @@ def test_identical_runs_whatever_their_scores_and_query_order(run):
     ("text", "words"),
     [
         (RUN.replace("q1 Q0 c 2 1.0", "q1 Q0 c 2 9.0"), "not in the order of its scores"),
-        (RUN + "q1 Q0 d 3 0.5 t\n", "the lines of a query do not stand together"),
+        (RUN + "q1 Q0 d 3 0.5 t\n", "the lines of a query are not contiguous"),
         (
             "".join(f"q1 Q0 d{n} {n + (n > 90)} {-n} t\n" for n in range(101)),
             "the ranks do not count the lines of each query",

@@ -168,7 +168,7 @@ def test_what_readers_notice_is_said(engine, tmp_path):
     said = [str(notice) for notice in notices]
     assert sum("'t' too" in text for text in said) == 2
     if name_of(engine) == "duckdb":
-        assert sum("do not stand together" in text for text in said) == 2
+        assert sum("are not contiguous" in text for text in said) == 2
 
 
 def test_a_run_that_found_nothing_scores_0_whatever_its_ids_look_like(duck, tmp_path):

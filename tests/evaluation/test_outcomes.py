@@ -100,7 +100,7 @@ def test_both_verdicts_are_given_and_where_they_part() -> None:
     assert "part" not in describe_outcomes(same)
     tested = compare_runs(scores_at(parted), test="t", rng=np.random.default_rng(0))
     table = outcomes_table([(tested, row)])
-    assert table.notes[-1] == "The two verdicts part for 1 pair: A and B."
+    assert table.notes[-1] == "The two verdicts differ for 1 pair: A and B."
     assert outcomes_table([(tested, same)]).notes[-1] != table.notes[-1]
 
 

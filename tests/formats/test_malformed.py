@@ -120,7 +120,7 @@ def qrels_error(tmp_path, text, **options):
         (
             "q1,d1,1\n",
             "run is not a run: its first line has 1 column\n"
-            "columns are parted by blanks or tabs, not by commas\n" + COLUMNS,
+            "columns are separated by blanks or tabs, not by commas\n" + COLUMNS,
         ),
         (
             "q1 d1 first\n",

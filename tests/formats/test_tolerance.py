@@ -163,7 +163,7 @@ def test_queries_whose_lines_are_scattered(tmp_path):
     notices = []
     heads = top(tmp_path / "run", k=2, notices=notices)
     assert [heads.docs[d] for d in heads.doc] == ["c", "a", "b"]
-    assert "do not stand together" in notices[0].what
+    assert "are not contiguous" in notices[0].what
 
 
 def test_scattered_lines_are_checked_too(tmp_path):

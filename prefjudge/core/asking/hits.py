@@ -2,8 +2,8 @@
 
 A HIT is a list of slots, each one comparison, and a few *layouts*. A layout is one way to show the slots:
 their order, and which of them have their passages swapped. A worker's page picks the layout by
-:func:`layout_index` from the assignment id, and the requester recomputes it, so that the sides are drawn anew
-for each assignment and nobody has to trust the page.
+:func:`layout_index` from the assignment id, and the requester recomputes it, so that the sides are drawn
+again for each assignment and nobody has to trust the page.
 """
 
 from collections.abc import Sequence
@@ -113,7 +113,7 @@ def plan_hit(
     The first passage of a gold slot is the good one, so a gold pair that is not swapped is right on the left.
     Each layout has gold pairs right on either side, where there are at least two: someone who always
     chooses one side fails. The layouts differ in their order, and show the sides as they were drawn or all
-    of them mirrored. Were the sides drawn anew for each layout, the few slots that in no layout are all on
+    of them mirrored. Were the sides drawn again for each layout, the few slots that in no layout are all on
     one side would give the gold pairs away.
 
     Parameters

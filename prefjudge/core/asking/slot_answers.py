@@ -87,7 +87,7 @@ def check_answer(
     names, tokens : sequence
         The slots' field names, and the tokens that stand for their first and second passage.
     layouts : sequence of Layout
-        The layouts of the page. The one shown follows from the assignment id, whatever the fields say.
+        The layouts of the page. The one shown follows from the assignment id, and not from the fields.
     assignment_id : str
         The assignment.
     allow_ties : bool
@@ -132,7 +132,7 @@ def _choice(value: str, pair: tuple[str, str], first_on_left: bool, allow_ties: 
     if value == TIE and allow_ties:
         return 0
     if value not in pair:
-        raise BadAnswerError(f"{value[:20]!r} is none of the choices")
+        raise BadAnswerError(f"{value[:20]!r} is not one of the choices")
     return 1 if (value == pair[0]) == first_on_left else -1
 
 
@@ -140,7 +140,7 @@ def _strength(value: str, strengths: int) -> int:
     if not strengths:
         return 1
     if value not in {str(degree) for degree in range(1, strengths + 1)}:
-        raise BadAnswerError(f"{value[:20]!r} is no strength of preference")
+        raise BadAnswerError(f"{value[:20]!r} is not a strength of preference")
     return int(value)
 
 

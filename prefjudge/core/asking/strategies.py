@@ -1,6 +1,6 @@
 """Strategies: which votes to ask for next, and who is the best when there is nothing left to ask.
 
-A strategy looks at nothing but the votes, so it goes on where it stopped, whatever happened in between, and
+A strategy looks at nothing but the votes, so it continues where it stopped, whatever happened in between, and
 the same code is simulated before any money is spent and drives the study afterwards. It asks for all the
 votes that it can use at once: a round, which is packed into HITs.
 """
@@ -66,7 +66,7 @@ class Strategy(Protocol):
         Returns
         -------
         Asked
-            Nothing of a pool where the strategy is through.
+            Nothing of a pool where the strategy has finished.
         """
 
     def leaders(self, votes: Floats) -> Flags:
@@ -201,7 +201,7 @@ class Knockout:
                 lacks = np.where(on, np.maximum(self.votes_per_pair - so_far[query, x, y], 0.0), 0.0)
                 asked[query, np.minimum(x, y), np.maximum(x, y)] += lacks
                 over = on & (lacks == 0)
-                # Even: the one that is tried first, and so was better known, goes on.
+                # Even: the one that is tried first, and so was better known, stays in.
                 better = np.where(votes[query, x, y] >= votes[query, y, x], x, y)
                 worse = np.where(better == x, y, x)
                 alive[query[over], worse[over]] = False

@@ -1,6 +1,6 @@
 """Signs: what in the evidence about workers stands out, in plain words.
 
-A sign asks a person to look. It is no ground for refusing pay.
+A sign asks a person to look. It is not a reason to refuse pay.
 """
 
 from collections.abc import Iterator

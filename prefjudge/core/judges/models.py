@@ -162,9 +162,9 @@ def favourites(votes: Iterable[ModelVote]) -> dict[str, str]:
 
 
 def model_families(name: str) -> frozenset[str]:
-    """Return whose models a name or a run tag speaks of, by its whole words.
+    """Return whose models a name or a run tag names, by its whole words.
 
-    ``gpt-4o``, ``bm25+o3-mini`` and ``openai-rank`` speak of OpenAI. A model that was made from another's,
+    ``gpt-4o``, ``bm25+o3-mini`` and ``openai-rank`` name OpenAI. A model that was made from another's,
     such as ``DeepSeek-R1-Distill-Qwen-7B``, is of both families.
     """
     words = _words(name)
@@ -174,7 +174,7 @@ def model_families(name: str) -> frozenset[str]:
 
 
 def kin_among(family: str, runs: Iterable[str]) -> tuple[str, ...]:
-    """Return the run tags that speak of a family: a judge should not meet its own kind among the candidates.
+    """Return the run tags that name a family: a judge should not judge its own kind.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class Noise(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantNoise:
-    """Every vote is wrong with the same probability, whatever the pair."""
+    """Every vote is wrong with the same probability, on every pair."""
 
     error: float
 

@@ -62,7 +62,7 @@ def gather_verdicts(judgments: Judgments) -> Verdicts:
 
 
 def known_answers(verdicts: Verdicts, judgments: Judgments, golds: Judgments) -> NDArray[np.int8]:
-    """Return the answer to each pair that is a gold pair, shape (n_pairs,); 0 where it is none.
+    """Return the answer to each pair that is a gold pair, shape (n_pairs,); 0 for other pairs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Challenge: newcomers meet the best-known answers, and the history of who dethroned whom."""
+"""Challenge: newcomers meet the best-known answers, and the history of the answers they replaced."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

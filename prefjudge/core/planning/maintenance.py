@@ -131,7 +131,7 @@ def simulate_upkeep(
 
 
 def merge_pools(known: Pools, arrived: Pools) -> Pools:
-    """Return the documents of both, without saying who brought them."""
+    """Return the documents of both, without their sources."""
     members: dict[str, set[str]] = {}
     for pools in (known, arrived):
         for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True):

@@ -88,7 +88,7 @@ def rows_of(
     doc: NDArray[np.integer],
 ) -> NDArray[np.int64]:
     """Return which candidates these are, given by codes of other vocabularies; -1 for none."""
-    # A document that is no candidate has the code -1: the place before a query's first one is nobody's.
+    # A document that is not a candidate has the code -1: the place before a query's first one is nobody's.
     width = len(candidates.docs) + 1
     keys = candidates.query.astype(np.int64) * width + candidates.doc
     wanted_query = encode(queries, candidates.queries).astype(np.int64)[query]

@@ -10,14 +10,14 @@ _SIZES = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
-    """What a two-sided binomial test of wins against losses can show with so many decided pairs.
+    """What a two-sided binomial test of wins against losses can show with this many decided pairs.
 
     Attributes
     ----------
     pairs : int
         Decided pairs of category B.
     sample : int
-        Queries to judge so that about so many of them are of category B.
+        Queries to judge so that about this many of them are of category B.
     wins : int or None
         The fewest wins that are significant; None where not even winning every pair is.
     ratio : float or None
@@ -62,7 +62,7 @@ def power(pairs: int, wins: int, ratio: float) -> float:
 
 
 def wins_needed(pairs: int, alpha: float = 0.05) -> int | None:
-    """Return the fewest wins of so many pairs that a two-sided binomial test calls significant."""
+    """Return the fewest wins of this many pairs that a two-sided binomial test calls significant."""
     # isf gives the least k with P(X > k) <= alpha / 2, and P(X > k) is the upper tail from k + 1 on.
     wins = int(scipy.stats.binom.isf(alpha / 2, pairs, 0.5)) + 1
     if wins > pairs:

@@ -25,7 +25,7 @@ class Round:
     votes : ndarray of int64, shape (len(pairs),)
         How many more votes each pair needs, each by another worker.
     open : ndarray of bool, shape (n_queries,)
-        Which queries these pairs belong to. A query without is through.
+        Which queries these pairs belong to. A query without any has finished.
     leaders : ndarray of bool, shape (n_rows,)
         For each row of the pools, whether it is the best by the votes so far; several where they are even.
     """

@@ -35,7 +35,7 @@ class Outlook:
     rounds : tuple of dict of int to float
         For each round, how many pairs per pool get how many votes, on average.
     work : mapping of (int, int) to ndarray of int64, shape (trials,)
-        How many pairs each simulated pool has judged in a round by so many votes: HITs are packed by these.
+        How many pairs each simulated pool has judged in a round by that many votes: HITs are packed by these.
     """
 
     strategy: str

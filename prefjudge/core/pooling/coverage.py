@@ -24,7 +24,7 @@ def _cells(first: Rows, second: Rows, size: int) -> Rows:
 
 
 def _widened(rows: Rows, cells: int) -> Rows:
-    """Return rows as numbers that are wide enough to count so many cells."""
+    """Return rows as numbers that are wide enough to count this many cells."""
     return rows.astype(np.int64) if cells >= 1 << 31 else rows
 
 

@@ -167,7 +167,7 @@ def group_contributions(
 
 
 def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
-    """Return the pools that sorted rows of query_id, doc_id and source make; ``""`` is no source."""
+    """Return the pools that sorted rows of query_id, doc_id and source make; ``""`` is not a source."""
     queries = tuple(dict.fromkeys(query for query, _, _ in rows))
     docs = tuple(sorted({doc for _, doc, _ in rows}))
     sources = tuple(sorted({source for _, _, source in rows if source}))

@@ -65,8 +65,8 @@ class Tokens:
         return kept
 
     def to_lines(self) -> bytes:
-        """Return each token as a line, which `line_tokens` undoes. The text goes on after the last token."""
-        # One byte more of each, whatever it is, is room for its newline.
+        """Return each token as a line, which `line_tokens` undoes. A byte follows the last token."""
+        # One more byte of each, of any value, is room for its newline.
         longer = Tokens(self.text, self.starts, self.ends + 1)
         symbols = longer.symbols().copy()
         symbols[np.cumsum(longer.ends - longer.starts) - 1] = NEWLINE

@@ -148,7 +148,7 @@ def estimate_scale(
     """Return how far apart candidates are: the prior under which the votes are most probable, in logits.
 
     Repeated votes on a pair, and circles, tell it; a thousand queries are enough. 1 without any votes.
-    ``log_weight`` is the log of what else speaks for a value.
+    ``log_weight`` is the log of other evidence for a value.
     """
     stacks: list[VoteMatrices] = []
     found = 0

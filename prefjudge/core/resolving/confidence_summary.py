@@ -1,4 +1,4 @@
-"""Sureness: resolutions together with the probability that they are right."""
+"""Confidence of resolutions: how probable it is that each is right, and how often all are."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Sureness:
         What the probabilities rest on.
     scale, error : float
         How far apart candidates are, in logits, and the share of wrong votes on a random pair that goes with
-        it: what the judgments speak for.
+        it: the judgments favour it.
     mean : float
         The expected share of the resolved queries whose winner is the best; a random pick of several.
     at_80, at_95 : int

@@ -1,7 +1,7 @@
 """Noisy Bradley-Terry: strengths of candidates together with the reliability and side bias of workers.
 
 A worker looks with probability ``reliability`` and then votes as Bradley-Terry has it; otherwise the vote
-goes to the left with probability ``left_when_guessing``, whatever is shown.
+goes to the left with probability ``left_when_guessing``, independent of what is shown.
 """
 
 from dataclasses import dataclass

@@ -100,7 +100,7 @@ def fit_scale(
     draws : int
         Posterior samples per query and step.
     log_weight : callable
-        The log of what else speaks for a standard deviation, besides the votes.
+        The log of other evidence for a standard deviation, apart from the votes.
     """
     seed = int(rng.integers(1 << 32))
     starts: list[Floats | None] = [None] * len(stacks)

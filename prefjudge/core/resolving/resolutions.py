@@ -163,7 +163,7 @@ def with_answers(resolutions: Resolutions, answers: Qrels, rule: str) -> Resolut
     winner = np.isin(owner.astype(np.int64) * span + resolutions.doc, keys)
     count = np.bincount(owner[winner], minlength=len(resolutions))
     # A query where any candidate's flag differs has other
-    # winners, and its status and margin are derived anew.
+    # winners, and its status and margin are derived again.
     other = np.bincount(owner[winner != resolutions.winner], minlength=len(resolutions)) > 0
     named = np.array([STATUSES.index(one) for one in (Status.SPARSE, Status.SINGLE, Status.TIE)], np.int8)
     best, rest = np.zeros((2, len(resolutions)))

@@ -29,7 +29,7 @@ class Kind(StrEnum):
     WORKER = "worker"
     """A worker's judgments are left out."""
     RUN = "run"
-    """The documents that only this run brought into the pools are left out."""
+    """The documents that only this run added to the pools are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def assess_sensitivity(
     rules : sequence of str
         The other rules.
     pools : Pools, optional
-        The candidates, and which runs brought them.
+        The candidates, and which runs added them.
     asked : Pairs, optional
         The pairs that were to be judged, where it is not all of them.
     ties : TieWorth
@@ -217,11 +217,11 @@ def select_judgments(judgments: Judgments, keep: NDArray[np.bool_]) -> Judgments
 
 
 def _without_runs(pools: Pools) -> Iterator[tuple[str, Pools]]:
-    """Leave out one source at a time, with the documents that nobody else brought."""
+    """Leave out one source at a time, with the documents that no other source added."""
     sources = np.bincount(pools.source_row, minlength=pools.query.size)
     for code, run in enumerate(pools.sources):
         alone = np.zeros(pools.query.size, dtype=bool)
         alone[pools.source_row[pools.source == code]] = True
-        # A document that another run brought, too, stays in the pool without this one.
+        # A document that another run added, too, stays in the pool without this one.
         keep = ~(alone & (sources == 1))
         yield run, replace(pools, query=pools.query[keep], doc=pools.doc[keep])

@@ -266,7 +266,8 @@ class _Block:
         if self.pooled is None and self.asked is None:
             in_order = number_in_order(self.votes, self.left, self.right)
             block = in_order and self._numbered(*in_order)
-            # A code between those of a query got a row although nobody voted on it: then it is no candidate.
+            # A code between those of a query got a row although nobody voted on it: then it is not a
+            # candidate.
             if block and block.comparisons.all():
                 return block
         return self._numbered(*self._looked_up())

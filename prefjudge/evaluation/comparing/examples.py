@@ -60,7 +60,7 @@ def draw_examples(
     judgments, heads, qrels, run, queries
         As for :func:`prefjudge.evaluation.comparing.top_against_qrel.top_against_qrel`.
     count : int
-        How many; fewer where not so many pairs are decided.
+        How many; fewer where fewer pairs are decided.
     rng : numpy.random.Generator
         Draws them.
 

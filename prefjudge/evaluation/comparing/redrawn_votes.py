@@ -1,4 +1,4 @@
-"""Votes drawn anew: what the crowd could as well have said."""
+"""Redrawn votes: what the crowd might have said instead."""
 
 from dataclasses import dataclass, replace
 

@@ -79,7 +79,7 @@ class WinRatios:
         How many queries were looked at.
     test : str
         What ``p`` is: of majorities the binomial test; of votes the sign-flip test of each query's balance,
-        since the votes of a query hang together.
+        since the votes of a query depend on each other.
     """
 
     runs: tuple[str, ...]

@@ -20,7 +20,7 @@ from prefjudge.evaluation.testing.difference_sums import BLOCK
 from prefjudge.evaluation.testing.integer_scores import Column, Matrix, to_grid
 
 Rescore = Callable[[np.random.Generator], Scores]
-"""Draws votes, resolves them anew and scores the runs with the qrels that come out."""
+"""Draws votes, resolves them again and scores the runs under the resulting qrels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class RankStability:
     confidence : float
         The level of the rank intervals.
     votes : bool
-        Whether each trial also drew its votes anew.
+        Whether each trial also redrew its votes.
     runs : tuple of str
         In the order of the leaderboard, best first.
     mean : ndarray of float64, shape (runs,)
@@ -105,7 +105,7 @@ def bootstrap_ranks(
     confidence : float
         The level of the rank intervals.
     rng : Generator
-        The same state gives the same result whatever ``block`` is.
+        The same state gives the same result with any ``block``.
     block : int
         How many numbers to hold at a time.
     """

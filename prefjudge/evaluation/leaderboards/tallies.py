@@ -34,7 +34,7 @@ class Tally:
     counts: NDArray[np.int64]
 
     def spread(self, queries: int) -> Floats:
-        """Return the score of each of so many queries, in ascending order."""
+        """Return the score of each of this many queries, in ascending order."""
         missed = np.zeros(queries - int(self.counts.sum()))
         return np.sort(np.concatenate([missed, np.repeat(self.values, self.counts)]))
 

@@ -1,4 +1,4 @@
-"""Tiers: which runs of a leaderboard are not told apart, and between which ranks each may stand."""
+"""Tiers: which runs of a leaderboard do not differ significantly, and the ranks that each may have."""
 
 from dataclasses import dataclass
 

@@ -32,7 +32,7 @@ def compatibility(run: Placings, ideal: Placings, *, persistence: float = 0.95) 
     """Return the normalised rank-biased overlap of a run with the ideal ranking, per query.
 
     The ideal ranking holds the documents with a positive value, the greatest first, and equal values as the
-    run orders them: documents that the run did not retrieve come last, whatever the sign of its scores. A
+    run orders them: documents that the run did not retrieve come last, also where its scores are negative. A
     query that the run misses scores 0.
 
     Parameters

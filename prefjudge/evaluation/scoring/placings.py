@@ -58,7 +58,7 @@ class Placings:
 
 
 def number_in_group(group: NDArray[np.integer]) -> Integers:
-    """Return each row's number within its group, from 1; equal groups stand together."""
+    """Return each row's number within its group, from 1; equal groups are contiguous."""
     if not group.size:
         return np.zeros(0, dtype=np.int64)
     starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])

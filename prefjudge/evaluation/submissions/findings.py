@@ -28,7 +28,7 @@ class Rule(StrEnum):
     SIBLINGS = "siblings"
     """Two submissions of a team that hardly differ, within one period."""
     TWINS = "twins"
-    """Two runs with nearly the same results, whoever submitted them."""
+    """Two runs with nearly the same results, of any submitters."""
     EMBARGO = "embargo"
     """An anonymous entry that is older than the embargo allows."""
     ALIAS = "alias"
@@ -76,7 +76,7 @@ class Rules:
     Attributes
     ----------
     limit, days : int
-        At most so many submissions of a team in any period of so many days.
+        At most this many submissions of a team in any period of this many days.
     since : datetime.date or None
         When the rule came into force.
     ours : bool

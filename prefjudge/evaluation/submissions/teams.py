@@ -1,7 +1,7 @@
 """Teams: which names on a leaderboard belong to the same people, and which institutions they come from.
 
 Names of people, spellings and the suffixes of submission ids (``20210120-cmu``) can all mislead, so each
-merge says why it was made, and whoever knows better says so with aliases.
+merge says why it was made, and aliases correct it.
 """
 
 import re

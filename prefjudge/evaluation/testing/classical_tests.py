@@ -154,7 +154,7 @@ def _exact(rank_sum: float, n: int, pattern: int, drawn: int = 0) -> float:
 def _distribution(n: int, pattern: int, drawn: int) -> tuple[int, int, int]:
     """Count in how many ways a sum of average ranks of n values, so tied, takes each of its values.
 
-    Each rank is in the sum or not; or, with ``drawn``, so many of them are.
+    Each rank is in the sum or not; with ``drawn``, exactly that many are.
 
     Returns
     -------

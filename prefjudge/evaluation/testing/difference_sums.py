@@ -14,7 +14,7 @@ from prefjudge.core.pooling.runs import Codes
 from prefjudge.evaluation.testing.integer_scores import Column, Grid, Matrix
 
 FEW = 24
-"""Up to so many distinct values a table is faster than sorting."""
+"""Up to this many distinct values a table is faster than sorting."""
 BLOCK = 1 << 20
 """How many numbers a block of work may hold."""
 PATTERN = 50
@@ -195,7 +195,7 @@ def _pooled_ranks(left: Matrix, right: Matrix, slack: float) -> tuple[Column, Co
 def _mid_ranks(ascending: Matrix, slack: float) -> tuple[Matrix, Column, Integers, Integers]:
     """Return the average rank of each element of sorted rows, and each group's size, first place and row."""
     rows, n = ascending.shape
-    # A row starts a group whatever its first value is, so no group reaches over two rows.
+    # Every row starts a group, so no group reaches over two rows.
     fresh = np.ones((rows, n), dtype=np.bool_)
     fresh[:, 1:] = np.diff(ascending, axis=1) > slack
     start = np.flatnonzero(fresh)
@@ -217,7 +217,7 @@ def tie_pattern(counts: Matrix) -> Column:
     """Return which of the sorted values are tied, from how many are equal: the last axis, ascending.
 
     The pattern is a whole number whose bit i is set where the i-th value, from 0, differs from the one
-    before. It covers the first 50 values: so many bits a float64 holds exactly.
+    before. It covers the first 50 values, since a float64 holds that many bits exactly.
     """
     # A size that does not occur starts where the next one does, whose bit would be added twice.
     bits: Column = np.where(counts > 0, _bit(np.cumsum(counts, axis=-1) - counts), 0.0).sum(axis=-1)

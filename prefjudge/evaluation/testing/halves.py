@@ -27,7 +27,7 @@ Masks = NDArray[np.bool_]
 _TABLES = 1 << 18
 """How many cells of tables to work on at a time."""
 _PATTERNED = 4 * PATTERN
-"""Up to so many queries a half can be small enough for the pattern of its ties to be asked for."""
+"""Up to this many queries a half can be small enough for the pattern of its ties to be needed."""
 BUDGET = 1 << 26
 """How many bytes the counts of all runs may take; more splits than fit are done in turns."""
 

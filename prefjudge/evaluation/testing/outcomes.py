@@ -111,7 +111,7 @@ def outcomes_against(
     Raises
     ------
     InputError
-        Where a run is unknown, a score is no reciprocal rank, or there is one query.
+        Where a run is unknown, a score is not a reciprocal rank, or there is one query.
     """
     names = [run for run in scores.runs if run != baseline] if contenders is None else list(contenders)
     return outcomes_of_pairs(scores, [(baseline, name) for name in names], alpha=alpha)
@@ -134,7 +134,7 @@ def outcomes_of_pairs(
     Raises
     ------
     InputError
-        Where a run is unknown, a score is no reciprocal rank, or there is one query.
+        Where a run is unknown, a score is not a reciprocal rank, or there is one query.
     """
     for run in dict.fromkeys(run for pair in pairs for run in pair):
         if run not in scores.runs:

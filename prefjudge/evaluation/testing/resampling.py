@@ -18,9 +18,9 @@ from prefjudge.evaluation.testing.integer_scores import Grid, Matrix
 Counts = NDArray[np.int64]
 
 EVERY_FLIP = 14
-"""Up to so many queries there are fewer sign flips than one would draw."""
+"""Up to this many queries there are fewer sign flips than one would draw."""
 _DRAW = 32
-"""Bootstrap samples are drawn so many at a time, always, so that a block does not change the stream."""
+"""Bootstrap samples are always drawn this many at a time, so that a block does not change the stream."""
 
 
 def flipped_sums(

@@ -1,4 +1,4 @@
-"""The exact sign-flip test: votes that hang together query by query, as one outcome a query."""
+"""The exact sign-flip test: the votes of a query depend on each other and count as one outcome."""
 
 import numpy as np
 import scipy

@@ -155,7 +155,7 @@ def compare_runs(
         For the resampling tests; without it, at least 10,000 and twice what the correction needs. Up to 14
         queries the permutation test takes every flip instead.
     rng : Generator
-        The source of the resamples. The same state gives the same result whatever ``block`` is.
+        The source of the resamples. The same state gives the same result with any ``block``.
     block : int
         How many numbers to hold at a time.
 

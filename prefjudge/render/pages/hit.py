@@ -111,7 +111,7 @@ def render_hit_page(page: HitPage) -> str:
 
 @lru_cache(maxsize=1)
 def languages() -> dict[str, dict[str, str]]:
-    """Return the page's own words for each language that it speaks."""
+    """Return the page's own words in each of its languages."""
     with (resource_dir("hit_templates") / "words.toml").open("rb") as file:
         return tomllib.load(file)
 

@@ -93,7 +93,7 @@ def _plain(value: object) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text on one line, in which names of runs are no markup."""
+    """Return a text on one line, in which names of runs are not read as markup."""
     return " ".join(escape(text, quote=False).replace("|", "\\|").split())
 
 

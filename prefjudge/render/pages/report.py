@@ -73,7 +73,7 @@ def report_page(
     notices: Sequence[str] = (),
     stamp: str = "",
 ) -> str:
-    """Return the page; every text in it is escaped, and bytes that are no text are spelt out.
+    """Return the page; every text in it is escaped, and bytes that are not text are spelt out.
 
     A stamp stays in sight, also on each sheet of a print, and is repeated with every table.
     """

@@ -29,9 +29,9 @@ def plot_leaderboard(
     Another ``order`` of the runs shows where it and the board part (shallow pooling, Figure 6, bottom); tiers
     are no bands then. Runs that it does not have stand below.
 
-    There is no line where the perfect ranking has not all queries: the runs' scores are not beside it there.
-    Runs that are better than perfect are filled in orange; those above it, not significantly, are orange
-    rings.
+    There is no line where the perfect ranking lacks queries: its score cannot be compared with the runs'
+    then. Runs that are better than perfect are filled in orange; those above it, not significantly, are
+    orange rings.
     """
     rows = [row for row in board.rows if not row.perfect]
     if order:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COLORS = (BLUE, ORANGE, "#4d7c3a", RED, "#7a4a9e", MUTED)
 COLUMNS = 3
-"""So many panels stand side by side: one measure's are in a row where there are no more."""
+"""How many panels are in a row: one measure's, where there are no more."""
 
 
 def plot_ranks(result: RankStability) -> "Figure":

@@ -128,18 +128,18 @@ def outcomes_table(
             "p-values are raw; the verdicts divide their level by the number of comparisons. Bold: "
             "significant then. A verdict takes the binomial test of the answers and a test of ESL: t, or "
             "signed-rank.",
-            *_parted([row for _, row in rows]),
+            *_split([row for _, row in rows]),
         ),
         provenance=provenance or {},
     )
 
 
-def _parted(rows: Sequence[Outcomes]) -> tuple[str, ...]:
-    parted = [f"{row.a} and {row.b}" for row in rows if row.verdict is not row.verdict_signed_rank]
-    if not parted:
+def _split(rows: Sequence[Outcomes]) -> tuple[str, ...]:
+    split = [f"{row.a} and {row.b}" for row in rows if row.verdict is not row.verdict_signed_rank]
+    if not split:
         return ()
-    shown = ", ".join(parted[:5]) + (" …" if len(parted) > 5 else "")
-    return (f"The two verdicts part for {many(len(parted), 'pair')}: {shown}.",)
+    shown = ", ".join(split[:5]) + (" …" if len(split) > 5 else "")
+    return (f"The two verdicts differ for {many(len(split), 'pair')}: {shown}.",)
 
 
 def _outcome_cells(row: Outcomes) -> tuple[Cell, ...]:

@@ -56,7 +56,7 @@ def changes_table(versions: Mapping[int, tuple[Sequence[Change], Sequence[Duel]]
             Column(name="query_id", head="query", priority=0),
             Column(name="before"),
             Column(name="after"),
-            Column(name="runs", head="brought by", priority=2),
+            Column(name="runs", head="found by", priority=2),
             Column(name="votes_for", head="votes for", kind="number", digits=1),
             Column(name="votes_against", head="against", kind="number", digits=1),
         ),

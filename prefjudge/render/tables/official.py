@@ -18,7 +18,9 @@ def official_table(board: OfficialBoard, *, provenance: Mapping[str, str] | None
     ]
     if unlisted:
         runs = many(unlisted, "run")
-        notes.append(f"{runs} not found: the run tag is no entry's id and no single entry's description.")
+        notes.append(
+            f"{runs} not found: the run tag is not the id of an entry, nor the description of just one."
+        )
     return Table(
         title="The runs on the leaderboard",
         columns=(

@@ -84,7 +84,7 @@ def not_judged_table(rows: Sequence[NotJudged]) -> Table:
         ),
         rows=tuple((row.run, row.judged, row.queries, row.share) for row in sorted(rows, key=_tag)),
         notes=(
-            "What these runs brought meets the best answers now; they are ranked once that has ended. "
+            "These runs' passages are being compared with the best answers; the runs are ranked after that. "
             "judged: how many of their top passages were compared.",
         ),
     )

@@ -70,7 +70,7 @@ def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
         rows=tuple(rows),
         notes=(
             f"{many(result.trials, 'sample')} of {many(result.queries, 'query')} with replacement"
-            f"{', votes drawn anew in each' if result.votes else ''}; from and to: the rank in the middle "
+            f"{', votes redrawn in each' if result.votes else ''}; from and to: the rank in the middle "
             f"{100 * result.confidence:g} % of them. Tied runs share their ranks.",
         ),
     )

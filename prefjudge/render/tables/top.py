@@ -95,7 +95,7 @@ def examples_table(rows: Sequence[Example], *, provenance: Mapping[str, str] | N
 
 
 def power_table(rows: Sequence[Power]) -> Table:
-    """Return what so many pairs of category B can show."""
+    """Return what this many pairs of category B can show."""
     return Table(
         title="What judged pairs of category B can show",
         columns=(
@@ -109,6 +109,6 @@ def power_table(rows: Sequence[Power]) -> Table:
         notes=(
             "Two-sided binomial test at 5 %, one decided outcome a pair. A run whose top passage is "
             "preferred as often as the last column says is found better four times in five.",
-            "--sample draws so many queries.",
+            "--sample draws this many queries.",
         ),
     )

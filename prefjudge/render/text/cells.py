@@ -71,7 +71,7 @@ class Table:
     provenance: Mapping[str, str] = field(default_factory=dict)
 
     def stamped(self, stamp: str) -> "Table":
-        """Return the table with a stamp above its notes; as it is where there is none."""
+        """Return the table with a stamp above its notes; unchanged where there is none."""
         return replace(self, notes=(stamp, *self.notes)) if stamp else self
 
     def __post_init__(self) -> None:

@@ -52,7 +52,7 @@ _ESCAPES = {
 
 
 def escape_latex(text: str) -> str:
-    """Return text that LaTeX prints as it stands, whatever a run tag contains.
+    """Return text that LaTeX prints literally, whatever a run tag contains.
 
     What pdfLaTeX has no letter for in its first fonts is written as its code, such as U+691C: it would end
     the compilation otherwise.
@@ -74,7 +74,7 @@ def _typeset(character: str) -> str:
 def render_latex(table: Table) -> str:
     r"""Return a ``table`` environment: caption, booktabs rules, notes; the provenance as comments.
 
-    More than `LONG` rows are a ``longtable``, which goes on over pages. They need
+    More than `LONG` rows are a ``longtable``, which continues over pages. They need
     ``\usepackage{booktabs,longtable,textcomp}``.
     """
     comments = [f"% {_one_line(key)}: {_one_line(text)}" for key, text in table.provenance.items()]
