@@ -43,7 +43,7 @@ class DuckEngine:
             import duckdb  # type: ignore[import-not-found,unused-ignore]
         except ImportError:
             raise ConfigError(
-                "DuckDB is not installed", "install it with the extra: pip install 'prefjudge[sql]'"
+                "DuckDB is not installed", "Install it with the extra: pip install 'prefjudge[sql]'"
             ) from None
         self.connection = duckdb.connect(database)
         joined = "CREATE OR REPLACE TEMP MACRO array_join(words, mark) AS array_to_string(words, mark)"
@@ -89,7 +89,7 @@ class DuckEngine:
         except self._error as error:
             raise InputError(
                 f"{path} cannot be read as runs: {str(error).splitlines()[0]}",
-                f"runs in Parquet have the columns {', '.join(COLUMNS)}",
+                f"Give runs in Parquet the columns {', '.join(COLUMNS)}",
             ) from None
 
     def load(self, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> None:
@@ -136,5 +136,5 @@ def _text(path: str, lines: bytes) -> str:
         raise InputError(
             f"{path}: the id {shown(lines[start : end if end >= 0 else None])} is not UTF-8, "
             "and SQL knows no other text",
-            "read the runs with --engine files",
+            "Read the runs with --engine files.",
         ) from None

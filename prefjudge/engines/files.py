@@ -78,7 +78,7 @@ def top(
         Receives what each file was taken for.
     """
     if k < 1:
-        raise InputError(f"the depth is {k}", "a depth is 1 or more")
+        raise InputError(f"the depth is {k}", "Give a depth of 1 or more.")
     names = _distinct(paths)
     wanted = None if queries is None else frozenset(map(encode, queries))
     work = partial(
@@ -196,11 +196,11 @@ def _distinct(paths: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
     names = paths_of(paths)
     if not names:
         raise InputError(
-            "no run files were given", "name at least one; a quoted pattern must match something"
+            "no run files were given", "Give at least one; a quoted pattern must match something."
         )
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise InputError(f"{name} is named twice among the runs", "name each run once")
+            raise InputError(f"{name} is named twice among the runs", "Give each run once.")
     return names
 
 

@@ -64,5 +64,5 @@ def _shape(name: str) -> str:
 
 def _hint(kind: str, name: str, others: Sequence[str]) -> str:
     if name.isdigit() and any(other.isdigit() and int(other) == int(name) for other in others):
-        return f"the {kind}s differ in leading zeros: write them alike"
-    return f"run and qrels must come from the same collection and write the {kind} alike"
+        return f"Write the {kind}s alike: they differ in leading zeros."
+    return f"Give a run and qrels of the same collection, which write the {kind} alike."

@@ -76,7 +76,7 @@ def _read(
         if not Path(path).is_file():
             raise InputError(
                 f"{path}: the lines of a query are not contiguous, and a pipe cannot be read twice",
-                "write the run to a file, and read that",
+                "Write the run to a file, and read that.",
             ) from None
         again()
         notices[:] = [Notice(where=path, what="the lines of a query are not contiguous; read more slowly")]

@@ -49,7 +49,7 @@ class SparkEngine:
         texts = [path for path in paths if not is_parquet(path)]
         self.close()
         columns = ", ".join(COLUMNS)
-        remedy = f"can the cluster see {paths[0]}? runs in Parquet have the columns {columns}"
+        remedy = f"Check that the cluster sees {paths[0]}; runs in Parquet have the columns {columns}"
         with _briefly("Spark cannot read the runs", remedy):
             self._kept = (self._lines(texts, order) if texts else self._tables(tables)).persist()
             runs, forms = self._named(self._kept, texts) if texts else (self._kept, {})
@@ -120,7 +120,9 @@ class SparkEngine:
         problems += [f"{path}: it is empty" for path in paths if path not in read and Path(path).is_file()]
         if problems or not read:
             raise InputError(
-                "Spark cannot read the runs:", "prefjudge check FILE names the line and the remedy", problems
+                "Spark cannot read the runs:",
+                "Run: prefjudge check FILE; it names the line and the remedy.",
+                problems,
             )
         names = f.create_map(*(f.lit(text) for pair in known.items() for text in pair))
         name = names[f.col("file")]
@@ -149,7 +151,7 @@ class SparkEngine:
 
     def save(self, text: str, path: str) -> str:
         """Write the rows of a query as a Parquet folder, and replace one of that name."""
-        with _briefly(f"Spark cannot write {path}", "can the cluster write there?"):
+        with _briefly(f"Spark cannot write {path}", "Check that the cluster can write there."):
             self.session.sql(text).write.mode("overwrite").parquet(path)
         return f"parquet.`{path.replace('`', '``')}`"
 
@@ -220,7 +222,7 @@ def _session() -> Any:
             from pyspark.sql import SparkSession
         except ImportError:
             raise ConfigError(
-                "Apache Spark is not installed", "install it with the extra: pip install 'prefjudge[spark]'"
+                "Apache Spark is not installed", "Install it with the extra: pip install 'prefjudge[spark]'"
             ) from None
         active = SparkSession.getActiveSession()
         if active is not None:
@@ -231,7 +233,7 @@ def _session() -> Any:
         except Exception as error:  # Spark has many, and so has its gateway to Java
             raise ConfigError(
                 f"Apache Spark does not start: {_first_line(error)}",
-                "it needs Java 17 or newer, on the PATH or in JAVA_HOME",
+                "Install Java 17 or newer, on the PATH or in JAVA_HOME.",
             ) from error
     context = session.sparkContext
     if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:

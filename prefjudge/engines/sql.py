@@ -36,14 +36,16 @@ _KEYS = {
 def key_of(order: Order) -> str:
     """Return what ranks a document: higher is better."""
     if order is Order.FILE:
-        raise InputError("the order of the file's lines is not known to SQL", "choose --order score, or rank")
+        raise InputError(
+            "the order of the file's lines is not known to SQL", "Choose --order score, or rank."
+        )
     return _KEYS[order]
 
 
 def top_text(k: int, order: Order, *, some: bool = False) -> str:
     """Return the ``k`` best documents of each query of each run, or of each in the table of queries."""
     if k < 1:
-        raise InputError(f"the depth is {k}", "a depth is 1 or more")
+        raise InputError(f"the depth is {k}", "Give a depth of 1 or more.")
     wanted = f"WHERE query IN (SELECT query FROM {QUERIES})" if some else ""
     return f"""
         SELECT path, query, doc, position

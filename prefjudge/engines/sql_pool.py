@@ -111,6 +111,6 @@ def _contributions(qrels: Qrels, per_query: QrelsPerQuery) -> list[tuple[str, st
     if odd is not None:
         raise InputError(
             f"the id {odd!r} of the qrels is not UTF-8, and SQL knows no other text",
-            "pool with --engine files",
+            "Pool with --engine files.",
         )
     return rows

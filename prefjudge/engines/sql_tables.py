@@ -115,6 +115,6 @@ def check_runs(engine: SqlEngine, order: Order) -> None:
     if again:
         raise InputError(
             "documents are repeated in the runs:",
-            "keep one line of each; prefjudge check FILE names the lines",
+            "Keep one line of each; prefjudge check FILE names the lines.",
             [f"{path}: document {doc!r} of query {query!r}" for path, query, doc in sorted(again)],
         )

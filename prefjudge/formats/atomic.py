@@ -33,7 +33,7 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
             raise InputError(f"{path} is a folder", "Give the name of a file in it.")
         if target.exists() and not target.is_file():
             raise InputError(
-                f"{path} is a pipe or a device, whose place no file takes", "Give a file's name."
+                f"{path} is a pipe or a device, which is not replaced by a file", "Give a file's name."
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")

@@ -31,7 +31,7 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
     if missing:
         raise InputError(
             f"{path}:1: the header lacks {', '.join(missing)}",
-            f"The columns are, separated by tabs: {', '.join(GOLD_COLUMNS)}.",
+            f"Write the columns, separated by tabs: {', '.join(GOLD_COLUMNS)}.",
         )
     found, problems = [], []
     for number, line in enumerate(lines, start=2):
@@ -50,7 +50,7 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
     if problems:
         raise InputError(
             "these gold pairs are incomplete",
-            "Fill in the cells or delete the lines. A tab parts columns, so no text may hold one.",
+            "Fill in the cells or delete the lines. Tabs separate columns, so a text must not contain one.",
             problems[:20],
         )
     return tuple(found)

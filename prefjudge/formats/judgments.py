@@ -20,7 +20,7 @@ from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.sources import Holds, blocks
 from prefjudge.formats.stamps import with_stamps
 
-_LINE_HINT = "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker"
+_LINE_HINT = "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."
 TIES = (b"tie", b"TIE", b"=")
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 
-COLUMNS_HINT = "a line of a TREC run is: query Q0 doc rank score tag; of an MS MARCO run: query doc rank"
+COLUMNS_HINT = (
+    "Write each line of a TREC run as: query Q0 doc rank score tag; of an MS MARCO run: query doc rank."
+)
 
 _WIDEST = 64
 """The most columns of a run: a tag may hold blanks, but a line of more words is a text."""
@@ -41,9 +43,9 @@ def layout_of(path: str, count: int) -> Layout:
     if count == 4:
         raise InputError(
             f"{path} is not a run: its first line has 4 columns, as qrels have",
-            "if runs and qrels were swapped, swap them back. " + COLUMNS_HINT,
+            "If runs and qrels were swapped, swap them back. " + COLUMNS_HINT,
         )
-    commas = "columns are separated by blanks or tabs, not by commas\n" if count == 1 else ""
+    commas = "Separate columns by blanks or tabs, not by commas.\n" if count == 1 else ""
     raise InputError(
         f"{path} is not a run: its first line has {many(count, 'column')}", commas + COLUMNS_HINT
     )

@@ -52,11 +52,11 @@ def read_leaderboard(path: str | Path) -> tuple[Submission, ...]:
     if problems:
         raise InputError(
             f"{path} has entries that cannot be read",
-            "Dates are yyyy/mm/dd and scores are numbers; empty scores are fine.",
+            "Write dates as yyyy/mm/dd and scores as numbers; a score may be empty.",
             problems[:_LIMIT],
         )
     if not found:
-        raise InputError(f"{path} has no entries", "It needs a header line and one line for each submission.")
+        raise InputError(f"{path} has no entries", "Write a header line, and one line for each submission.")
     return tuple(found)
 
 
@@ -147,7 +147,7 @@ def read_aliases(path: str | Path) -> dict[str, str]:
     if problems:
         raise InputError(
             f"{path} has lines that are not aliases",
-            "Write: name, tab, what it stands for.",
+            "Write each line as: name, tab, what it stands for.",
             problems[:_LIMIT],
         )
     return found

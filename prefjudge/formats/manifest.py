@@ -64,7 +64,7 @@ def read_manifest(name: str) -> tuple[ListedFile, ...]:
     path = shipped if shipped.is_file() else Path(name)
     if not path.is_file():
         known = ", ".join(sorted(found.stem for found in folder.glob("*.toml")))
-        raise InputError(f"there is no manifest {name!r}", f"Name a TOML file, or one of: {known}.")
+        raise InputError(f"there is no manifest {name!r}", f"Give a TOML file, or one of: {known}.")
     try:
         rows = tomllib.loads(path.read_text(encoding="utf-8"))["file"]
         return tuple(
@@ -79,7 +79,7 @@ def read_manifest(name: str) -> tuple[ListedFile, ...]:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
-            f"{path} is not a manifest: {error}", "It needs [[file]] tables with name, bytes, md5, records."
+            f"{path} is not a manifest: {error}", "Write [[file]] tables with name, bytes, md5, records."
         ) from None
 
 

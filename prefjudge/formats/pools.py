@@ -47,7 +47,7 @@ def write_pool(path: str | Path, pools: Pools) -> None:
             file.write(cells.take(row).symbols().data)
 
 
-_POOL_HINT = "a line of a pool is: query, tab, document, tab, the contributors joined by commas"
+_POOL_HINT = "Write each line as: query, tab, document, tab, the contributors joined by commas."
 
 
 def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools:

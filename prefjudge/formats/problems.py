@@ -47,7 +47,9 @@ def column(text: str) -> bytes:
     """Return an id as a column of a file holds it; an id with a blank would break the columns."""
     raw = encode(text)
     if not raw or raw.split() != [raw]:
-        raise InputError(f"the id {text!r} holds a blank", "ids in these files are words without blanks")
+        raise InputError(
+            f"the id {text!r} holds a blank", "Replace the blanks: ids in these files are single words."
+        )
     return raw
 
 

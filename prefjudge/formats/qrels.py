@@ -23,7 +23,7 @@ from prefjudge.formats.runs import stem
 from prefjudge.formats.sources import Holds, blocks
 from prefjudge.formats.stamps import second_column, with_stamps
 
-_LINE_HINT = "a line of qrels is: query Q0 doc grade, or: query doc grade"
+_LINE_HINT = "Write each line as: query Q0 doc grade, or: query doc grade."
 
 
 def read_qrels(
@@ -53,7 +53,7 @@ def read_qrels(
         for block in with_stamps(path, blocks(path, Holds.COLUMNS, notices=notices), notices)
     )
     if not len(rows):
-        raise InputError(f"{path} is empty: qrels need at least one line", "check the program that wrote it")
+        raise InputError(f"{path} is empty: qrels need at least one line", "Check the program that wrote it.")
     try:
         qrels = reader.qrels(rows, stem(path) if name is None else name)
     except Stop:
@@ -74,7 +74,7 @@ class _Reader:
                 raise InputError(
                     f"{self.path} is not a qrels file: its first line has {many(count, 'column')}, "
                     f"as a run has",
-                    "if runs and qrels were swapped, swap them back. " + _LINE_HINT,
+                    "If runs and qrels were swapped, swap them back. " + _LINE_HINT,
                 )
             if count < 3:
                 raise InputError(
@@ -118,7 +118,7 @@ class _Reader:
                     f"document {decode(docs.raw(row))!r} of query {decode(rows.raw(row, 0))!r} has grade"
                     f" {grade[before]:g} on line {rows.lines[before]} and another here",
                     rows.raw(row, self.width - 1),
-                    "keep the line with the right grade",
+                    "Keep the line with the right grade.",
                 )
             elif self.notices is not None:
                 what = f"repeats line {rows.lines[before]}; counted once"
@@ -143,11 +143,11 @@ class _Reader:
         for row in np.flatnonzero(fine & ~(numbers & whole)).tolist():
             if numbers[row]:
                 what = "fractional grade, which most programs read as a whole number"
-                hint = "use whole grades, or read it with fractional grades allowed (fractions=True)"
+                hint = "Use whole grades, or read it with fractional grades allowed (fractions=True)."
             else:
                 what, hint = (
                     "the grade is not a number",
-                    "a grade is a whole number: 0 is not relevant, 1 or more is",
+                    "Write a grade as a whole number: 0 is not relevant, 1 or more is.",
                 )
             self.problems.add(
                 int(rows.lines[row]), rows.column_of(row, column), what, rows.raw(row, column), hint
@@ -166,7 +166,7 @@ def write_qrels(
         row = int(np.flatnonzero(np.mod(qrels.grade, 1))[0])
         raise InputError(
             f"{path}: grade {qrels.grade[row]:g} of document {qrels.docs[qrels.doc[row]]!r} is a fraction",
-            "most programs read whole grades; write it with fractional grades allowed (fractions=True)",
+            "Allow fractional grades (fractions=True), or use whole ones, which most programs read.",
         )
     queries = [column(name) for name in qrels.queries]
     docs, second = [column(name) for name in qrels.docs], second_column(rehearsal)

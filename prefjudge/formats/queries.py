@@ -27,13 +27,14 @@ def read_queries(path: str | Path, *, notices: list[Notice] | None = None) -> di
                     1,
                     f"the query has another text on line {line}",
                     record.name,
-                    "a query_id stands on one line",
+                    "Give each query_id one line only.",
                 )
     except Stop:
         pass
     problems.check()
     if not texts:
         raise InputError(
-            f"{path} is empty: a queries file needs at least one line", "each line is: id, a tab, the text"
+            f"{path} is empty: a queries file needs at least one line",
+            "Write each line as: id, a tab, the text.",
         )
     return {decode(name): readable(text, f"{path}:{line}", notices) for name, (line, text) in texts.items()}

@@ -56,7 +56,7 @@ def parse_tabs(line: bytes, number: int, problems: Problems) -> Record | None:
     name = name.strip()
     if not tab or not name:
         what = "no tab between an id and a text" if not tab else "no id before the tab"
-        problems.add(number, 1, what, line, "each line is: id, a tab, the text")
+        problems.add(number, 1, what, line, "Write each line as: id, a tab, the text.")
         return None
     if (place := hidden_line(line)) is not None:
         problems.add(
@@ -64,7 +64,7 @@ def parse_tabs(line: bytes, number: int, problems: Problems) -> Record | None:
             place + 1,
             "a CR alone stands before what looks like another line",
             line[place:],
-            "end every line with a newline, and let no text hold a CR",
+            "End every line with a newline, and remove CRs from the texts.",
         )
         return None
     columns = text.split(b"\t")
@@ -94,7 +94,7 @@ def parse_json(line: bytes, number: int, problems: Problems) -> Record | None:
     except (ValueError, RecursionError) as error:
         column = getattr(error, "colno", 1)
         what = "nested too deeply" if isinstance(error, RecursionError) else "not valid JSON"
-        problems.add(number, column, what, line, "each line is one JSON object with an id and a text")
+        problems.add(number, column, what, line, "Write one JSON object with an id and a text on each line.")
         return None
     name = _member(record, _ID_KEYS)
     text = _member(record, _TEXT_KEYS)
@@ -106,7 +106,7 @@ def parse_json(line: bytes, number: int, problems: Problems) -> Record | None:
             1,
             f"the JSON object has no {missing[missing.index(' ') + 1 :]}",
             line,
-            f"it is under one of: {known}",
+            f"Put it under one of: {known}",
         )
         return None
     title = _member(record, _TITLE_KEYS)

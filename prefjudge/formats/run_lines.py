@@ -20,8 +20,8 @@ from prefjudge.formats.repeats import repeated_rows
 from prefjudge.formats.run_chunks import OnDuplicate, RunChunk, Scattered
 
 _MOVED = (
-    "does a document id hold a blank, or is a column too many before the score? Beyond six columns there can"
-    " only be a tag with blanks, the same on every line"
+    "Check for a blank in a document id, or a column too many before the score. Beyond six columns there can"
+    " only be a tag with blanks, the same on every line."
 )
 
 
@@ -181,7 +181,7 @@ class RunReader:
                 rows.column_of(row, layout.rank),
                 "the rank is not a whole number",
                 rows.raw(row, layout.rank),
-                "a rank is a whole number: 1, 2, 3"
+                "Write ranks as whole numbers: 1, 2, 3"
                 + ("; or order by score: --order score" if layout.score is not None else ""),
             )
         return values, fine
@@ -198,7 +198,7 @@ class RunReader:
                     f"document repeated for query {decode(chunk.rows.raw(row, 0))!r}"
                     f" (first on line {chunk.rows.lines[before]})",
                     chunk.docs.raw(row),
-                    "keep one of the lines, or say which counts: --on-duplicate first, or best",
+                    "Keep one of the lines, or say which counts: --on-duplicate first, or best",
                 )
         keep = np.ones(len(chunk), bool)
         keep[again] = False
@@ -218,7 +218,7 @@ class RunReader:
         self.problems.check()
         if self.layout is None:
             raise InputError(
-                f"{self.path} is empty: a run needs at least one line", "check the program that wrote it"
+                f"{self.path} is empty: a run needs at least one line", "Check the program that wrote it."
             )
 
 
@@ -235,7 +235,10 @@ def _rest(rows: Fields, row: int, column: int) -> bytes:
 
 def _bad_score(raw: bytes) -> tuple[str, str]:
     if raw.lower().lstrip(b"+-") == b"nan":
-        return "the score is NaN", "give the document a score, or leave its line out"
+        return "the score is NaN", "Give the document a score, or leave its line out."
     if raw.count(b",") == 1 and raw.replace(b",", b"").lstrip(b"+-").isdigit():
-        return "the score has a decimal comma", "write a decimal point: " + decode(raw).replace(",", ".")
-    return "the score is not a number", "a score is a number with a decimal point, such as 12.5 or 1e-3"
+        return "the score has a decimal comma", "Write a decimal point: " + decode(raw).replace(",", ".")
+    return (
+        "the score is not a number",
+        "Write a score as a number with a decimal point, such as 12.5 or 1e-3.",
+    )

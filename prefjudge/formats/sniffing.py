@@ -99,7 +99,7 @@ def doubt_ranks(path: str | Path) -> str:
         raise InputError(
             f"{path} is not a run: its third column repeats "
             f"{', '.join(sorted({value.decode() for _, _, value in rows}))} within queries, as grades do",
-            "if these are qrels, give them with --qrels; ranks are 1, 2, 3 and so on in each query",
+            "If these are qrels, give them with --qrels; ranks are 1, 2, 3 and so on in each query.",
         )
     return "its third column is taken for ranks; if it holds grades, give it with --qrels"
 
@@ -119,10 +119,10 @@ def refuse_study(path: Path) -> None:
 def _folder(path: Path) -> Sniffed:
     if (path / _STUDY).is_file():
         what = f"{path} is the folder of a study, not of runs"
-        way = f"see where it stands: prefjudge status {quoted(path)}; or name the files in it that you mean"
+        way = f"See where it stands: prefjudge status {quoted(path)}; or name the files in it that you mean"
         return Sniffed(kind="study", what=what, way=way)
     return Sniffed(
-        kind="folder", what=f"{path} is a folder, not a file", way=f"name the files in it: '{path}/*'"
+        kind="folder", what=f"{path} is a folder, not a file", way=f"Name the files in it: '{path}/*'"
     )
 
 

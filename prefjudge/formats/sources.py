@@ -110,7 +110,7 @@ def _inflated(file: Readable, kind: str, path: str) -> Iterator[bytes]:
                 text = inflater.decompress(piece)
             except Exception as error:  # each library has errors of its own
                 raise InputError(
-                    f"{path}: the {kind} data is damaged: {error}", "copy or download the file again"
+                    f"{path}: the {kind} data is damaged: {error}", "Copy or download the file again."
                 ) from error
             if text:
                 yield text
@@ -119,7 +119,7 @@ def _inflated(file: Readable, kind: str, path: str) -> Iterator[bytes]:
     if not fresh:
         raise InputError(
             f"{path}: the {kind} data ends before its end",
-            "the copy is incomplete: copy or download it again",
+            "Copy or download it again: the copy is incomplete.",
         )
 
 
@@ -134,10 +134,10 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
         file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - closed below
     except FileNotFoundError:
         raise InputError(
-            f"{name}: there is no such file", "check the path; quote patterns like 'runs/*'"
+            f"{name}: there is no such file", "Check the path; quote patterns like 'runs/*'."
         ) from None
     except IsADirectoryError:
-        raise InputError(f"{name} is a folder, not a file", f"name the files in it: '{name}/*'") from None
+        raise InputError(f"{name} is a folder, not a file", f"Name the files in it: '{name}/*'") from None
     except OSError as error:
         raise InputError(f"{name} cannot be opened: {error.strerror}", "check its permissions") from error
     with file:

@@ -108,7 +108,7 @@ def _scan(
                         1,
                         f"the document has another text {before}",
                         record.name,
-                        "a doc_id stands on one line",
+                        "Give each doc_id one line only.",
                     )
                 lines.setdefault(record.name, record.line)
     except Stop:
@@ -116,7 +116,8 @@ def _scan(
     problems.check()
     if json is None:
         raise InputError(
-            f"{path} is empty: a collection needs at least one line", "each line is: id, a tab, the text"
+            f"{path} is empty: a collection needs at least one line",
+            "Write each line as: id, a tab, the text.",
         )
 
 

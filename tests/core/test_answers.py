@@ -71,7 +71,7 @@ def test_ties_and_strengths_are_read_where_they_are_asked_for() -> None:
     fields = {**FULL, "aaa": "tie", "aaa.strength": "1", "bbb.strength": "3"}
     answer = check_answer(fields, NAMES, TOKENS, LAYOUTS, "3ABC", allow_ties=True, strengths=3)
     assert [(c.choice, c.strength) for c in answer.choices] == [(0, 1), (-1, 3)]
-    with pytest.raises(BadAnswerError, match="'4' is no strength"):
+    with pytest.raises(BadAnswerError, match="'4' is not a strength"):
         check_answer(
             {**fields, "bbb.strength": "4"}, NAMES, TOKENS, LAYOUTS, "3ABC", allow_ties=True, strengths=3
         )

@@ -63,7 +63,7 @@ def test_only_the_queries_asked_for_are_paired() -> None:
 def test_a_run_that_is_not_there_is_told_with_those_that_are() -> None:
     with pytest.raises(InputError, match=r"^there is no run 'bm25'") as caught:
         top_pairs(HEADS, qrels_of(QRELS), "bm25")
-    assert caught.value.hint == "Runs: other, run."
+    assert caught.value.hint == "Choose one of: other, run."
 
 
 def test_a_pool_holds_the_qrel_and_its_rival_and_tells_who_put_them_there() -> None:

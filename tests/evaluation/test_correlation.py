@@ -111,7 +111,7 @@ def test_a_measure_where_less_is_better_agrees_with_one_where_more_is() -> None:
 
 
 def test_boards_without_a_common_run_are_refused() -> None:
-    with pytest.raises(InputError, match="share no run"):
+    with pytest.raises(InputError, match="have no run in common"):
         correlate(leaderboard(scores_of({"a": [1]})), leaderboard(scores_of({"b": [1]})))
 
 

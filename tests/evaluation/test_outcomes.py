@@ -93,7 +93,7 @@ def test_both_verdicts_are_given_and_where_they_part() -> None:
     assert row.p_esl_t <= row.alpha < row.p_esl_signed_rank
     assert (row.verdict, row.verdict_signed_rank) == (Harm.BETTER_RANKING, Harm.NOT_TOLD_APART)
     words = describe_outcomes(row)
-    assert "The tests part: by the t test of expected search length the verdict is 'ranks better'" in words
+    assert "The tests differ: by the t test of expected search length the verdict is 'ranks better'" in words
     assert "by the signed-rank test" in words
     (same,) = outcomes_against(scores_at(column((60, 2, 1), (40, 1, 1))), "A")
     assert same.verdict is same.verdict_signed_rank is Harm.BETTER_RANKING

@@ -115,7 +115,7 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
     ),
     (
         lambda: correlate(leaderboard(scores_of({"a": [1]})), leaderboard(scores_of({"b": [1]}, "P@5"))),
-        "the leaderboards RR@10 q and P@5 q share no run",
+        "the leaderboards RR@10 q and P@5 q have no run in common",
         "",
     ),
     (
@@ -156,9 +156,9 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "the runs were ranked by different orders: rank, score",
         "Read all of them by one order.",
     ),
-    (lambda: outcomes_against(TWO, "c"), "no run is called 'c'", "The runs are: a, b."),
-    (lambda: outcomes_against(ONE_QUERY, "a"), "1 judged query", "A test needs at least two queries."),
-    (lambda: outcomes_against(NO_QUERY, "a"), "0 judged queries", "A test needs at least two queries."),
+    (lambda: outcomes_against(TWO, "c"), "no run is called 'c'", "Choose one of: a, b."),
+    (lambda: outcomes_against(ONE_QUERY, "a"), "1 judged query", "Give at least two judged queries."),
+    (lambda: outcomes_against(NO_QUERY, "a"), "0 judged queries", "Give at least two judged queries."),
     (
         lambda: to_positions(scores_of({"a": [0.4]}, "nDCG@10")),
         "nDCG@10 is not a reciprocal rank",
@@ -192,12 +192,12 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "the tukey correction is a permutation test of its own and cannot follow the t test",
         "Leave the test out, or choose holm, bonferroni or bh.",
     ),
-    (lambda: compare(alpha=0.0), "alpha is 0", "It is a level between 0 and 1, such as 0.05."),
-    (lambda: compare(alpha=1.0), "alpha is 1", "It is a level between 0 and 1, such as 0.05."),
-    (lambda: compare(ONE_QUERY), "1 judged query for RR@10", "A test needs at least two queries."),
-    (lambda: compare(NO_QUERY), "0 judged queries for RR@10", "A test needs at least two queries."),
+    (lambda: compare(alpha=0.0), "alpha is 0", "Give a level between 0 and 1, such as 0.05."),
+    (lambda: compare(alpha=1.0), "alpha is 1", "Give a level between 0 and 1, such as 0.05."),
+    (lambda: compare(ONE_QUERY), "1 judged query for RR@10", "Give at least two judged queries."),
+    (lambda: compare(NO_QUERY), "0 judged queries for RR@10", "Give at least two judged queries."),
     (lambda: compare(ALONE), "1 run to compare", "Give at least two runs."),
-    (lambda: compare(baseline=["a", "c"]), "no run is called 'c'", "The runs are: a, b."),
+    (lambda: compare(baseline=["a", "c"]), "no run is called 'c'", "Choose one of: a, b."),
     (
         lambda: compare(test="z"),
         "unknown test: 'z'",
@@ -211,19 +211,19 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
     (
         lambda: compare(queries(19), test="bootstrap"),
         "19 queries are too few for the bootstrap, which would call chance significant too often",
-        "Use the permutation test, which keeps its level however few they are.",
+        "Use the permutation test, which keeps its level with any number of queries.",
     ),
     (
         lambda: compare(queries(20, runs=240), test="permutation"),
         "28,680 pairs after holm need some 1,147,198 resamples",
-        "Name the number of resamples to go on, or use the t test or the tukey correction.",
+        "Give the number of resamples to continue, or use the t test or the tukey correction.",
     ),
     (lambda: bootstrap_ranks(TWO, trials=0, rng=rng()), "0 trials", "Ask for at least one."),
     *(
         (
             lambda level=level: bootstrap_ranks(TWO, confidence=level, rng=rng()),
             f"confidence is {level:g}",
-            "It is a share between 0 and 1, such as 0.95.",
+            "Give a share between 0 and 1, such as 0.95.",
         )
         for level in (0.0, 1.0)
     ),
@@ -242,7 +242,7 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "one trial cannot be compared with another",
         "Ask for at least two trials.",
     ),
-    (lambda: named_runs(BOTH, ["r", "t"]), "there is no run 't' to show", "The runs: r, s."),
+    (lambda: named_runs(BOTH, ["r", "t"]), "there is no run 't' to show", "Choose one of: r, s."),
     (lambda: named_count("all"), "there is no way to count 'all'", "Choose majority or votes."),
     (
         lambda: win_ratios(make_judgments([]), make_heads({"r": {"1": ["d"]}})),

@@ -113,8 +113,8 @@ def test_tests_that_part_are_both_named() -> None:
     said = describe_outcomes(replace(ROW, verdict_signed_rank=Harm.NOT_TOLD_APART))
     assert said == (
         f"s is significantly worse than r: {ANSWERS}; where both answer (3,000), {LOWER} (p < 0.0001). "
-        "The tests part: by the t test of expected search length the verdict is 'worse', by the signed-rank "
-        "test (p = 0.2) 'not told apart'."
+        "The tests differ: by the t test of expected search length the verdict is 'worse', by the "
+        "signed-rank test (p = 0.2) 'not told apart'."
     )
 
 

@@ -16,12 +16,12 @@ from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.queries import read_queries
 from prefjudge.formats.texts import read_texts
 
-COLUMNS = "a line of a TREC run is: query Q0 doc rank score tag; of an MS MARCO run: query doc rank"
+COLUMNS = "Write each line of a TREC run as: query Q0 doc rank score tag; of an MS MARCO run: query doc rank."
 MOVED = (
-    "does a document id hold a blank, or is a column too many before the score? Beyond six columns there can"
-    " only be a tag with blanks, the same on every line"
+    "Check for a blank in a document id, or a column too many before the score. Beyond six columns there can"
+    " only be a tag with blanks, the same on every line."
 )
-QRELS_LINE = "a line of qrels is: query Q0 doc grade, or: query doc grade"
+QRELS_LINE = "Write each line as: query Q0 doc grade, or: query doc grade."
 GOOD = "q1 Q0 d1 1 9.5 t\nq1 Q0 d2 2 8.5 t\n"
 
 
@@ -50,34 +50,34 @@ def qrels_error(tmp_path, text, **options):
         (
             GOOD + "q2 Q0 d1 1 nan t\n",
             "run is not a readable run (1 problem):\nrun:3:12: the score is NaN: 'nan'\n"
-            "give the document a score, or leave its line out",
+            "Give the document a score, or leave its line out.",
         ),
         (
             GOOD + "q2 Q0 d1 1 abc t\n",
             "run is not a readable run (1 problem):\nrun:3:12: the score is not a number: 'abc'\n"
-            "a score is a number with a decimal point, such as 12.5 or 1e-3",
+            "Write a score as a number with a decimal point, such as 12.5 or 1e-3.",
         ),
         (
             GOOD + "q2 Q0 d1 1 3,5 t\n",
             "run is not a readable run (1 problem):\nrun:3:12: the score has a decimal comma: '3,5'\n"
-            "write a decimal point: 3.5",
+            "Write a decimal point: 3.5",
         ),
         (
             GOOD + "q2 Q0 d1 1 1_000 t\n",
             "run is not a readable run (1 problem):\nrun:3:12: the score is not a number: '1_000'\n"
-            "a score is a number with a decimal point, such as 12.5 or 1e-3",
+            "Write a score as a number with a decimal point, such as 12.5 or 1e-3.",
         ),
         (
             GOOD + "q1 Q0 d1 3 7.5 t\n",
             "run is not a readable run (1 problem):\n"
             "run:3:7: document repeated for query 'q1' (first on line 1): 'd1'\n"
-            "keep one of the lines, or say which counts: --on-duplicate first, or best",
+            "Keep one of the lines, or say which counts: --on-duplicate first, or best",
         ),
         (
             GOOD + GOOD.splitlines(keepends=True)[1],
             "run is not a readable run (1 problem):\n"
             "run:3:7: document repeated for query 'q1' (first on line 2): 'd2'\n"
-            "keep one of the lines, or say which counts: --on-duplicate first, or best",
+            "Keep one of the lines, or say which counts: --on-duplicate first, or best",
         ),
         (
             GOOD + "q2 Q0 d1 1 2.5\n",
@@ -109,23 +109,23 @@ def qrels_error(tmp_path, text, **options):
             "run is not a readable run (1 problem):\n"
             "run:2:13: the sixth column holds numbers that change, so it is not the tag: '8.5'\n" + MOVED,
         ),
-        ("", "run is empty: a run needs at least one line\ncheck the program that wrote it"),
-        ("\n# nothing\n\n", "run is empty: a run needs at least one line\ncheck the program that wrote it"),
+        ("", "run is empty: a run needs at least one line\nCheck the program that wrote it."),
+        ("\n# nothing\n\n", "run is empty: a run needs at least one line\nCheck the program that wrote it."),
         (
             "q1 0 d1 1\n",
             "run is not a run: its first line has 4 columns, as qrels have\n"
-            "if runs and qrels were swapped, swap them back. " + COLUMNS,
+            "If runs and qrels were swapped, swap them back. " + COLUMNS,
         ),
         ("q1 d1\n", "run is not a run: its first line has 2 columns\n" + COLUMNS),
         (
             "q1,d1,1\n",
             "run is not a run: its first line has 1 column\n"
-            "columns are separated by blanks or tabs, not by commas\n" + COLUMNS,
+            "Separate columns by blanks or tabs, not by commas.\n" + COLUMNS,
         ),
         (
             "q1 d1 first\n",
             "run is not a readable run (1 problem):\nrun:1:7: the rank is not a whole number: 'first'\n"
-            "a rank is a whole number: 1, 2, 3",
+            "Write ranks as whole numbers: 1, 2, 3",
         ),
         (
             GOOD.encode("utf-16"),
@@ -139,15 +139,15 @@ def qrels_error(tmp_path, text, **options):
         (b"\xfd7zXZ\0rest", "run: is compressed with xz, not UTF-8 text\nunpack it: xz -d run"),
         (
             gzip.compress(GOOD.encode(), mtime=0)[:-9],
-            "run: the gz data ends before its end\nthe copy is incomplete: copy or download it again",
+            "run: the gz data ends before its end\nCopy or download it again: the copy is incomplete.",
         ),
         (
             bz2.compress(GOOD.encode())[:-9],
-            "run: the bz2 data ends before its end\nthe copy is incomplete: copy or download it again",
+            "run: the bz2 data ends before its end\nCopy or download it again: the copy is incomplete.",
         ),
         (
             zstandard.compress(GOOD.encode())[:-3],
-            "run: the zst data ends before its end\nthe copy is incomplete: copy or download it again",
+            "run: the zst data ends before its end\nCopy or download it again: the copy is incomplete.",
         ),
     ],
 )
@@ -159,7 +159,7 @@ def test_rank_that_is_no_number_matters_in_rank_order_only(tmp_path):
     text = "q1 Q0 d1 first 9.5 t\n"
     assert run_error(tmp_path, text, order="rank") == (
         "run is not a readable run (1 problem):\nrun:1:10: the rank is not a whole number: 'first'\n"
-        "a rank is a whole number: 1, 2, 3; or order by score: --order score"
+        "Write ranks as whole numbers: 1, 2, 3; or order by score: --order score"
     )
     assert top(tmp_path / "run", k=1).docs == ("d1",)
 
@@ -174,7 +174,7 @@ def test_all_problems_of_a_run_are_told_at_once_in_line_order(tmp_path):
         "5",
     ]
     assert message.startswith("run is not a readable run (4 problems):\n")
-    assert "write a decimal point: 9.5" in message
+    assert "Write a decimal point: 9.5" in message
     assert COLUMNS in message
 
 
@@ -186,11 +186,11 @@ def test_problems_stop_at_a_limit(tmp_path):
 
 def test_missing_file_and_folder(tmp_path):
     assert said(tmp_path / "none", lambda p: top(p, k=1)) == (
-        "none: there is no such file\ncheck the path; quote patterns like 'runs/*'"
+        "none: there is no such file\nCheck the path; quote patterns like 'runs/*'."
     )
     (tmp_path / "folder").mkdir()
     assert said(tmp_path / "folder", lambda p: top(p, k=1)) == (
-        "folder is a folder, not a file\nname the files in it: 'folder/*'"
+        "folder is a folder, not a file\nName the files in it: 'folder/*'"
     )
 
 
@@ -199,7 +199,7 @@ def test_damaged_gz(tmp_path):
     packed[20:30] = b"\xff" * 10
     message = run_error(tmp_path, bytes(packed))
     assert message.startswith("run: the gz data is damaged: ")
-    assert message.endswith("\ncopy or download the file again")
+    assert message.endswith("\nCopy or download the file again.")
 
 
 @pytest.mark.parametrize(
@@ -209,23 +209,23 @@ def test_damaged_gz(tmp_path):
             "q1 0 d1 1\nq1 0 d1 0\n",
             "qrels is not a readable qrels file (1 problem):\n"
             "qrels:2:9: document 'd1' of query 'q1' has grade 1 on line 1 and another here: '0'\n"
-            "keep the line with the right grade",
+            "Keep the line with the right grade.",
         ),
         (
             "q1 0 d1 1\nq1 0 d2 0.5\n",
             "qrels is not a readable qrels file (1 problem):\n"
             "qrels:2:9: fractional grade, which most programs read as a whole number: '0.5'\n"
-            "use whole grades, or read it with fractional grades allowed (fractions=True)",
+            "Use whole grades, or read it with fractional grades allowed (fractions=True).",
         ),
         (
             "q1 0 d1 yes\n",
             "qrels is not a readable qrels file (1 problem):\nqrels:1:9: the grade is not a number: 'yes'\n"
-            "a grade is a whole number: 0 is not relevant, 1 or more is",
+            "Write a grade as a whole number: 0 is not relevant, 1 or more is.",
         ),
         (
             "q1 0 d1 nan\n",
             "qrels is not a readable qrels file (1 problem):\nqrels:1:9: the grade is not a number: 'nan'\n"
-            "a grade is a whole number: 0 is not relevant, 1 or more is",
+            "Write a grade as a whole number: 0 is not relevant, 1 or more is.",
         ),
         (
             "q1 0 d1 1\nq2 d2 1\n",
@@ -235,10 +235,10 @@ def test_damaged_gz(tmp_path):
         (
             GOOD,
             "qrels is not a qrels file: its first line has 6 columns, as a run has\n"
-            "if runs and qrels were swapped, swap them back. " + QRELS_LINE,
+            "If runs and qrels were swapped, swap them back. " + QRELS_LINE,
         ),
         ("q1 d1\n", "qrels is not a qrels file: its first line has 2 columns\n" + QRELS_LINE),
-        ("", "qrels is empty: qrels need at least one line\ncheck the program that wrote it"),
+        ("", "qrels is empty: qrels need at least one line\nCheck the program that wrote it."),
         (
             "q1 0 d1 1\n".encode("utf-16"),
             "qrels: is UTF-16 text, not UTF-8 text\nconvert it: iconv -f UTF-16 -t UTF-8 qrels > qrels.utf8",
@@ -259,10 +259,10 @@ def test_no_query_in_common(tmp_path):
     assert overlap_error(tmp_path, GOOD, "q7 0 d1 1\n") == (
         "run: none of the 1 judged queries of qrels is in this run: its first query is 'q1',"
         " the qrels have 'q7'\n"
-        "run and qrels must come from the same collection and write the query_id alike"
+        "Give a run and qrels of the same collection, which write the query_id alike."
     )
     assert overlap_error(tmp_path, "7 Q0 d1 1 1 t\n", "007 0 d1 1\n").endswith(
-        "the query_ids differ in leading zeros: write them alike"
+        "Write the query_ids alike: they differ in leading zeros."
     )
 
 
@@ -270,7 +270,7 @@ def test_no_document_in_common(tmp_path):
     assert overlap_error(tmp_path, "q1 Q0 msmarco_passage_37_406 1 1 t\n", "q1 0 7067032 1\n") == (
         "run: no judged document of qrels is in this run: its doc_ids look like 'msmarco_passage_37_406',"
         " those of the qrels like '7067032'\n"
-        "run and qrels must come from the same collection and write the doc_id alike"
+        "Give a run and qrels of the same collection, which write the doc_id alike."
     )
 
 
@@ -291,7 +291,7 @@ def test_malformed_judgments(tmp_path):
         "judgments:3:6: the document is compared with itself: 'a'\n"
         "judgments:4:1: 3 columns where 4 are expected, as in the first line: 'q1 a b'\n"
         "the last column repeats one of the two documents, or is: tie\n"
-        "a line of judgments is: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker"
+        "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."
     )
 
 
@@ -302,8 +302,8 @@ def test_malformed_queries(tmp_path):
         "queries is not a readable queries file (2 problems):\n"
         "queries:2:1: no tab between an id and a text: '2 two'\n"
         "queries:3:1: the query has another text on line 1: '1'\n"
-        "each line is: id, a tab, the text\n"
-        "a query_id stands on one line"
+        "Write each line as: id, a tab, the text.\n"
+        "Give each query_id one line only."
     )
 
 

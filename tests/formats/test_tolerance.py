@@ -131,7 +131,7 @@ def test_standard_input(monkeypatch):
 def test_scattered_lines_in_a_pipe(monkeypatch):
     text = "q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\nq1 Q0 c 2 3 t\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    with pytest.raises(InputError, match="a pipe cannot be read twice\nwrite the run to a file"):
+    with pytest.raises(InputError, match="a pipe cannot be read twice\nWrite the run to a file"):
         top("-", k=1)
 
 

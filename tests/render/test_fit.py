@@ -52,7 +52,7 @@ def test_columns_that_are_always_shown_go_on_below() -> None:
         rows=tuple((tag, *[0.5] * 24) for tag in TAGS),
     )
     shown = lines(matrix, 80)
-    assert "the columns go on below" in " ".join(shown)
+    assert "the columns continue below" in " ".join(shown)
     heads = [line.split() for line in shown if line.startswith("of ")]
     assert [name for head in heads for name in head[1:]] == [str(number) for number in range(24)]
     assert sum(line.startswith("a_team") for line in shown) == 24 * len(heads)

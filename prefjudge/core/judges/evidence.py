@@ -1,6 +1,6 @@
 """Evidence: what a worker's judgments show about how the worker works, apart from the gold pairs.
 
-It is there to be looked at. None of it is ground for refusing pay: each sign also turns up by chance, or in
+It is there to be looked at. None of it is a reason to refuse pay: each sign also turns up by chance, or in
 honest work on unusual pairs.
 """
 

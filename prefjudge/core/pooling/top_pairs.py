@@ -113,7 +113,7 @@ def top_pairs(heads: Heads, qrels: Qrels, run: str, *, queries: Collection[str] 
         Where ``heads`` does not hold the run.
     """
     if run not in heads.runs:
-        raise InputError(f"there is no run {run!r}", f"Runs: {', '.join(heads.runs)}.")
+        raise InputError(f"there is no run {run!r}", f"Choose one of: {', '.join(heads.runs)}.")
     docs = tuple(dict.fromkeys([*heads.docs, *qrels.docs]))
     rows = chosen_qrels(qrels)
     asked = np.array([queries is None or name in queries for name in qrels.queries], dtype=bool)

@@ -157,7 +157,7 @@ def named_runs(result: WinRatios, names: Sequence[str]) -> tuple[str, ...]:
     """
     for name in names:
         if name not in result.runs:
-            raise InputError(f"there is no run {name!r} to show", f"The runs: {', '.join(result.runs)}.")
+            raise InputError(f"there is no run {name!r} to show", f"Choose one of: {', '.join(result.runs)}.")
     return tuple(dict.fromkeys(names))
 
 

@@ -219,7 +219,7 @@ def _shared_runs(reference: Leaderboard, other: Leaderboard) -> tuple[list[str],
     first, second = ({row.run: row.score for row in board.ranked} for board in (reference, other))
     runs = [run for run in first if run in second]
     if not runs:
-        raise InputError(f"the leaderboards {_name(reference)} and {_name(other)} share no run")
+        raise InputError(f"the leaderboards {_name(reference)} and {_name(other)} have no run in common")
     x = direction(reference.measure) * np.array([first[run] for run in runs])
     y = direction(other.measure) * np.array([second[run] for run in runs])
     return runs, x, y

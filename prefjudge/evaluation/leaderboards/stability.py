@@ -196,7 +196,7 @@ def _check(trials: int, confidence: float, scores: Scores) -> None:
     if trials < 1:
         raise InputError(many(trials, "trial"), "Ask for at least one.")
     if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence:g}", "It is a share between 0 and 1, such as 0.95.")
+        raise InputError(f"confidence is {confidence:g}", "Give a share between 0 and 1, such as 0.95.")
     if not scores.runs or len(scores.queries) < 2:
         raise InputError(
             f"{many(len(scores.runs), 'run')} and {many(len(scores.queries), 'judged query')} "

@@ -138,9 +138,9 @@ def outcomes_of_pairs(
     """
     for run in dict.fromkeys(run for pair in pairs for run in pair):
         if run not in scores.runs:
-            raise InputError(f"no run is called {run!r}", f"The runs are: {', '.join(scores.runs)}.")
+            raise InputError(f"no run is called {run!r}", f"Choose one of: {', '.join(scores.runs)}.")
     if len(scores.queries) < 2:
-        raise InputError(many(len(scores.queries), "judged query"), "A test needs at least two queries.")
+        raise InputError(many(len(scores.queries), "judged query"), "Give at least two judged queries.")
     positions = to_positions(scores)
     column = {run: number for number, run in enumerate(scores.runs)}
     return tuple(

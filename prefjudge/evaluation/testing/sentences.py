@@ -72,7 +72,7 @@ def describe_outcomes(row: Outcomes) -> str:
         return said
     p = write_p(row.p_esl_signed_rank)
     return (
-        f"{said} The tests part: by the t test of expected search length the verdict is "
+        f"{said} The tests differ: by the t test of expected search length the verdict is "
         f"{row.verdict.value!r}, by the signed-rank test (p {p}) {row.verdict_signed_rank.value!r}."
     )
 

@@ -238,17 +238,17 @@ def _choose(
 
 def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
     if not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha:g}", "It is a level between 0 and 1, such as 0.05.")
+        raise InputError(f"alpha is {alpha:g}", "Give a level between 0 and 1, such as 0.05.")
     if len(scores.queries) < 2:
         raise InputError(
             f"{many(len(scores.queries), 'judged query')} for {scores.measure}",
-            "A test needs at least two queries.",
+            "Give at least two judged queries.",
         )
     if len(scores.runs) < 2:
         raise InputError(f"{many(len(scores.runs), 'run')} to compare", "Give at least two runs.")
     for baseline in baselines:
         if baseline not in scores.runs:
-            raise InputError(f"no run is called {baseline!r}", f"The runs are: {', '.join(scores.runs)}.")
+            raise InputError(f"no run is called {baseline!r}", f"Choose one of: {', '.join(scores.runs)}.")
 
 
 def _named(kind: type[K], value: K | str, what: str) -> K:
@@ -271,7 +271,7 @@ def _resamples(
         raise InputError(
             f"{many(queries, 'query is', 'queries are')} too few for the bootstrap, which would "
             f"call chance significant too often",
-            "Use the permutation test, which keeps its level however few they are.",
+            "Use the permutation test, which keeps its level with any number of queries.",
         )
     if correction is not Correction.TUKEY:
         if test not in _RESAMPLED:
@@ -286,7 +286,7 @@ def _resamples(
     if wanted > _MOST_RESAMPLES:
         raise InputError(
             f"{many(pairs, 'pair')} after {correction.value} need some {wanted:,} resamples",
-            "Name the number of resamples to go on, or use the t test or the tukey correction.",
+            "Give the number of resamples to continue, or use the t test or the tukey correction.",
         )
     return wanted
 

@@ -83,7 +83,7 @@ def release_notes(record: Mapping[str, Any]) -> str:
         "again.qrels\n"
         "$ prefjudge score --runs 'RUNS' --qrels preference.qrels\n```",
         *([f"## Notes\n\n{_list(record['notices'])}"] if record["notices"] else []),
-        "## Licence\n\nNone is given here: add one before you publish, and mind that of the texts.",
+        "## Licence\n\nNone is given here: add one before you publish, and respect that of the texts.",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -82,7 +82,7 @@ def _notes(results: Sequence[Significance]) -> tuple[str, ...]:
     if few:
         notes[
             f"{many(few, 'pair')} with fewer than {_DIFFERING} queries that differ: an interval that rests "
-            "on so few is too narrow where the next query to differ may do so by more."
+            "on so few queries is too narrow if the next one to differ may differ by more."
         ] = None
     return tuple(notes)
 

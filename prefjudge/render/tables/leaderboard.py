@@ -110,8 +110,9 @@ def _notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) -> tup
         )
         if any(one.tier > after.tier for one, after in pairwise(standings)):
             notes.append(
-                "Tiers interleave: a run may score less than one of a later tier and not be told from its "
-                "leader, because its differences from the leader vary more over the queries."
+                "Tiers interleave: a run may score less than one of a later tier and still not differ "
+                "significantly from its leader, because its differences from the leader vary more "
+                "over the queries."
             )
     if ties:
         notes.append(

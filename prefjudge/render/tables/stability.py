@@ -136,7 +136,7 @@ def shares_table(named: Sequence[Named], *, provenance: Mapping[str, str] | None
 def describe_ceiling(ceiling: NoiseCeiling, source: str) -> str:
     """Return the noise ceiling as a sentence."""
     if not ceiling.pairs:
-        return f"The noise ceiling is unknown: no two leaderboards of {source} tell any runs apart."
+        return f"The noise ceiling is unknown: no two leaderboards of {source} order any runs."
     return (
         f"Noise ceiling: leaderboards from {source} agree with each other at τ = {ceiling.tau:.2f} "
         f"({_spread(ceiling)}); no leaderboard can be expected to agree better with these preferences."

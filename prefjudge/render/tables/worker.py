@@ -48,5 +48,5 @@ def signs_table(signs: Iterable[Sign]) -> Table:
             Column(name="sign", head="what was seen"),
         ),
         rows=tuple((sign.worker, sign.kind.value, sign.text) for sign in signs),
-        notes=("It tells whose work to look at. None of it is ground for refusing pay.",),
+        notes=("It tells whose work to look at. It is not a reason to refuse pay.",),
     )

@@ -1,7 +1,7 @@
 """Fits a table to a width: what gives way, in which order, where the screen is too narrow.
 
 First headings and sentences go over several lines, then long words lose their middle, then the columns of the
-least priority are left out, and last the columns go on below. Numbers and short words are never broken.
+least priority are left out, and last the columns continue below. Numbers and short words are never broken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -200,7 +200,7 @@ def _fitted(one: _Wanted, width: int, heads: Mapping[str, str]) -> FittedColumn:
 def _note(room: int, left_out: Sequence[str], cut: bool, blocks: int) -> str:
     what = [f"without {', '.join(left_out)}"] if left_out else []
     what += ["long names shortened"] if cut else []
-    what += ["the columns go on below"] if blocks > 1 else []
+    what += ["the columns continue below"] if blocks > 1 else []
     if not what:
         return ""
     return f"Fitted to {room} columns: {'; '.join(what)}. A wider window or a pipe shows all."

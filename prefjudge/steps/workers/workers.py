@@ -109,7 +109,7 @@ def workers(
 ) -> WorkersResult:
     """Say how each worker works.
 
-    Nothing here is ground for refusing pay: it tells whose work to look at, and how far to trust it.
+    Nothing here is a reason to refuse pay: it tells whose work to look at, and how far to trust it.
 
     Parameters
     ----------
