@@ -140,6 +140,21 @@ def test_a_package_adds_a_reader(example: Path, tmp_path: Path) -> None:
     assert f"{commas}:1: 3 columns where 4 are expected\n  Write query,doc,rank,score." in done.stderr
 
 
+def test_a_trusted_file_goes_through_its_reader_even_where_it_looks_like_a_run(tmp_path: Path) -> None:
+    install(tmp_path, "prefixed", {"prefjudge.readers": {"prefixed": "prefixed:read"}})
+    (tmp_path / "prefixed.py").write_text(
+        "def read(path, data):\n    yield b''.join(data).replace(b'DOC-', b'')\n"
+    )
+    file = tmp_path / "lexical.prefixed"
+    file.write_text(RUN.read_text().replace(" Q0 ", " Q0 DOC-"))
+    found = [
+        json.loads(run(tmp_path, "score", "--runs", path, "--qrels", QRELS, "--json", *more).stdout)
+        for path, *more in ((RUN,), (file,), (file, "--trust"))
+    ]
+    scores = [one["leaderboards"][0]["rows"][0]["score"] for one in found]
+    assert scores[0] == scores[1] == scores[2] > 0
+
+
 def test_a_package_adds_an_exporter(example: Path, tmp_path: Path) -> None:
     out = tmp_path / "board.html"
     done = run(example, "score", "--runs", RUN, "--qrels", QRELS, "--out", out, "--format", "html")
