@@ -63,6 +63,13 @@ def run(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def go_to(crowd: str, study: Path) -> None:
+    """Write into a study's config that its sandbox is this crowd."""
+    config = study / "study.toml"
+    without = re.sub(r"^crowd = .*\n", "", config.read_text(), flags=re.MULTILINE)
+    config.write_text(re.sub(r"(?m)^(\[targets\.sandbox\].*\n)", rf'\1crowd = "{crowd}"\n', without))
+
+
 def test_a_package_adds_a_measure(example: Path) -> None:
     measures = ("--measure", "log-rank@10", "--measure", "RR@10")
     done = run(example, "score", "--runs", RUN, "--qrels", QRELS, *measures, "--json")
@@ -98,11 +105,7 @@ def test_a_package_adds_a_crowd(example: Path, tmp_path: Path) -> None:
     )
     costs = []
     for crowd in ("mturk", "campus", "nobody"):
-        config = study / "study.toml"
-        head, target, rest = re.split(
-            r"^(\[targets\.sandbox\].*\n)(?:crowd = .*\n)?", config.read_text(), flags=re.M
-        )
-        config.write_text(f'{head}{target}crowd = "{crowd}"\n{rest}')
+        go_to(crowd, study)
         done = run(example, "plan", study, "--error", "0.2", "--trials", "5", "--json")
         if crowd == "nobody":
             assert done.returncode == 1
@@ -234,8 +237,7 @@ def test_a_plugin_that_fails_at_work_is_named(tmp_path: Path) -> None:
     study = tmp_path / "study"
     run(tmp_path, "init", study)
     run(tmp_path, "pool", study, "--runs", COLLECTION / "runs" / "*.txt", "--qrels", QRELS)
-    config = study / "study.toml"
-    config.write_text(config.read_text().replace("\nurl = ", '\ncrowd = "weak"\nurl = ', 1))
+    go_to("weak", study)
     scoring = ("score", "--runs", RUN, "--qrels", QRELS)
     for words, said in (
         (
