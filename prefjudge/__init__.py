@@ -93,7 +93,7 @@ VERBS = (
     Verb(
         "history",
         _ROAD,
-        "Tell who dethroned whom: the versions of the best-known answers, and what each changed.",
+        "Show how the best-known answers changed, version by version, and which runs moved.",
     ),
     Verb(
         "report",
@@ -126,7 +126,7 @@ VERBS = (
         _SURE,
         "Split the queries into random halves: do both say the same about which run is better?",
     ),
-    Verb("audit", _SURE, "Hold the submissions of a leaderboard against its rules."),
+    Verb("audit", _SURE, "Check the submissions of a leaderboard against its rules."),
     Verb(
         "reproduce",
         _SURE,

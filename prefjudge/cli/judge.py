@@ -38,7 +38,7 @@ def _show(result: "JudgeResult") -> None:
     say(f"people among themselves  {_share(found.people_agreed, found.people_compared)}")
     say(f"hopeless candidates      {result.hopeless:,}")
     if result.unreadable:
-        say(f"replies without a choice {result.unreadable:,}, which are no votes; a repeat asks again")
+        say(f"replies without a choice {result.unreadable:,}, which are not votes; a repeat asks again")
 
 
 def _share(part: int, whole: int) -> str:

@@ -31,7 +31,7 @@ def show(result: "PlanResult") -> None:
 
     notes = [
         f"{many(result.queries, 'query')}. {result.error:.0%} of the votes on a random pair "
-        f"are wrong ({result.error_source}). A single winner is no sign of confidence: see the chance.",
+        f"are wrong ({result.error_source}). A single winner is not a sign of confidence: see the chance.",
         "The cost is an average; 19 of 20 studies cost no more than the next column says, in so many rounds.",
     ]
     if any(plan.name == DEFAULT.name for plan in result.plans):

@@ -33,7 +33,7 @@ _LAST = 1 << 9
 """Bytes that hold a last line."""
 
 _PATIENCE = 100
-"""After so many queries that had to be parsed, the whole run is."""
+"""After this many queries that had to be parsed, the whole run is parsed."""
 
 Wanted = Sequence[tuple[bytes, int]]
 """The judged documents of a query, and the row of the qrels that each is."""

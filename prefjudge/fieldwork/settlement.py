@@ -106,7 +106,7 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
     if refused:
         raise CrowdError(
             f"{many(len(refused), 'assignment')} cannot be paid: {refused[0].message}",
-            "All others are paid. Mend what is in the way, and pay again.",
+            "All others are paid. Fix the cause, and pay again.",
         )
 
 

@@ -41,7 +41,7 @@ def read_judgments(
     Raises
     ------
     InputError
-        With every problem up to a limit: columns, a preferred document that is none of the two, a document
+        With every problem up to a limit: columns, a preferred document that is neither of the two, a document
         against itself.
     """
     reader = _Reader(fspath(path), sides=sides)

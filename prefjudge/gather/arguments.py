@@ -227,7 +227,7 @@ def _whole(value: object) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise _No
     try:
-        number = index(value)  # numpy's integers are no int
+        number = index(value)  # numpy's integers are not int
     except TypeError:
         raise _No from None
     if abs(number) >= _BEYOND:

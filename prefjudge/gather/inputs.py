@@ -126,7 +126,7 @@ def input_files(
     other = next((path for path in paths if is_parquet(path) or not Path(path).is_file()), None)
     if other is not None:
         raise InputError(
-            f"{other} is no run file, and a study is made from run files",
+            f"{other} is not a run file, and a study is made from run files",
             "Name run files, or leave the study out and write the pool with --out.",
         )
     files = [("run", Path(path), tag) for path, tag in zip(paths, tags, strict=True)]

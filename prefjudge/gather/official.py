@@ -27,12 +27,12 @@ class RunOrder:
 
 
 def check_order(order_by: str | Path | None, found: "Sources") -> None:
-    """Refuse a board that is none, before any work is done.
+    """Refuse what is not a board, before any work is done.
 
     Raises
     ------
     InputError
-        It is no label set's name, and no file.
+        It is neither a label set's name nor a file.
     """
     names = [labels.name for labels in found.qrels]
     if order_by is None or str(order_by) in names or Path(order_by).is_file():

@@ -22,7 +22,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputDigest:
-    """One input of a result; the digest is empty for stdin, trusted runs, and what is no file here."""
+    """One input of a result; the digest is empty for stdin, trusted runs, and what is not a file here."""
 
     kind: str
     path: str
@@ -108,7 +108,7 @@ def _between(counts: list[int], noun: str, nouns: str) -> str:
 
 
 def _state(path: str | Path) -> tuple[int, ...]:
-    """Return what tells whether a file is still the same; nothing for what is no file here."""
+    """Return what tells whether a file is still the same; nothing for what is not a file here."""
     try:
         found = Path(path).stat()
     except OSError:

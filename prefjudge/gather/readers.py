@@ -94,7 +94,7 @@ def reading(
     Raises
     ------
     InputError
-        An option is none of the choices, or does not fit the engine.
+        An option is not one of the choices, or does not fit the engine.
     """
     options = DEFAULTS | how
     trust, workers, cache = options["trust"], options["workers"], as_path(options["cache"])

@@ -231,7 +231,7 @@ def _of_study(study: Study, notices: list["Notice"], *, preference: bool) -> Sou
 
 
 def official_qrels(found: Sources) -> "Qrels | None":
-    """Return the labels that the perfect ranking follows: the first that are no preference qrels.
+    """Return the labels that the perfect ranking follows: the first that are not preference qrels.
 
     Where the pool is known they are those that it holds: a qrel without a text was never judged.
     """

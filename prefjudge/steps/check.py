@@ -31,7 +31,7 @@ CheckedKind = Literal["auto", "run", "qrels", "judgments"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
-    """One file: errors make it unusable, ``hint`` says how to mend them, warnings what in it may surprise.
+    """One file: errors make it unusable, ``hint`` says how to fix them, warnings what in it may surprise.
 
     ``kind`` is ``run``, ``qrels`` or ``judgments``, or the name of another format, which is an error.
 

@@ -175,7 +175,7 @@ def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
     reciprocal = scores.measure.startswith("RR")
     names = [(tested.runs[a], tested.runs[b]) for a, b in zip(tested.a, tested.b, strict=True)]
     rows = outcomes_of_pairs(scores, names, alpha=tested.alpha) if reciprocal else ()
-    without = f"Outcomes are of reciprocal ranks, and {scores.measure} is none: add --measure RR@100."
+    without = f"Outcomes are of reciprocal ranks, and {scores.measure} is not one: add --measure RR@100."
     return Comparison(
         significance=tested,
         words=tuple(describe_pair(tested, pair) for pair in range(len(tested))),

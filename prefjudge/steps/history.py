@@ -70,7 +70,7 @@ class HistoryResult:
 
 
 def history(study: str | Path | Study, *, moves: bool = True) -> HistoryResult:
-    """Tell who dethroned whom: the versions of the best-known answers, and what each of them changed.
+    """Show how the best-known answers changed: their versions, and what each of them changed.
 
     Parameters
     ----------

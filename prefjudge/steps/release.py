@@ -131,7 +131,7 @@ def _check_folder(folder: Path) -> None:
             return
     except (OSError, ValueError):
         pass
-    raise StudyError(f"{folder} is no release", "Give an empty folder, or a new one: --out FOLDER")
+    raise StudyError(f"{folder} is not a release", "Give an empty folder, or a new one: --out FOLDER")
 
 
 class _Bundle:

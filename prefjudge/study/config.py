@@ -220,12 +220,12 @@ def parse_config(text: str, path: Path) -> StudyConfig:
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}", "Mend the line that the message names.") from error
+        raise ConfigError(f"{path} is not TOML: {error}", "Fix the line that the message names.") from error
     told = _overlay(values, os.environ)
     try:
         return StudyConfig.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(f"{path}:\n{_explained(error, told)}", "Mend these keys.") from None
+        raise ConfigError(f"{path}:\n{_explained(error, told)}", "Fix these keys.") from None
 
 
 def template(name: str) -> str:
@@ -250,7 +250,7 @@ def _overlay(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, st
         if not (key.startswith("PREFJUDGE_") and separator):
             continue
         if not isinstance(values.setdefault(section, {}), dict):
-            raise ConfigError(f"{key}: {section} is no section of study.toml", f"Unset {key}.")
+            raise ConfigError(f"{key}: {section} is not a section of study.toml", f"Unset {key}.")
         values[section][name] = text
         told |= dict.fromkeys((section, f"{section}.{name}"), key)
     return told

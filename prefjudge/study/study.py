@@ -216,7 +216,7 @@ class Study:
         if not (amount.is_finite() and amount >= 0):
             raise ConfigError(
                 f"{self.folder / CONFIG_FILE}: budget: not an amount of dollars (got {value!r})",
-                "Mend this key.",
+                "Fix this key.",
             )
         return f"{amount:.2f}"
 
@@ -228,7 +228,7 @@ class Study:
             return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ConfigError(
-                f"{path} is not TOML: {error}", "Mend the line that the message names."
+                f"{path} is not TOML: {error}", "Fix the line that the message names."
             ) from error
 
     @property

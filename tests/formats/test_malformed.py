@@ -1,4 +1,4 @@
-"""Every malformed input of the field's quirk list: what is said, where, and how to mend it."""
+"""Every malformed input of the field's quirk list: what is said, where, and how to fix it."""
 
 import bz2
 import gzip

@@ -178,7 +178,7 @@ def test_a_study_is_made_from_run_files(tmp_path: Path) -> None:
         f"COPY (SELECT 'p' AS path, 't' AS tag, 'q' AS query, 'd' AS doc, 1 AS rank, 1.0 AS score)"
         f" TO '{tmp_path / 'runs.parquet'}' (FORMAT parquet)"
     )
-    with pytest.raises(InputError, match="no run file, and a study is made from run files"):
+    with pytest.raises(InputError, match="not a run file, and a study is made from run files"):
         pool(tmp_path / "study", runs=[tmp_path / "runs.parquet"], engine="duckdb")
     assert pool(tmp_path / "study", runs=RUNS, qrels=QRELS, engine="duckdb").changed
     assert not pool(tmp_path / "study", runs=RUNS, qrels=QRELS).changed

@@ -142,7 +142,7 @@ def test_a_folder_of_something_else_is_left_alone(judged: Path, tmp_path: Path, 
         (tmp_path / "thesis" / "release.json").write_text(record, encoding="latin-1")
     before = bytes_of(tmp_path / "thesis")
     for out in (tmp_path / "thesis", tmp_path / "thesis" / "README.md"):
-        with pytest.raises(StudyError, match=f"{out} is no release"):
+        with pytest.raises(StudyError, match=f"{out} is not a release"):
             release(judged, rehearsal=True, out=out)
     assert bytes_of(tmp_path / "thesis") == before
 

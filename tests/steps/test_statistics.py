@@ -128,7 +128,7 @@ def test_compare_all_pairs_repeats_and_writes(files: Path, tmp_path: Path) -> No
     assert len(reciprocal.outcomes) == 3
     assert reciprocal.no_outcomes == ""
     assert gains.outcomes == ()
-    assert "nDCG@10 is none: add --measure RR@100" in gains.no_outcomes
+    assert "nDCG@10 is not one: add --measure RR@100" in gains.no_outcomes
     lines = (tmp_path / "tests.csv").read_text().splitlines()
     assert lines[0].startswith("qrels,measure,a,b,difference")
     assert len(lines) == 1 + 2 * 3

@@ -75,7 +75,7 @@ def test_the_environment_is_blamed_for_what_it_says(tmp_path: Path, monkeypatch:
     assert "hit.reward, which PREFJUDGE_HIT__REWARD sets: " in raised.value.message
     assert "foo, which PREFJUDGE_FOO__BAR sets: there is no such key" in raised.value.message
     monkeypatch.setenv("PREFJUDGE_NAME__X", "1")
-    with pytest.raises(ConfigError, match="PREFJUDGE_NAME__X: name is no section"):
+    with pytest.raises(ConfigError, match="PREFJUDGE_NAME__X: name is not a section"):
         config(tmp_path, 'name = "x"')
 
 

@@ -218,7 +218,7 @@ def _repeats(judgments: Judgments) -> tuple[Index, Index]:
     n = len(judgments.workers)
     verdicts = gather_verdicts(judgments)
     rows = np.flatnonzero((judgments.worker >= 0) & (judgments.choice != 0))
-    # By worker, pair and time: a pair's judgments by one worker stand together, in the order they were made.
+    # By worker, pair and time: a pair's judgments by one worker are contiguous, in the order they were made.
     rows = rows[np.lexsort((rows, verdicts.pair[rows], judgments.worker[rows]))]
     worker, pair = judgments.worker[rows], verdicts.pair[rows]
     again = (worker[1:] == worker[:-1]) & (pair[1:] == pair[:-1])

@@ -34,7 +34,7 @@ def ask_identity(endpoint: str) -> Identity:
 
 
 def refuse_closed(endpoint: str) -> None:
-    """Say plainly that Amazon Mechanical Turk is no more."""
+    """Say plainly that Amazon Mechanical Turk has closed."""
     if (urlsplit(endpoint).hostname or "").endswith(".amazonaws.com"):
         raise CrowdError(
             f"{endpoint} is Amazon Mechanical Turk, which AWS announced to close for good on "

@@ -48,9 +48,9 @@ class JudgeResult:
     """How a model judged, what it cost, and how it compares with people.
 
     ``asked`` and ``unreadable`` are of this call: questions asked, and replies among them without a choice,
-    which are no votes and are asked for again by the next call. ``replies`` counts the questions ever replied
-    to. ``cost`` is that of all replies, and the most that the ``unsettled`` requests may have cost: those of
-    any call that ended without a count of the tokens they took.
+    which do not count as votes and are asked for again by the next call. ``replies`` counts the questions
+    ever replied to. ``cost`` is that of all replies, and the most that the ``unsettled`` requests may have
+    cost: those of any call that ended without a count of the tokens they took.
     """
 
     model: str
@@ -213,7 +213,7 @@ class _Asker:
             raise CrowdError(
                 f"{len(self.unreadable)} of {replies} replies of {self._model.name} choose no passage, "
                 f"such as {self.unreadable[0][:60]!r}",
-                "They are no votes. Ask a model that replies with 1 or 2 at once, without reasoning first.",
+                "They are not votes. Ask a model that replies with 1 or 2 at once, without reasoning first.",
             )
 
     def _choose(self, query: str, first: str, second: str) -> int | None:

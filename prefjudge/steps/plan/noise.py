@@ -48,7 +48,7 @@ def find_noise(
     Raises
     ------
     InputError
-        The share of wrong votes is none, or the judgments cannot be read.
+        The share of wrong votes is not one, or the judgments cannot be read.
     """
     source = "given"
     if error is None:

@@ -78,7 +78,7 @@ def report(
     Raises
     ------
     InputError
-        The file is none that HTML is written to.
+        The file is not one that HTML can be written to.
     StudyError
         The folder holds no study, or the study has no pool.
     """

@@ -155,9 +155,7 @@ BENCHMARKING = Paper(
         Exhibit(
             name="Table 3",
             shows="the reciprocal rank of every list of three results",
-            reading=(
-                "The values are not equally far apart: reciprocal rank is no interval scale over such lists."
-            ),
+            reading=("The values are not equally far apart: reciprocal rank is not an interval scale here."),
             make=_result_lists,
         ),
         Exhibit(

@@ -38,7 +38,7 @@ class Exhibit:
     command : str
         The command that makes it alone; empty where there is none.
     make : callable, optional
-        Makes it; None where it cannot be made from anybody's data, or is no file of ``reproduce``.
+        Makes it; None where it cannot be made from anybody's data, or is not a file of ``reproduce``.
     impossible : str
         Why it cannot be made, and what it would take.
     """
