@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from prefjudge.crowd.crowds import MARKETPLACE, find_crowd
 from prefjudge.crowd.protocol import Crowd, CrowdSettings, Prices
@@ -64,24 +63,23 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
 
 
 @contextmanager
-def keep_open(study: Path, target: str = SANDBOX) -> Iterator[bool]:
+def keep_open(study: Study, target: str = SANDBOX) -> Iterator[bool]:
     """Keep a study's own marketplace answering, so that the verbs in the block share it.
 
     Where somebody serves it already, or the target is elsewhere, there is nothing to keep; says whether there
     was anything.
     """
-    opened = Study(study)
-    configured = _find_target(opened, target)
-    if configured.crowd != MARKETPLACE or configured.url or find_running(opened.folder) is not None:
-        with open_crowd(opened, target):
+    configured = _find_target(study, target)
+    if configured.crowd != MARKETPLACE or configured.url or find_running(study.folder) is not None:
+        with open_crowd(study, target):
             yield False
         return
-    with open_door(opened, target) as door:
-        announce(opened.folder, door)
+    with open_door(study, target) as door:
+        announce(study.folder, door)
         try:
             yield True
         finally:
-            retract(opened.folder, door)
+            retract(study.folder, door)
 
 
 def read_prices(config: "StudyConfig") -> Prices:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 
 from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import InputError, StudyError, quoted
@@ -44,22 +43,19 @@ class Store:
         return {name: f"{Decimal(cents) / 100:.2f}" for name, cents in self.ledger_sums(db).items()}
 
 
-def find_url(study: str | Path | None, store: str | None, verb: str) -> str:
-    """Return the URL of a study's store, or the one that is given.
+def need_one(verb: str, study: object, store: str | None) -> None:
+    """Refuse to guess which store is meant.
 
     Raises
     ------
     InputError
-        Neither or both are given.
-    StudyError
-        The folder holds no study.
+        Neither a study nor the URL of a store is given, or both are.
     """
     if (study is None) == (store is None):
         raise InputError(
             f"{verb} takes either a study or the URL of a store",
             f"For instance: prefjudge {verb} STUDY, or: prefjudge {verb} --store sqlite:///marketplace.db",
         )
-    return Study(study).store_url if study is not None else str(store)
 
 
 def open_own(study: Study) -> Store:

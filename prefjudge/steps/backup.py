@@ -8,10 +8,10 @@ from pathlib import Path
 from prefjudge.database import Connection, Database, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.atomic import sync_folder
-from prefjudge.gather.stores import Store, find_url, open_own, open_store
+from prefjudge.gather.stores import Store, need_one, open_own, open_store
 from prefjudge.study.progress import count_rows
 from prefjudge.study.settings import COPIED, RECOVERING
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class BackupResult:
 
 
 def backup(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     file: str | Path | None = None,
     *,
     store: str | None = None,
@@ -64,13 +64,15 @@ def backup(
     """
     if file is None:
         raise InputError("backup needs a file to write", "For instance: prefjudge backup STUDY backup.db")
-    url, target = find_url(study, store, "backup"), Path(file)
+    need_one("backup", study, store)
+    opened, target = open_study(study), Path(file)
+    url = opened.store_url if opened else str(store)
     if file_of(url) is None:
         raise StudyError(
             f"nothing was copied: {redacted(url)} is PostgreSQL's, which copies its databases itself",
             f"Run: pg_dump --format=custom --no-owner --file='{target}' '{_nameless(url)}' (docs/backup.md)",
         )
-    found = open_store(url) if study is None else open_own(Study(study))
+    found = open_own(opened) if opened else open_store(url)
     _refuse_existing(target, replace=replace)
     part = _new_file(target)
     try:

@@ -34,7 +34,7 @@ from prefjudge.study.ledger import count_settled, settle
 from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
 
 
@@ -66,7 +66,9 @@ class CollectResult:
         return self.open == 0 and self.waiting == 0
 
 
-def collect(study: str | Path, *, live: bool = False, progress: Progress | None = None) -> CollectResult:
+def collect(
+    study: str | Path | Study, *, live: bool = False, progress: Progress | None = None
+) -> CollectResult:
     """Fetch the answers to all open HITs and act on them; a repeat adds only what is new.
 
     Parameters
@@ -87,7 +89,7 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
     CrowdError
         The marketplace failed or cannot be reached, or does not show some HIT; the others have been taken in.
     """
-    opened = Study(study)
+    opened = open_study(study)
     target = LIVE if live else SANDBOX
     refuse_unwhole(opened)
     with opened.transaction(write=False) as db:
@@ -95,7 +97,7 @@ def collect(study: str | Path, *, live: bool = False, progress: Progress | None 
         if not count_hits(db, target):
             raise StudyError(
                 f"nothing has been published to {target}",
-                f"Run: prefjudge publish {quoted(study)} --{target}",
+                f"Run: prefjudge publish {quoted(opened.folder)} --{target}",
             )
     with take_turn(opened, target) as crowd:
         return _Collection(opened, crowd, target).run(progress)

@@ -17,6 +17,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.steps.work import work
+from prefjudge.study.study import Study
 
 FOLDER = "prefjudge-demo"
 WORKERS, ERROR, CARELESS = 7, 0.1, 2
@@ -65,8 +66,9 @@ def demo(
     _copy_collection(files)
     tell(f"{home}: 15 questions, 80 passages and 6 runs are in {files.name}/, the study in {study.name}/.")
     init(study, config="demo", name="demo")
+    opened = Study(study)
     pooled = pool(
-        study,
+        opened,
         runs=[str(files / "runs" / "*.txt")],
         qrels=files / "qrels.txt",
         queries=files / "queries.tsv",
@@ -78,17 +80,17 @@ def demo(
     )
     if show_pool:
         show_pool(pooled)
-    golden = gold(study, accept=True, file=files / "gold.tsv")
+    golden = gold(opened, accept=True, file=files / "gold.tsv")
     tell(f"Accepted {many(golden.gold, 'gold pair')}: a known answer against an off-topic passage.")
-    with keep_open(study):
-        offer = publish(study, sandbox=True, yes=True)
+    with keep_open(opened):
+        offer = publish(opened, sandbox=True, yes=True)
         tell(
             f"Published {many(offer.published, 'HIT')} of ten pairs and three hidden gold pairs to the "
             f"embedded marketplace, for ${offer.total} of play money."
         )
         for _ in range(_ROUNDS):
-            done = work(study, workers=WORKERS, error=ERROR, careless=CARELESS, truth=files / "truth.tsv")
-            state = collect(study)
+            done = work(opened, workers=WORKERS, error=ERROR, careless=CARELESS, truth=files / "truth.tsv")
+            state = collect(opened)
             tell(
                 f"{WORKERS} simulated workers submitted {many(done.submitted, 'assignment')} over HTTP; "
                 f"{state.dropped} dropped for a missed gold pair, {state.reissued} re-issued."
@@ -97,10 +99,10 @@ def demo(
                 break
     barred = ", ".join(state.barred) or "nobody"
     tell(f"Every pair is judged by a worker who passed the gold pairs of that HIT; barred: {barred}.")
-    found = resolve(study)
+    found = resolve(opened)
     decided = ", ".join(f"{count} {status}" for status, count in found.statuses.items() if count)
     tell(f"Resolved the judgments into {many(found.qrels, 'preference qrel')} ({decided}).")
-    return DemoResult(folder=str(home), pool=pooled, score=score(study), commands=_commands(study, files))
+    return DemoResult(folder=str(home), pool=pooled, score=score(opened), commands=_commands(study, files))
 
 
 def _new_folder(folder: Path | None) -> Path:

@@ -8,7 +8,7 @@ from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.settlement import Act, Due, find_dues, pay_dues, release_unused
 from prefjudge.fieldwork.spending import take_turn
 from prefjudge.study.progress import count_decisions
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX
 
 
@@ -23,7 +23,7 @@ class PayResult:
     decided: dict[str, int]
 
 
-def pay(study: str | Path, *, live: bool = False, dry_run: bool = False) -> PayResult:
+def pay(study: str | Path | Study, *, live: bool = False, dry_run: bool = False) -> PayResult:
     """Pay what is owed to the workers whose assignments were collected; nothing is paid twice.
 
     Parameters
@@ -35,7 +35,7 @@ def pay(study: str | Path, *, live: bool = False, dry_run: bool = False) -> PayR
     dry_run : bool
         Show the settlement only.
     """
-    opened = Study(study)
+    opened = open_study(study)
     target = LIVE if live else SANDBOX
     with (open_crowd if dry_run else take_turn)(opened, target) as crowd:
         dues = find_dues(opened, target)

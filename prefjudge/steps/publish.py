@@ -17,7 +17,7 @@ from prefjudge.fieldwork.spending import refuse_unknown_hits, wait_turn
 from prefjudge.study.hits import HitStatus, StudyHit
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import count_hits, count_judgments
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, choose_target, current_target
 
 
@@ -45,7 +45,7 @@ class PublishResult:
 
 
 def publish(
-    study: str | Path,
+    study: str | Path | Study,
     *,
     sandbox: bool = True,
     live: bool = False,
@@ -88,7 +88,7 @@ def publish(
         The marketplace refused, failed or cannot be reached.
     """
     target = choose_target(sandbox=sandbox, live=live)
-    opened = Study(study)
+    opened = open_study(study)
     with open_crowd(opened, target) as crowd:
         refuse_unknown_hits(opened, crowd)
         agreed = None

@@ -6,7 +6,7 @@ from pathlib import Path
 from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.settlement import find_dues, withdraw
 from prefjudge.fieldwork.spending import take_turn
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX
 
 
@@ -19,7 +19,7 @@ class RejectResult:
     reason: str
 
 
-def reject(study: str | Path, assignment: str, *, reason: str, live: bool = False) -> RejectResult:
+def reject(study: str | Path | Study, assignment: str, *, reason: str, live: bool = False) -> RejectResult:
     """Reject one assignment, with a reason that its worker reads; its judgments count no more.
 
     Parameters
@@ -40,14 +40,14 @@ def reject(study: str | Path, assignment: str, *, reason: str, live: bool = Fals
     """
     if not reason.strip():
         raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
-    opened = Study(study)
+    opened = open_study(study)
     target = LIVE if live else SANDBOX
     with take_turn(opened, target) as crowd:
         found = [due for due in find_dues(opened, target) if due.assignment_id == assignment]
         if not found:
             raise StudyError(
                 f"{assignment} is not an assignment of this study that waits for a decision",
-                f"See: prefjudge pay {quoted(study)} --dry-run",
+                f"See: prefjudge pay {quoted(opened.folder)} --dry-run",
             )
         withdraw(opened, crowd, target, found[0], reason)
     worker = opened.opaque("worker", found[0].worker_id)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from annotated_types import Interval
 
 from prefjudge.fieldwork.own_marketplace import Door, announce, door_of, retract, store_url
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class IssuedKey:
 
 
 def serve(
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     *,
     host: str = "127.0.0.1",
     port: Annotated[int, Interval(ge=0, le=65535)] = 7266,
@@ -65,7 +65,8 @@ def serve(
     from prefjudge.marketplace import keys
     from prefjudge.marketplace.server import serve as run
 
-    folder = Study(study).folder if study else Path()
+    opened = open_study(study or None)
+    folder = opened.folder if opened else Path()
     url = store or store_url(folder)
     if new_key is not None:
         key = keys.issue_key(url, new_key, sandbox=False if live else None)
@@ -79,7 +80,7 @@ def serve(
 
     def told(market: Any) -> None:
         door = door_of(market, url)
-        if study:
+        if opened:
             announce(folder, door)
             announced.append(door)
         if ready:

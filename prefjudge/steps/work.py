@@ -21,7 +21,7 @@ from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
 from prefjudge.study.progress import count_hits
 from prefjudge.study.settings import count_up, keep_setting
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import SANDBOX
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class WorkResult:
 
 
 def work(
-    study: str | Path,
+    study: str | Path | Study,
     *,
     workers: Annotated[int, Ge(1)] = 20,
     error: float | tuple[float, float] = 0.2,
@@ -88,15 +88,15 @@ def work(
     CrowdError
         The marketplace cannot be reached.
     """
-    study = as_path(study)
     truth = as_path(truth)
     tempers = _tempers(workers, careless, temper)
-    opened = Study(study)
+    opened = open_study(study)
     errors = _errors(opened, workers, error)
     with opened.transaction(write=False) as db:
         if not count_hits(db, SANDBOX):
             raise StudyError(
-                "nothing has been published to sandbox", f"Run: prefjudge publish {quoted(study)} --sandbox"
+                "nothing has been published to sandbox",
+                f"Run: prefjudge publish {quoted(opened.folder)} --sandbox",
             )
     utilities = simulated_truth(opened, truth)
     with open_door(opened) as door:

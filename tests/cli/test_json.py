@@ -129,7 +129,7 @@ def on_a_study(verb: Printed, study: Path) -> None:
     )
     verb("gold", study, "--accept", "--file", COLLECTION / "gold.tsv")
     verb("plan", study, "--trials", 20)
-    with keep_open(study):
+    with keep_open(Study(study)):
         model = Endpoint()
         verb("judge", study, "--url", model.url, "--model", "taste")
         model.server.shutdown()
@@ -157,12 +157,12 @@ def on_other_studies(verb: Printed, folder: Path) -> None:
         verb("init", folder / name, "--config", "demo")
         verb("pool", folder / name, *FILES, *pooled)
         verb("gold", folder / name, "--accept", "--file", COLLECTION / "gold.tsv")
-    with keep_open(folder / "driven"):
+    with keep_open(Study(folder / "driven")):
         simulated = ["--workers", 6, "--error", 0.1, "--truth", TRUTH]
         verb("run", folder / "driven", "--strategy", "knockout:1", "--yes", *simulated)
         verb("history", folder / "driven")
     settle_by_hand(folder / "held")
-    with keep_open(folder / "held"):
+    with keep_open(Study(folder / "held")):
         verb("publish", folder / "held", "--sandbox", "--yes")
         verb("work", folder / "held", "--workers", 6, "--error", 0.1, "--truth", TRUTH)
         verb("collect", folder / "held")

@@ -38,7 +38,7 @@ def pooled(tmp_path: Path) -> Path:
 @pytest.fixture
 def served(pooled: Path) -> Iterator[Path]:
     """The same, its marketplace answering for as long as the test."""
-    with keep_open(pooled):
+    with keep_open(Study(pooled)):
         yield pooled
 
 

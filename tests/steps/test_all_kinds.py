@@ -97,7 +97,7 @@ def finished(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Finish
         collection=cacm / "collection.tsv",
     )
     gold(study, suggest=40, accept=True)
-    with pytest.MonkeyPatch.context() as patch, keep_open(study), open_door(Study(study)) as door:
+    with pytest.MonkeyPatch.context() as patch, keep_open(Study(study)), open_door(Study(study)) as door:
         patch.setattr(time, "sleep", lambda _: None)  # the client waits before it repeats a call
         return _take_the_road(study, door)
 

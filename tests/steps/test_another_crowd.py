@@ -239,7 +239,7 @@ def test_work_goes_to_marketplaces_of_prefjudge_only(elsewhere: Path) -> None:
     publish(elsewhere, yes=True)
     with pytest.raises(StudyError, match="is the crowd 'memory', which is not a marketplace of prefjudge"):
         work(elsewhere, workers=2)
-    with keep_open(elsewhere) as unserved, open_crowd(Study(elsewhere)) as crowd:
+    with keep_open(Study(elsewhere)) as unserved, open_crowd(Study(elsewhere)) as crowd:
         assert (unserved, type(crowd)) == (False, MemoryCrowd)
 
 

@@ -28,6 +28,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
+from prefjudge.study.study import Study
 from tests.steps.test_recover import judged as mixed  # noqa: F401 - a fixture
 
 
@@ -137,7 +138,7 @@ def test_a_store_restored_under_load_is_consistent_and_says_what_it_lacks(
 ) -> None:
     """Workers submit while backups of their marketplace are made; an early and a late one are restored."""
     small(pooled)
-    with keep_open(pooled):
+    with keep_open(Study(pooled)):
         publish(pooled, yes=True)
         backup(pooled, tmp_path / "study.db")
         crowd = threading.Thread(target=work, args=(pooled,), kwargs={"workers": 8, "error": 0.1})

@@ -30,7 +30,7 @@ Answers = dict[str, set[str]]
 
 
 def judge_all(study: Path) -> None:
-    with keep_open(study):
+    with keep_open(Study(study)):
         publish(study, yes=True)
         for _ in range(9):
             work(study, workers=20, error=0.0, truth=COLLECTION / "truth.tsv")

@@ -80,7 +80,7 @@ def fix_secret(study: Path) -> None:
 def publish_and_look(study: Path) -> list[ServedPage]:
     opened = Study(study)
     pages = []
-    with keep_open(study), open_door(opened) as door:
+    with keep_open(Study(study)), open_door(opened) as door:
         publish(study, yes=True)
         visitor = Visitor(door)
         with opened.transaction(write=False) as db:

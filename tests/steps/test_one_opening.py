@@ -10,16 +10,21 @@ import pytest
 from prefjudge.database import Connection, Database
 from prefjudge.fieldwork.crowds import keep_open
 from prefjudge.steps.agreement import agreement
+from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
 from prefjudge.steps.compare import compare
+from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.history import history
 from prefjudge.steps.init import init
+from prefjudge.steps.pay import pay
 from prefjudge.steps.plan.plan import plan
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release import release
 from prefjudge.steps.report.report import report
+from prefjudge.steps.reproduce.reproduce import reproduce
 from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.stability.stability import stability
 from prefjudge.steps.status import status
@@ -46,9 +51,29 @@ READING: dict[str, Verb] = {
     "workers": workers,
 }
 
+OTHERS: dict[str, Verb] = {
+    "backup": lambda study: backup(study, file=folder_of(study).parent / "copy.db", replace=True),
+    "collect": collect,
+    "doctor": doctor,
+    "gold": lambda study: gold(study, accept=True, file=COLLECTION / "gold.tsv"),
+    "pay": pay,
+    "publish": lambda study: publish(study, yes=True),
+    "reproduce": lambda study: reproduce(
+        "significant-improvements",
+        study=study,
+        baseline=["lexical"],
+        out=folder_of(study).parent / "exhibits",
+    ),
+    "work": lambda study: work(study, workers=2, most=1),
+}
+
+
+def folder_of(study: Path | Study) -> Path:
+    return study.folder if isinstance(study, Study) else study
+
 
 def files_in(study: Path | Study, name: str) -> dict[str, bytes]:
-    path = (study.folder if isinstance(study, Study) else study) / name
+    path = folder_of(study) / name
     return {one.name: one.read_bytes() for one in (path.iterdir() if path.is_dir() else [path])}
 
 
@@ -59,7 +84,7 @@ def judging(tmp_path_factory: pytest.TempPathFactory) -> Path:
     init(study, config="demo", name="judging")
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
-    with keep_open(study):
+    with keep_open(Study(study)):
         publish(study, yes=True)
         work(study, workers=6, most=1, error=0.1)
         collect(study)
@@ -102,6 +127,22 @@ def test_a_study_is_opened_once(verb: str, half_judged: Path, monkeypatch: pytes
         assert seen == ["opened", "checked"]
         READING[verb](study)  # open already, as for a verb that is a part of another
         assert seen == ["opened", "checked", "checked"]
+
+
+@pytest.mark.parametrize("verb", OTHERS)
+def test_who_writes_opens_a_study_once(verb: str, half_judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with counted(monkeypatch) as seen:
+        OTHERS[verb](half_judged)
+        assert seen.count("opened") == 1
+        assert seen.count("checked") <= 1  # `backup` copies a store as it is
+        OTHERS[verb](Study(half_judged))
+        assert seen.count("opened") == 2
+
+
+def test_run_opens_a_study_once_for_all_its_rounds(pooled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with counted(monkeypatch) as seen:
+        assert run(pooled, strategy="halving:1x2", yes=True, workers=4, error=0.1).rounds > 1
+    assert seen == ["opened", "checked"]
 
 
 @pytest.mark.parametrize("verb", sorted(READING.keys() - {"history"}))  # whose versions `run` alone makes

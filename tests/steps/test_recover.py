@@ -334,7 +334,7 @@ def test_an_older_store_pays_nobody_whom_a_person_has_rejected_since(served: Pat
 def test_a_study_is_rebuilt_after_two_challenges(young: Path, files: str) -> None:
     """Each challenge was made against the answers of its day, and newcomers became answers since."""
     challenges = ([RUNS[3]], RUNS[4:])
-    with keep_open(young):
+    with keep_open(Study(young)):
         run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
         for runs in challenges:
             pool_runs(young, runs, challenge=True)

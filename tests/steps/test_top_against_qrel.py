@@ -18,6 +18,7 @@ from prefjudge.steps.report.report import report
 from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
 from prefjudge.steps.work import work
+from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION
 from tests.steps.test_road import TRUTH
 
@@ -92,7 +93,7 @@ def test_a_study_of_one_run_needs_no_resolve_and_finds_what_it_pooled(tmp_path: 
     assert pooled.split is not None
     assert pooled.split.pairs == pooled.pairs
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
-    with keep_open(study):
+    with keep_open(Study(study)):
         publish(study, sandbox=True, yes=True)
         work(study, workers=6, error=0.0, truth=TRUTH)
         collect(study)

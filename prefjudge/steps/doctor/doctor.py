@@ -5,9 +5,9 @@ from pathlib import Path
 
 from prefjudge.database import redacted
 from prefjudge.errors import PrefjudgeError
-from prefjudge.gather.stores import Store, find_url, open_own, open_store
+from prefjudge.gather.stores import Store, need_one, open_own, open_store
 from prefjudge.steps.doctor.checks import Check, State, check_store, check_versions, failed
-from prefjudge.study.study import MARKETPLACE_FILE, Study
+from prefjudge.study.study import MARKETPLACE_FILE, Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, load_published_targets
 
 
@@ -20,7 +20,7 @@ class DoctorResult:
     checks: tuple[Check, ...]
 
 
-def doctor(study: str | Path | None = None, *, store: str | None = None) -> DoctorResult:
+def doctor(study: str | Path | Study | None = None, *, store: str | None = None) -> DoctorResult:
     """Examine a study with its marketplaces, or one store; nothing in them is changed.
 
     Looked at are each store's integrity, schema, ledger, file modes, disk space and clock, the versions of
@@ -41,23 +41,24 @@ def doctor(study: str | Path | None = None, *, store: str | None = None) -> Doct
     StudyError
         There is no study or store.
     """
-    if study is None or store is not None:
-        found = open_store(find_url(study, store, "doctor"))
+    need_one("doctor", study, store)
+    opened = open_study(study)
+    if opened is None:
+        found = open_store(str(store))
         checks = [*check_store(found, ""), check_versions()]
         return _result(redacted(found.database.url), checks)
-    opened = Study(study)
     checks = [_check_config(opened)]
     try:
         own = open_own(opened)
     except PrefjudgeError as error:
-        return _result(str(study), [*checks, failed("store", error), check_versions()])
+        return _result(str(opened.folder), [*checks, failed("store", error), check_versions()])
     checks += check_store(own, "")
     embedded = opened.folder / MARKETPLACE_FILE
     if embedded.is_file():
         checks += _check_embedded(embedded)
     sound = all(check.state != State.WRONG for check in checks if check.name in ("config", "store"))
     checks += _check_targets(opened, own) if sound else []
-    return _result(str(study), [*checks, check_versions()])
+    return _result(str(opened.folder), [*checks, check_versions()])
 
 
 def _result(examined: str, checks: list[Check]) -> DoctorResult:

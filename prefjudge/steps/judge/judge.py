@@ -31,7 +31,7 @@ from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import count_tokens, load_reply, load_votes, save_votes
 from prefjudge.study.pooling import load_inputs, load_pairs_by_number, load_passages, load_queries
 from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -68,7 +68,7 @@ class JudgeResult:
 
 
 def judge(
-    study: str | Path,
+    study: str | Path | Study,
     *,
     url: str,
     model: str,
@@ -131,7 +131,7 @@ def judge(
     """
     from prefjudge.crowd.model import REPLY_TOKENS, ChatModel
 
-    opened = Study(study)
+    opened = open_study(study)
     notices = _guard(opened, model, family, own_kind)
     endpoint = ChatModel(url, model, os.environ.get(KEY_VARIABLE, ""), tell)
     ledger = ModelLedger(
@@ -145,7 +145,9 @@ def judge(
     with opened.transaction(write=False) as db:
         pairs = list(load_pairs_by_number(db).items())[:most]
     if not pairs:
-        raise StudyError("the study has no pairs to judge", f"Run: prefjudge pool {quoted(study)} --runs …")
+        raise StudyError(
+            "the study has no pairs to judge", f"Run: prefjudge pool {quoted(opened.folder)} --runs …"
+        )
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(pairs), _BATCH):
             batch = pairs[start : start + _BATCH]

@@ -10,6 +10,7 @@ from prefjudge.formats.pools import read_pool
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.sources import read_text
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.study.study import Study
 
 ORIGINAL = "original"
 
@@ -21,7 +22,7 @@ class Given:
     ``pooled_judgments`` are those of the pools, which preference qrels are made of: all, unless simulated.
     """
 
-    study: Path | None
+    study: Study | None
     runs: tuple[str | Path, ...]
     qrels: tuple[str | Path, ...]
     judgments: Path | None

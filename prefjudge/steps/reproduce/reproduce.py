@@ -1,6 +1,7 @@
 """Makes the tables and figures of a paper for the user's own data, in one folder."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.util import find_spec
@@ -16,7 +17,7 @@ from prefjudge.gather.inputs import as_choice, as_order, as_path, expand, severa
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.pages.report import Section
-from prefjudge.steps.reproduce.exhibits import Exhibit, Made
+from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.given import Given, check_files, file_of
 from prefjudge.steps.reproduce.library import find_paper
 from prefjudge.steps.reproduce.material import Material
@@ -31,7 +32,7 @@ from prefjudge.steps.reproduce.rehearsal import (
     rehearse,
 )
 from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 
 
 class PaperName(StrEnum):
@@ -68,7 +69,7 @@ def reproduce(
     paper: PaperName,
     *,
     out: str | Path,
-    study: str | Path | None = None,
+    study: str | Path | Study | None = None,
     runs: str | Path | Sequence[str | Path] = (),
     qrels: str | Path | Sequence[str | Path] = (),
     judgments: str | Path | None = None,
@@ -146,7 +147,7 @@ def reproduce(
             _EXAMPLE,
         )
     given = Given(
-        study=as_path(study),
+        study=open_study(study),
         runs=several(runs),
         qrels=several(qrels),
         judgments=as_path(judgments),
@@ -165,11 +166,17 @@ def reproduce(
     )
     _keep_inputs(Path(out), given)
     check_files(given)
+    with given.study.reading() if given.study else nullcontext():  # one state of it in all exhibits
+        return _reproduce(chosen, given, Path(out), simulate=simulate)
+
+
+def _reproduce(chosen: Paper, given: Given, out: Path, *, simulate: bool) -> ReproduceResult:
+    """Make the exhibits of a paper, and the page that shows them."""
     notices: list[str] = []
-    material = Material(given=given, folder=Path(out), notices=notices)
-    if runs or study is not None:
+    material = Material(given=given, folder=out, notices=notices)
+    if given.runs or given.study is not None:
         _ = material.heads  # a run that cannot be read is named here, and once
-    folder = Folder(Path(out), STAMP if simulate else _stamp(given))
+    folder = Folder(out, STAMP if simulate else _stamp(given))
     sections: list[Section] = []
     if simulate:
         sections.append(_simulated(material, folder))
@@ -203,7 +210,8 @@ _EXAMPLE = "For instance: prefjudge reproduce shallow-pooling --runs 'runs/*' --
 
 def _keep_inputs(folder: Path, given: "Given") -> None:
     """Refuse a folder that holds what is read: its files are replaced."""
-    files = (given.judgments, given.pool, given.leaderboard, given.held_out, given.study)
+    study = given.study.folder if given.study else None
+    files = (given.judgments, given.pool, given.leaderboard, given.held_out, study)
     for path in (*(expand(given.runs) if given.runs else ()), *map(file_of, given.qrels), *files):
         if path is not None and Path(path).resolve().is_relative_to(folder.resolve()):
             raise InputError(f"{path} is read, and {folder} is written", "Name another folder: --out DIR")
@@ -215,7 +223,7 @@ def _stamp(given: "Given") -> str:
     stamp = stamp_of(rehearsal_in(stamp for path in files for stamp in file_stamps(path)))
     if given.study is None:
         return stamp
-    with Study(given.study).transaction(write=False) as db:
+    with given.study.transaction(write=False) as db:
         return stamp_of(load_rehearsal(db)) or stamp
 
 

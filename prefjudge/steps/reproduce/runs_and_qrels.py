@@ -21,7 +21,6 @@ from prefjudge.gather.seeds import generator
 from prefjudge.steps.reproduce.given import ORIGINAL, Given, file_of
 from prefjudge.steps.reproduce.needs import CannotMakeError
 from prefjudge.study.pooling import load_inputs, load_pools
-from prefjudge.study.study import Study
 
 
 @dataclass(kw_only=True)
@@ -44,11 +43,11 @@ class RunsAndQrels:
         return found[0]
 
     def _of_study(self, kind: str) -> tuple[Path, ...]:
-        if self.given.study is None:
+        study = self.given.study
+        if study is None:
             return ()
-        opened = Study(self.given.study)
-        with opened.transaction(write=False) as db:
-            return tuple(paths_of(load_inputs(db), kind, opened.folder))
+        with study.transaction(write=False) as db:
+            return tuple(paths_of(load_inputs(db), kind, study.folder))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -99,7 +98,7 @@ class RunsAndQrels:
             return read_judgments(given.pooled_judgments).queries
         if given.study is None:
             return None
-        with Study(given.study).transaction(write=False) as db:
+        with given.study.transaction(write=False) as db:
             return load_pools(db).queries
 
     @cached_property

@@ -30,7 +30,7 @@ from prefjudge.study.ledger import committed_cents
 from prefjudge.study.pooling import save_wanted
 from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study
+from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, choose_target, forget_rounds, refuse_other_target
 
 _MOST_ROUNDS = 200
@@ -56,7 +56,7 @@ class RunResult:
 
 
 def run(
-    study: str | Path,
+    study: str | Path | Study,
     *,
     strategy: str | None = None,
     model: str | None = None,
@@ -116,24 +116,24 @@ def run(
     from prefjudge.steps.work import work
 
     target = choose_target(sandbox=sandbox, live=live)
-    opened, tell = Study(study), tell or (lambda _: None)
+    opened, tell = open_study(study), tell or (lambda _: None)
     if live and workers:
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
     refuse_unwhole(opened)
     drive = find_drive(opened, strategy, model)
     with opened.transaction(write=False) as db:
         refuse_other_target(db, target)
-    staff = partial(work, study, workers=workers, error=error, careless=careless, truth=truth)
+    staff = partial(work, opened, workers=workers, error=error, careless=careless, truth=truth)
     crew = _Crew(study=opened, target=target, work=staff if workers else None, every=every, tell=tell)
     rounds, stopped_by = 0, ""
-    with keep_open(opened.folder, target) as unserved:
+    with keep_open(opened, target) as unserved:
         with open_crowd(opened, target) as crowd:  # a store that is outdated is refused as it is
             refuse_unknown_hits(opened, crowd)
         with opened.transaction() as db:
             drive.settle(db)
             forget_rounds(db, target)
         if unserved and not workers:
-            tell(f"for people to judge, run in another terminal: prefjudge serve {quoted(study)}")
+            tell(f"for people to judge, run in another terminal: prefjudge serve {quoted(opened.folder)}")
         while not (stopped_by := crew.judge_all() or stopped_by):
             asked = drive.next(_log(opened, target))
             if not len(asked.pairs) or rounds >= _MOST_ROUNDS:
@@ -147,7 +147,7 @@ def run(
                 f"of {many(waiting, 'query')}"
             )
             try:
-                publish(study, sandbox=not live, live=live, yes=yes or rounds > 1, confirm=confirm)
+                publish(opened, sandbox=not live, live=live, yes=yes or rounds > 1, confirm=confirm)
             except BudgetError as refused:
                 stopped_by = f"the budget ({refused.message})"
     log = _log(opened, target)
@@ -189,7 +189,7 @@ class _Crew:
         while _standing(self.study, self.target)[1]:
             submitted = self.work().submitted if self.work else 0
             try:
-                collect(self.study.folder, live=self.target == LIVE)
+                collect(self.study, live=self.target == LIVE)
             except BudgetError as error:
                 refused = f"the budget ({error.message})"
             judgments, still_open = _standing(self.study, self.target)
