@@ -1,15 +1,23 @@
 """The study's config: TOML in, checked by pydantic, overlaid by environment variables."""
 
 import os
-import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
 from decimal import Decimal
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.core.pooling.pools import QrelsPerQuery
@@ -19,8 +27,9 @@ from prefjudge.crowd.crowds import CROWDS, MARKETPLACE
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.scoring.spellings import parse_measure
 from prefjudge.resources import resource_dir
+from prefjudge.study.values import parse_money, parse_values, read_values
 
-Money = Annotated[Decimal, Field(ge=0, decimal_places=2)]
+Money = Annotated[Decimal, BeforeValidator(parse_money)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -206,21 +215,17 @@ def load_config(path: Path) -> StudyConfig:
     ConfigError
         The file is not TOML, or a key or value in it is wrong: every such key is named.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8: {error}", "Save it as UTF-8.") from error
-    return parse_config(text, path)
+    return check_config(read_values(path), path)
 
 
 def parse_config(text: str, path: Path) -> StudyConfig:
     """Read the text of a config that is, or will be, at ``path``; as :func:`load_config`."""
-    try:
-        values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}", "Fix the line that the message names.") from error
+    return check_config(parse_values(text, path), path)
+
+
+def check_config(found: Mapping[str, Any], path: Path) -> StudyConfig:
+    """Return the config of a file's values, with what the environment says; as :func:`load_config`."""
+    values = deepcopy(dict(found))
     told = _overlay(values, os.environ)
     try:
         return StudyConfig.model_validate(values)

@@ -6,10 +6,8 @@ import json
 import os
 import re
 import secrets
-import tomllib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -19,6 +17,7 @@ from prefjudge.errors import ConfigError, StudyError, quoted
 from prefjudge.study.migrations import STEPS
 from prefjudge.study.past import refuse_lost
 from prefjudge.study.settings import BEING_REBUILT, RECOVERING, keep_setting, load_setting
+from prefjudge.study.values import parse_money, read_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,9 +78,9 @@ class Study:
     @cached_property
     def config(self) -> "StudyConfig":
         """The config, read once."""
-        from prefjudge.study.config import load_config
+        from prefjudge.study.config import check_config
 
-        return load_config(self.folder / CONFIG_FILE)
+        return check_config(self._raw_config, self.folder / CONFIG_FILE)
 
     @cached_property
     def database(self) -> Database:
@@ -210,26 +209,15 @@ class Study:
         if value is None:
             return None
         try:
-            amount = Decimal(-1 if isinstance(value, bool) else str(value))
-        except InvalidOperation:
-            amount = Decimal(-1)
-        if not (amount.is_finite() and amount >= 0):
-            raise ConfigError(
-                f"{self.folder / CONFIG_FILE}: budget: not an amount of dollars (got {value!r})",
-                "Fix this key.",
-            )
-        return f"{amount:.2f}"
+            return f"{parse_money(value):.2f}"
+        except ValueError as error:
+            where = self.folder / CONFIG_FILE
+            raise ConfigError(f"{where}: budget: {error} (got {value!r})", "Fix this key.") from None
 
     @cached_property
     def _raw_config(self) -> dict[str, Any]:
         """The config unchecked, without pydantic, so that a verb that only looks starts at once."""
-        path = self.folder / CONFIG_FILE
-        try:
-            return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ConfigError(
-                f"{path} is not TOML: {error}", "Fix the line that the message names."
-            ) from error
+        return read_values(self.folder / CONFIG_FILE)
 
     @property
     def store_url(self) -> str:

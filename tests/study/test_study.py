@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,12 +80,54 @@ def test_a_store_that_is_a_file_lies_in_the_studys_folder(
         status(tmp_path / "study")
 
 
-@pytest.mark.parametrize("budget", ['"abc"', "[1]", "-5", "nan", "true", "inf"])
+@pytest.mark.parametrize("budget", ['"abc"', "[1]", "-5", "nan", "true", "inf", "10.005", '""', "1e-3"])
 def test_a_budget_is_an_amount(tmp_path: Path, budget: str) -> None:
+    """Those who only look and those who spend read one budget, by one check."""
     init(tmp_path / "study")
     prepend(tmp_path / "study", f"budget = {budget}")
-    with pytest.raises(ConfigError, match="budget: not an amount of dollars"):
-        status(tmp_path / "study")
+    said = []
+    for look in (status, lambda study: Study(study).config):
+        with pytest.raises(ConfigError, match="budget: not an amount of dollars") as raised:
+            look(tmp_path / "study")
+        said.append(raised.value.message.partition("budget: ")[2])
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("budget", ["100", "12.1", "0", '"19.90"', "0.07", "10.500", "1e3", "-0.0"])
+def test_a_budget_is_read_alike_with_and_without_the_whole_config(tmp_path: Path, budget: str) -> None:
+    init(tmp_path / "study")
+    prepend(tmp_path / "study", f"budget = {budget}")
+    config = Study(tmp_path / "study").config
+    assert status(tmp_path / "study").budget == f"{config.budget:.2f}"
+
+
+def test_a_look_at_a_study_imports_no_science_and_no_pydantic(tmp_path: Path) -> None:
+    init(tmp_path / "study")
+    prepend(tmp_path / "study", "budget = 5")
+    look = (
+        "import sys\nfrom prefjudge.steps.status import status\n"
+        f"assert status({str(tmp_path / 'study')!r}).budget == '5.00'\n"
+        "print(sorted({'pydantic', 'numpy', 'scipy', 'networkx', 'pandas'} & {*sys.modules}))"
+    )
+    told = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert told.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"name = x", "is not TOML: "),
+        (b'name = "\xe4"', "is not UTF-8: "),
+        (b"seed = 1" + 5000 * b"0", "is not TOML: "),
+        (b"x = " + 5000 * b"[", "is not TOML: "),
+    ],
+)
+def test_a_config_that_is_not_toml_is_named_by_every_verb(tmp_path: Path, text: bytes, message: str) -> None:
+    init(tmp_path / "study")
+    (tmp_path / "study" / "study.toml").write_bytes(text)
+    for look in (status, lambda study: Study(study).config):
+        with pytest.raises(ConfigError, match=message):
+            look(tmp_path / "study")
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git, which reads what init writes")

@@ -1,0 +1,55 @@
+"""What a study's config says, before it is checked as a whole: TOML, and amounts of money.
+
+Nothing heavy is imported, so that a verb that only looks at a study starts at once.
+"""
+
+import tomllib
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from prefjudge.errors import ConfigError
+
+
+def read_values(path: Path) -> dict[str, Any]:
+    """Return the values in a config file, unchecked.
+
+    Raises
+    ------
+    ConfigError
+        The file cannot be read, or is not TOML.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8: {error}", "Save it as UTF-8.") from error
+    return parse_values(text, path)
+
+
+def parse_values(text: str, path: Path) -> dict[str, Any]:
+    """Return the values in the text of a config that is, or will be, at ``path``; as `read_values`."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError, and no more
+        raise ConfigError(f"{path} is not TOML: {error}", "Fix the line that the message names.") from error
+
+
+def parse_money(value: object) -> Decimal:
+    """Return an amount of dollars: 0 or more, in whole cents.
+
+    Raises
+    ------
+    ValueError
+        It is not one.
+    """
+    try:
+        amount = Decimal(-1 if isinstance(value, bool) else str(value))
+    except InvalidOperation:
+        amount = Decimal(-1)
+    if not (amount.is_finite() and amount >= 0):
+        raise ValueError("not an amount of dollars")
+    if int(amount.normalize().as_tuple().exponent) < -2:
+        raise ValueError("not an amount of dollars in whole cents")
+    return amount
