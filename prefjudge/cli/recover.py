@@ -28,7 +28,7 @@ def recover(call: "Callable[..., RecoverResult]", *, study: Path, json: Json = F
             f"{many(result.bonuses, 'bonus', 'bonuses')}"
         )
         if result.given_up:
-            say(f"gave up {many(result.given_up, 'HIT')}, whose pairs are asked anew")
+            say(f"gave up {many(result.given_up, 'HIT')}, whose pairs are asked for again")
         notice(result.notices)
         for text in result.remains:
             say(f"remains: {text}", "yellow")

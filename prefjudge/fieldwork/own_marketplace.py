@@ -65,7 +65,7 @@ def _refuse_lost_marketplace(study: Study, target: str) -> None:
             f"the study's marketplace {study.folder / MARKETPLACE_FILE} is missing or empty, and it alone "
             "knows the study's HITs and who is owed for them",
             f"Restore a backup of it (docs/backup.md). Without one, go on with what was collected: prefjudge "
-            f"recover {folder} --give-up. Where {folder} was never published, begin anew: delete "
+            f"recover {folder} --give-up. Where {folder} was never published, start over: delete "
             f"{STORE_FILE} and {STORE_FILE}.lock in it.",
         )
 

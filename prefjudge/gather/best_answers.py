@@ -79,6 +79,6 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
         notices += (
             f"{QRELS_FILE} has other answers to {many(others, 'query')} than {rule} finds in the "
             "judgments as they are: other options made it, or judgments have come since. `prefjudge resolve` "
-            "makes it anew",
+            "makes it again",
         )
     return BestAnswers(votes=votes, qrels=qrels, version=version, resolutions=answered, notices=notices)

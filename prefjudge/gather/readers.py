@@ -215,7 +215,7 @@ class _Helped(Executor):
 
 @contextmanager
 def _no_main() -> Iterator[None]:
-    """Start processes that do not run the caller's program anew, which may lack a guard, to no purpose."""
+    """Start processes that do not run the caller's program again, which may lack a guard, to no purpose."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:

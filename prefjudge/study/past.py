@@ -20,7 +20,7 @@ _PAST = (
 
 
 def refuse_lost(folder: Path, database: Database) -> None:
-    """Refuse to begin anew in a folder that shows a past: all would be published and paid for again.
+    """Refuse to start over in a folder that shows a past: all would be published and paid for again.
 
     Before anything is published there is nothing to lose, and a store that is missing is made.
 

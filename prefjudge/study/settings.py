@@ -5,7 +5,7 @@ from prefjudge.database import Connection
 RECOVERING = "recovering"
 """Settled while a store may lack what happened since: says why. Until then it publishes and pays nothing."""
 BEING_REBUILT = "is being rebuilt"
-"""Of a store that was made anew where one was lost."""
+"""Of a store that was made again where one was lost."""
 BEING_UPDATED = "is being brought up to date"
 """Of a store that was there when `recover` began."""
 COPIED = "copied"

@@ -57,7 +57,7 @@ def refuse_other_target(db: Connection, target: str) -> None:
 
 
 def forget_rounds(db: Connection, target: str) -> None:
-    """Let `run` begin anew at a target: what its rounds asked for elsewhere is not asked for there."""
+    """Let `run` start over at a target: what its rounds asked for elsewhere is not asked for there."""
     if target != current_target(db):
         db.execute("UPDATE pairs SET votes = 0")
 

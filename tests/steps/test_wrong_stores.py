@@ -170,7 +170,7 @@ def test_a_marketplace_without_any_hit_of_a_lost_study_does_not_make_it_whole(pu
         config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{market.endpoint}"\n')
         found = recover(published)
         assert "has no HITs of this study" in found.remains[0]
-        assert "begin anew" in found.remains[1]
+        assert "start over" in found.remains[1]
         with pytest.raises(PrefjudgeError, match="is being rebuilt"):
             publish(published, yes=True)
     finally:

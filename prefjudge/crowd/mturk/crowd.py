@@ -140,7 +140,7 @@ class MTurkCrowd:
             held=hit["HITStatus"] == "Unassignable",
             workers=most,
             # A HIT of fewer than ten cannot be extended to ten, and a larger one costs more a piece than a
-            # small one that is published anew.
+            # small one that is published again.
             room=0 if expired else max(0, MANY_ASSIGNMENTS - 1 - most),
             submissions=tuple(_submission(found, simulated) for found in listed),
         )

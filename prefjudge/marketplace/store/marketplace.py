@@ -156,7 +156,7 @@ class Marketplace:
 
 
 def _refuse_lost(database: Database) -> None:
-    """Refuse to start anew if the store is lost: a new one would not know what workers are owed."""
+    """Refuse to start over if the store is lost: a new one would not know what workers are owed."""
     path = file_of(database.url)
     token = Path(f"{path}.admin-token")
     if path is not None and token.exists() and not database.version():

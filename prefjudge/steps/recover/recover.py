@@ -84,7 +84,7 @@ def recover(
 
     Where the texts of some HITs are lost for good, ``give_up`` ends that. These HITs are closed, and what
     they may cost goes on counting against the budget. Their work is paid whole and never rejected, its
-    judgments are lost, and `publish` and `collect` ask for their pairs anew. Where the study's own
+    judgments are lost, and `publish` and `collect` ask for their pairs again. Where the study's own
     marketplace is lost without a backup, ``give_up`` closes its HITs, keeps what was collected, and lets a
     new one begin.
 
@@ -97,7 +97,7 @@ def recover(
     strategy : str, optional
         Where ``run`` drove the study: the strategy that it was driven by.
     give_up : bool
-        Close the HITs whose texts or whose marketplace are lost for good; their pairs are asked anew.
+        Close the HITs whose texts or whose marketplace are lost for good; their pairs are asked for again.
     progress : callable, optional
         Told how many HITs of how many have been looked at.
 
@@ -199,7 +199,7 @@ def _rebuild(recovery: "HitRecovery", own: list[ListedTask], progress: Progress 
 
 
 def _none_found(study: Study, target: str, endpoint: str) -> tuple[str, ...]:
-    """Return what is to be done where a marketplace has no HIT of a study whose store was made anew."""
+    """Return what is to be done where a marketplace has no HIT of a study whose store was made again."""
     if study.setting(RECOVERING) != BEING_REBUILT:
         return ()
     elsewhere = target == SANDBOX and "live" in study.config.targets
@@ -207,7 +207,7 @@ def _none_found(study: Study, target: str, endpoint: str) -> tuple[str, ...]:
     return (
         f"{target} ({endpoint}) has no HITs of this study, by its id in study.toml. Where it was published "
         f"there or elsewhere, {ask}; until then nothing is published or paid",
-        f"where it was never published, begin anew: delete {STORE_FILE} and {STORE_FILE}.lock in "
+        f"where it was never published, start over: delete {STORE_FILE} and {STORE_FILE}.lock in "
         f"{quoted(study.folder)}",
     )
 
@@ -227,7 +227,7 @@ def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:
         "by which `run` drove the study",
         f"then run `{again}` again; until then nothing is published or paid",
         f"where those texts are lost for good, `{again} --give-up` closes these HITs: their work is paid, "
-        "its judgments are lost, and their pairs are asked anew",
+        "its judgments are lost, and their pairs are asked for again",
     )
 
 
@@ -266,7 +266,7 @@ def _settle(study: Study, target: str, strategy: str | None, *, whole: bool) -> 
     with study.transaction() as db:
         if strategy is not None and load_setting(db, "strategy") is None and count_rows(db, "pairs"):
             keep_setting(db, "strategy", strategy)
-            clear_votes_wanted(db)  # `run` says anew what is asked for
+            clear_votes_wanted(db)  # `run` says again what is asked for
         rebuilt = load_setting(db, RECOVERING) == BEING_REBUILT
     if rebuilt:
         keep_answers_so_far(study, target)

@@ -184,7 +184,7 @@ def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
 
 _FEW = 10
 _VOTE_TRIALS = 200
-"""Each of these resolves every tournament anew."""
+"""Each of these resolves every tournament again."""
 
 
 def _query_ids(path: Path) -> set[str]:
