@@ -12,6 +12,7 @@ from prefjudge.counts import many
 from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
+    from prefjudge.core.resolving.confidence_summary import Sureness
     from prefjudge.steps.resolve.resolve import ResolveResult
 
 
@@ -53,7 +54,7 @@ def show(result: "ResolveResult") -> None:
     if sure is not None and result.qrels:
         say(
             f"a winner is the best with a probability of {sure.mean:.2f} on average, {sure.at_80} with "
-            f"0.8 or more; the judgments suggest that {sure.error:.0%} of votes on a random pair are wrong"
+            f"0.8 or more; {_words_on_error(sure)}"
         )
     if result.out:
         say(
@@ -61,3 +62,16 @@ def show(result: "ResolveResult") -> None:
             if result.form == "trec"
             else f"wrote {result.out}"
         )
+
+
+def _words_on_error(sure: "Sureness") -> str:
+    """Say what the votes tell about themselves."""
+    if sure.error is None:
+        return (
+            "how many votes are wrong cannot be told from these votes, so that this rests on what crowds "
+            "usually show"
+        )
+    return (
+        f"the judgments suggest that {sure.error:.0%} of votes on a random pair are wrong "
+        f"({sure.error_low:.0%} to {sure.error_high:.0%})"
+    )

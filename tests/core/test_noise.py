@@ -9,7 +9,7 @@ from prefjudge.core.judges.noise import (
     BradleyTerryNoise,
     ConstantNoise,
     error_of_scale,
-    log_weight_of_error,
+    log_weight_of_golds,
     scale_of_error,
 )
 
@@ -19,19 +19,16 @@ from prefjudge.core.judges.noise import (
 def test_gold_says_that_it_is_missed_at_most_as_often_as_a_random_pair(
     right: int, missed: int, error: float
 ) -> None:
-    # The mean of the binomial likelihood over all shares up to the error, as a sum of rectangles; and the
-    # votes that are assumed, so many wrong and so many right.
+    # The mean of the binomial likelihood over all shares up to the error, as a sum of rectangles.
     share = (np.arange(20_000) + 0.5) / 20_000 * error
     scale = math.comb(right + missed, missed) * (right + missed + 1)
     gold = float(np.mean(share**missed * (1 - share) ** right)) * scale
-    for votes, options in ((10.0, {}), (4.0, {"assumed_votes": 4.0})):
-        usual = votes * 0.3 * math.log(error) + votes * 0.7 * math.log(1 - error)
-        found = log_weight_of_error(error, right=right, missed=missed, assumed=0.3, **options)
-        assert found == pytest.approx(math.log(gold) + usual, abs=1e-6)
+    found = log_weight_of_golds(error, right=right, missed=missed)
+    assert found == pytest.approx(math.log(gold), abs=1e-6)
 
 
 def test_an_error_that_gold_rules_out_has_a_weight_that_is_still_a_number() -> None:
-    assert math.isfinite(log_weight_of_error(1e-6, right=0, missed=500, assumed=0.3))
+    assert math.isfinite(log_weight_of_golds(1e-6, right=0, missed=500))
 
 
 @pytest.mark.parametrize("error", [0.01, 0.1, 0.33, 0.49])

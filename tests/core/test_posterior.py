@@ -1,12 +1,10 @@
-"""The posterior of strengths, held against integrals over a grid, and the search for their scale."""
+"""The posterior of strengths at one scale, held against integrals over a grid."""
 
 import numpy as np
 import pytest
 
 from prefjudge.core.resolving.bradley_terry import fit_strengths
-from prefjudge.core.resolving.confidence import assess_confidence, estimate_scale
-from prefjudge.core.resolving.posterior import chance_best, fit_scale, log_evidence
-from tests.core.tables import judgments_of, pools_of
+from prefjudge.core.resolving.posterior import chance_best, log_evidence
 
 
 def integrals(won: float, lost: float, scale: float) -> tuple[float, float]:
@@ -43,56 +41,3 @@ def test_the_error_of_a_chance_is_that_of_so_many_draws(draws: int) -> None:
     found = chance_best(votes, fit, scale=1.0, draws=draws, rng=np.random.default_rng(1))
     assert found.mean(axis=0) == pytest.approx([0.25] * 4, abs=0.005)
     assert found.std() * np.sqrt(2 * draws) / 0.5 == pytest.approx(1.05, abs=0.05)
-
-
-@pytest.mark.parametrize("peak", [0.1, 0.5, 1.0, 3.0])
-def test_the_search_finds_the_scale_that_most_speaks_for(peak: float) -> None:
-    def log_weight(scale: float) -> float:
-        return -float(np.log(scale / peak) ** 2)
-
-    assert fit_scale([], rng=np.random.default_rng(1), log_weight=log_weight) == pytest.approx(peak, rel=0.02)
-
-
-def test_the_search_stays_within_its_bounds() -> None:
-    rng = np.random.default_rng(1)
-    for lowest, highest in ((0.05, 5.0), (0.3, 0.8)):
-        bounds = {} if lowest == 0.05 else {"lowest": lowest, "highest": highest}
-        up = fit_scale([], rng=rng, log_weight=lambda scale: scale, **bounds)
-        down = fit_scale([], rng=rng, log_weight=lambda scale: -scale, **bounds)
-        assert highest * 0.98 <= up <= highest
-        assert lowest <= down <= lowest * 1.02
-
-
-def scale_of(*lines: str, strong: int = 1, **options: object) -> float:
-    judgments = judgments_of(*lines)
-    judgments.strength[:] = strong
-    return estimate_scale(judgments, rng=np.random.default_rng(1), **options)  # type: ignore[arg-type]
-
-
-ONE_SIDED = [f"q{i} a b a" for i in range(9)] + [f"q{i} b c b" for i in range(6)]
-
-
-def test_the_scale_is_that_of_the_votes_of_the_candidates() -> None:
-    both_ways = [*ONE_SIDED, *(f"q{i} a b b" for i in range(4)), *(f"q{i} a b a" for i in range(4))]
-    tied = [*ONE_SIDED, *(f"q{i} a b tie" for i in range(4) for _ in range(2))]
-    assert scale_of(*tied) == scale_of(*both_ways), "two ties are a vote to each side"
-    assert scale_of(*tied, strong=2, strengths=True) == scale_of(*ONE_SIDED, *tied), "a tie is not strong"
-    assert scale_of(*ONE_SIDED, *tied) != scale_of(*tied)
-    assert scale_of(*tied, strong=2) == scale_of(*tied)
-    outside = [*tied, *(f"q{i} d a d" for i in range(9))]
-    pools = pools_of({f"q{i}": "abc" if i < 6 else "ab" for i in range(9)})
-    assert scale_of(*outside, pools=pools) == scale_of(*tied, pools=pools)
-    assert scale_of("q a a tie") == scale_of() == 1.0, "nothing was compared"
-
-
-def test_confidence_estimates_the_scale_of_the_same_votes() -> None:
-    judgments = judgments_of(*ONE_SIDED, *(f"q{i} d a d" for i in range(9)))
-    judgments.strength[:9] = 3
-    pools = pools_of({f"q{i}": "abc" if i < 6 else "ab" for i in range(9)})
-    for strengths in (False, True):
-        expected = estimate_scale(judgments, rng=np.random.default_rng(4), pools=pools, strengths=strengths)
-        found = assess_confidence(judgments, rng=np.random.default_rng(4), pools=pools, strengths=strengths)
-        assert found.scale == expected
-        assert (found.model, found.draws) == ("bradley-terry", 1000)
-    fixed = assess_confidence(judgments, rng=np.random.default_rng(4), pools=pools, scale=0.7)
-    assert fixed.scale == 0.7

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.noise import error_of_scale
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.confidence_summary import (
     ResolvedQuery,
@@ -15,6 +14,7 @@ from prefjudge.core.resolving.confidence_summary import (
     resolved_queries,
 )
 from prefjudge.core.resolving.preferences import resolve
+from prefjudge.core.resolving.scales import Scales, prior_scales
 from tests.core.tables import judgments_of
 
 FOUND = resolve(
@@ -28,10 +28,13 @@ FOUND = resolve(
 CHANCES = {"one": (0.8, 0.2), "ring": (0.2, 0.3, 0.5), "thin": (0.9, 0.06, 0.04), "sure": (0.05, 0.95)}
 
 
-def confidence() -> Confidence:
+KNOWN = Scales(scale=np.array([0.9, 1.0, 1.1]), weight=np.array([0.25, 0.5, 0.25]))
+
+
+def confidence(scales: Scales = KNOWN) -> Confidence:
     chance = np.concatenate([np.array(CHANCES[query]) for query in FOUND.queries])
     return Confidence(
-        model="a model", scale=1.5, draws=10, queries=FOUND.queries, docs=FOUND.docs, start=FOUND.start,
+        model="a model", scales=scales, draws=10, queries=FOUND.queries, docs=FOUND.docs, start=FOUND.start,
         doc=FOUND.doc, chance=chance, strength=np.zeros(chance.size), deviation=np.ones(chance.size),
     )  # fmt: skip
 
@@ -40,12 +43,22 @@ def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
     # one: a, at the bound of 80 %; ring: any of three, a third each; sure: b, at that of 95 %; thin: nobody.
     assert assess_sureness(FOUND, confidence()) == Sureness(
         model="a model",
-        scale=1.5,
-        error=error_of_scale(1.5),
+        scale=1.0,
+        rests_on="votes",
+        error=KNOWN.error,
+        error_low=KNOWN.interval()[0],
+        error_high=KNOWN.interval()[1],
         mean=pytest.approx((0.8 + 1 / 3 + 0.95) / 3),
         at_80=2,
         at_95=1,
     )
+
+
+def test_votes_that_do_not_tell_how_many_are_wrong_give_no_share_of_wrong_votes() -> None:
+    found = assess_sureness(FOUND, confidence(prior_scales()))
+    assert found.rests_on == "prior"
+    assert (found.error, found.error_low, found.error_high) == (None, None, None)
+    assert found.mean == assess_sureness(FOUND, confidence()).mean
 
 
 def test_nothing_is_sure_where_nothing_is_resolved() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from prefjudge.cli.output import to_plain
 from prefjudge.core.asking.strategy_names import parse_strategy
-from prefjudge.core.judges.noise import log_weight_of_error, scale_of_error
+from prefjudge.core.judges.noise import error_of_scale, log_weight_of_golds, scale_of_error
+from prefjudge.core.resolving.scales import weigh_scales
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.init import init
 from prefjudge.steps.plan.noise import NoiseModel
@@ -62,6 +63,12 @@ def test_the_error_is_estimated_from_votes(tmp_path: Path) -> None:
     result = plan(sizes="4:10", judgments=path, strategy=["default"], trials=10)
     assert result.error == pytest.approx(0.25, abs=0.03)
     assert "judgments" in result.error_source
+    assert "usually" not in result.error_source
+    judgments_file = tmp_path / "few.txt"
+    judgments_file.write_text("q1 a b a\n")
+    few = plan(sizes="3:10", judgments=judgments_file, trials=10, strategy=["default"])
+    assert few.error == pytest.approx(0.32, abs=0.01)
+    assert few.error_source.endswith("it rests on what crowds usually show")
 
 
 def test_constant_noise_is_harder_on_large_pools() -> None:
@@ -168,15 +175,16 @@ def test_a_study_on_its_way_is_planned_with_what_it_has_seen(served: Path) -> No
     assert plan(served, trials=20, strategy=["default"], reissued=0.0).reissued == 0
 
 
-def test_missed_golds_hold_the_error_up_and_a_few_votes_say_little() -> None:
-    def best(**golds: int) -> float:
-        errors = [step / 200 for step in range(2, 99)]
-        return max(errors, key=lambda error: log_weight_of_error(error, assumed=0.1, **golds))
+def test_missed_golds_hold_the_error_up_and_few_answers_say_little() -> None:
+    def error(**golds: int) -> float:
+        return weigh_scales(lambda scale: log_weight_of_golds(error_of_scale(scale), **golds)).error
 
-    assert best(right=0, missed=0) == pytest.approx(0.1, abs=0.01)
-    assert best(right=70, missed=30) > 0.25
-    assert best(right=700, missed=300) > best(right=70, missed=30) - 0.01
-    assert best(right=100, missed=0) < 0.1
+    usual = error(right=0, missed=0)
+    assert usual == pytest.approx(0.32, abs=0.01)
+    assert error(right=3, missed=0) == pytest.approx(usual, abs=0.06)
+    assert error(right=60, missed=40) > 0.37
+    assert error(right=600, missed=400) > error(right=60, missed=40)
+    assert error(right=100, missed=0) < usual
 
 
 def test_a_study_without_a_pool_has_no_plan(tmp_path: Path) -> None:

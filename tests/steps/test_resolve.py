@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.cli.resolve import show
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.errors import InputError
@@ -53,6 +54,34 @@ def test_statuses_cycles_and_probabilities(votes: Path) -> None:
     assert result.confidence is not None
     assert result == resolve(judgments=votes, rule=["shallow-pooling", "smith"], per_query=True)
     assert resolve(judgments=votes, confidence=False).confidence is None
+
+
+def test_few_votes_are_not_said_to_tell_how_many_are_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "votes.txt"
+    file.write_text("q1 a b a\n")
+    few = resolve(judgments=file)
+    show(few)
+    printed = capsys.readouterr()
+    assert "cannot be told from these votes" in (said := printed.out + printed.err)
+    assert "%" not in said
+    assert few.confidence is not None
+    assert (few.confidence.rests_on, few.confidence.error) == ("prior", None)
+    assert few.confidence.mean == pytest.approx(0.68, abs=0.05)
+    file.write_text("".join(f"q{i} a b {'abaabaab'[i % 8]}\n" * 6 for i in range(40)))
+    many = resolve(judgments=file)
+    show(many)
+    printed = capsys.readouterr()
+    assert many.confidence is not None
+    sure = many.confidence
+    assert sure.error is not None
+    assert sure.error_low is not None
+    assert sure.error_high is not None
+    assert sure.rests_on == "votes"
+    assert sure.error_low < sure.error < sure.error_high < 0.2
+    words = f"{sure.error:.0%} of votes on a random pair are wrong ({sure.error_low:.0%} to"
+    assert words in printed.out + printed.err
 
 
 @pytest.mark.parametrize(

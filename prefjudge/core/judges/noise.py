@@ -8,6 +8,9 @@ import scipy
 
 from prefjudge.core.asking.strategies import Counts, Floats
 
+USUAL_ERROR = 0.33
+"""The share of wrong votes that crowds show on the best passages of a query."""
+
 
 class Noise(Protocol):
     """How the votes on the candidates of a pool err."""
@@ -70,10 +73,8 @@ def error_of_scale(scale: float) -> float:
     return float((_WEIGHTS * density * wrong).sum())
 
 
-def log_weight_of_error(
-    error: float, *, right: int, missed: int, assumed: float, assumed_votes: float = 10.0
-) -> float:
-    """Return the log of what gold pairs, and what is known of crowds, say for a share of wrong votes.
+def log_weight_of_golds(error: float, *, right: int, missed: int) -> float:
+    """Return the log of the evidence of the answers to gold pairs for a share of wrong votes.
 
     Parameters
     ----------
@@ -82,14 +83,11 @@ def log_weight_of_error(
     right, missed : int
         Answers to gold pairs. They are easier than a random pair: how often they are missed may be anything
         up to ``error``. Missed ones hold the error up, whatever the votes say.
-    assumed, assumed_votes : float
-        The share that is usual, and how many votes it is worth: a few votes alone could mean anything.
     """
     # The chance to miss a gold pair is uniform on 0 to ``error``: the likelihood, integrated over it, is an
     # incomplete beta function over ``error``, up to a constant.
     golds = float(scipy.special.betainc(missed + 1, right + 1, error))
-    usual = assumed_votes * (assumed * np.log(error) + (1.0 - assumed) * np.log(1.0 - error))
-    return float(np.log(max(golds, 1e-300)) - np.log(error) + usual)
+    return float(np.log(max(golds, 1e-300)) - np.log(error))
 
 
 def scale_of_error(error: float) -> float:

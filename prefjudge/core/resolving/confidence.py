@@ -1,6 +1,6 @@
 """Confidence: how probable it is that a candidate is the best answer, given the votes so far."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +9,13 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import Codes
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
-from prefjudge.core.resolving.posterior import chance_best, fit_scale
+from prefjudge.core.resolving.posterior import chance_best
+from prefjudge.core.resolving.scales import Scales, estimate_scales, one_scale
 from prefjudge.core.resolving.tournament import Index, tournaments
-from prefjudge.core.resolving.vote_matrices import Floats, VoteMatrices, vote_matrices
+from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
 
-_SAMPLE = 1000
-"""How many queries are enough to tell how far apart candidates are."""
+_NEGLIGIBLE = 1e-3
+"""A scale with a smaller share of the posterior moves no probability by more than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,9 @@ class Confidence:
     ----------
     model : str
         What the probabilities rest on.
-    scale : float
-        The standard deviation of the candidates' strengths, given or estimated, in logits.
+    scales : Scales
+        The standard deviations of the candidates' strengths, in logits, that the probabilities are averaged
+        over: how probable each is by the votes, or the one that was given.
     draws : int
         Posterior samples per query.
     queries : tuple of str
@@ -45,7 +47,7 @@ class Confidence:
     """
 
     model: str
-    scale: float
+    scales: Scales
     draws: int
     queries: tuple[str, ...]
     docs: Sequence[str]
@@ -92,34 +94,37 @@ def assess_confidence(
     pools : Pools, optional
         The candidates; by default the judged documents.
     scale : float, optional
-        How far apart candidates are (the prior's standard deviation, in logits); by default the value under
-        which the votes are most probable.
+        How far apart candidates are (the prior's standard deviation, in logits); by default every value
+        counts with its posterior probability, from the votes and from what is known of crowds.
     draws : int
-        Posterior samples per query; the error of a probability is about ``0.5 / sqrt(draws)`` at most.
+        Posterior samples per query, shared out among the scales; the error of a probability is about
+        ``0.5 / sqrt(draws)`` at most.
     strengths : bool
         Whether a vote counts as often as it is strong.
 
     Notes
     -----
     Calibrated: in simulations with such candidates, those who get a probability of 0.6 are the best six times
-    in ten. It knows nothing of careless workers: drop them first.
+    in ten. It knows nothing of careless workers: drop them first. Where ``scales.told`` is false the votes
+    do not tell how often votes are wrong, and the probabilities rest on how often crowds usually are.
     """
-    if scale is None:
-        scale = estimate_scale(judgments, rng=rng, pools=pools, strengths=strengths)
+    scales = (
+        one_scale(scale)
+        if scale is not None
+        else estimate_scales(judgments, rng=rng, pools=pools, strengths=strengths)
+    )
     parts: list[tuple[Index, Codes, Floats, Floats, Floats]] = []
     for block in tournaments(judgments, pools=pools):
         n = block.doc.size
         chance, strength, deviation = np.zeros(n), np.zeros(n), np.zeros(n)
         for stack in vote_matrices(block, ties=0.5, strengths=strengths, cells=1 << 20):
-            fit = fit_strengths(stack.votes, scale=scale)
-            chance[stack.rows] = chance_best(stack.votes, fit, scale=scale, draws=draws, rng=rng)
-            strength[stack.rows] = fit.mean
-            deviation[stack.rows] = _deviations(fit)
+            found = _averaged(stack.votes, scales, draws, rng)
+            chance[stack.rows], strength[stack.rows], deviation[stack.rows] = found
         parts.append((block.sizes, block.doc, chance, strength, deviation))
     vocabulary = pools if pools is not None else judgments
     return Confidence(
         model="bradley-terry",
-        scale=scale,
+        scales=scales,
         draws=draws,
         queries=vocabulary.queries,
         docs=vocabulary.docs,
@@ -131,34 +136,29 @@ def assess_confidence(
     )
 
 
-def _deviations(fit: Strengths) -> Floats:
+def _averaged(
+    votes: Floats, scales: Scales, draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats, Floats]:
+    """Return each candidate's chance, strength and its deviation, all of shape (n, k), over the scales."""
+    counts = scales.weight > _NEGLIGIBLE
+    weights = scales.weight[counts] / scales.weight[counts].sum()
+    chance, mean, square = (np.zeros(votes.shape[:2]) for _ in range(3))
+    start: Floats | None = None
+    # Given the scale queries have nothing to do with each other: the posterior of all is the mixture, over
+    # the scales, of each query's own.
+    for scale, weight in zip(scales.scale[counts].tolist(), weights.tolist(), strict=True):
+        fit = fit_strengths(votes, scale=scale, start=start)
+        start = fit.mean
+        share = max(2, round(draws * weight))
+        chance += weight * chance_best(votes, fit, scale=scale, draws=share, rng=rng)
+        mean += weight * fit.mean
+        square += weight * (_variances(fit) + fit.mean**2)
+    # The weights' sum is 1 but for rounding; the chance of a lone candidate is exactly that.
+    chance /= chance.sum(axis=1, keepdims=True)
+    return chance, mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+def _variances(fit: Strengths) -> Floats:
     # Laplace's approximation: the inverse curvature at the mode.
     covariance = np.linalg.inv(fit.precision)
-    return np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-
-
-def estimate_scale(
-    judgments: Judgments,
-    *,
-    rng: np.random.Generator,
-    pools: Pools | None = None,
-    strengths: bool = False,
-    log_weight: Callable[[float], float] = lambda scale: 0.0,
-) -> float:
-    """Return how far apart candidates are: the prior under which the votes are most probable, in logits.
-
-    Repeated votes on a pair, and circles, tell it; a thousand queries are enough. 1 without any votes.
-    ``log_weight`` is the log of other evidence for a value.
-    """
-    stacks: list[VoteMatrices] = []
-    found = 0
-    # Small blocks: those after the thousandth query need not be cut at all.
-    for block in tournaments(judgments, pools=pools, block_rows=1 << 15):
-        for stack in vote_matrices(block, ties=0.5, strengths=strengths):
-            # A lone candidate has no distance to anybody.
-            if stack.votes.shape[1] > 1:
-                stacks.append(stack)
-                found += stack.queries.size
-        if found >= _SAMPLE:
-            break
-    return fit_scale(stacks, rng=rng, log_weight=log_weight) if found else 1.0
+    return np.diagonal(covariance, axis1=1, axis2=2)

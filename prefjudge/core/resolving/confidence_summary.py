@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.core.judges.noise import error_of_scale
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.resolutions import Resolutions
 
@@ -17,9 +16,14 @@ class Sureness:
     ----------
     model : str
         What the probabilities rest on.
-    scale, error : float
-        How far apart candidates are, in logits, and the share of wrong votes on a random pair that goes with
-        it: the judgments favour it.
+    scale : float
+        How far apart candidates are, in logits, on average over what the votes leave possible.
+    rests_on : str
+        ``votes`` where they tell how often votes are wrong; ``prior`` where they do not, and all
+        probabilities rest on how often crowds usually are.
+    error, error_low, error_high : float or None
+        The share of wrong votes on a random pair, and the bounds between which it lies with a probability of
+        0.9; none where the votes do not tell it.
     mean : float
         The expected share of the resolved queries whose winner is the best; a random pick of several.
     at_80, at_95 : int
@@ -28,7 +32,10 @@ class Sureness:
 
     model: str
     scale: float
-    error: float
+    rests_on: str
+    error: float | None
+    error_low: float | None
+    error_high: float | None
     mean: float
     at_80: int
     at_95: int
@@ -56,10 +63,15 @@ def assess_sureness(resolutions: Resolutions, confidence: Confidence) -> Surenes
     count = np.bincount(query, minlength=len(resolutions))
     total = np.bincount(query, weights=confidence.chance[rows], minlength=len(resolutions))
     each = total[count > 0] / count[count > 0]
+    scales = confidence.scales
+    low, high = scales.interval(0.9)
     return Sureness(
         model=confidence.model,
-        scale=confidence.scale,
-        error=error_of_scale(confidence.scale),
+        scale=scales.mean,
+        rests_on="votes" if scales.told else "prior",
+        error=scales.error if scales.told else None,
+        error_low=low if scales.told else None,
+        error_high=high if scales.told else None,
         mean=float(each.mean()) if each.size else float("nan"),
         at_80=int((each >= 0.8).sum()),
         at_95=int((each >= 0.95).sum()),

@@ -1,13 +1,13 @@
-"""The posterior of Bradley-Terry strengths: who is the best, and how far apart candidates are."""
+"""The posterior of Bradley-Terry strengths at one scale: who is the best, and how probable the votes are."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
-from prefjudge.core.resolving.vote_matrices import Floats, VoteMatrices
+from prefjudge.core.resolving.bradley_terry import Strengths
+from prefjudge.core.resolving.vote_matrices import Floats
 
 _WIDER = 1.1
 """The proposal is this much wider than Laplace's approximation, so that no tail is missed."""
@@ -73,66 +73,6 @@ def log_evidence(
         top = sample.weight.max(axis=1).astype(np.float64)
         total += float((top + np.log(np.exp(sample.weight - top[:, None]).mean(axis=1))).sum())
     return total
-
-
-def fit_scale(
-    stacks: list[VoteMatrices],
-    *,
-    rng: np.random.Generator,
-    lowest: float = 0.05,
-    highest: float = 5.0,
-    draws: int = 200,
-    log_weight: Callable[[float], float] = lambda scale: 0.0,
-) -> float:
-    """Return the prior's standard deviation under which the votes are most probable (empirical Bayes).
-
-    It says how far apart the candidates are: 0.5 to 0.7 for the best passages of a query, several times that
-    for good and bad ones together.
-
-    Parameters
-    ----------
-    stacks : list of VoteMatrices
-        The votes of all queries, or of a sample.
-    rng : numpy.random.Generator
-        The source of randomness.
-    lowest, highest : float
-        The bounds of the search.
-    draws : int
-        Posterior samples per query and step.
-    log_weight : callable
-        The log of other evidence for a standard deviation, apart from the votes.
-    """
-    seed = int(rng.integers(1 << 32))
-    starts: list[Floats | None] = [None] * len(stacks)
-
-    def evidence(log_scale: float) -> float:
-        scale = float(np.exp(log_scale))
-        total = log_weight(scale)
-        # The same draws for every scale: their errors then cancel
-        # in comparisons, and the search does not follow noise.
-        same_draws = np.random.default_rng(seed)
-        for place, stack in enumerate(stacks):
-            fit = fit_strengths(stack.votes, scale=scale, start=starts[place])
-            # The next scale is near, and so is its fit.
-            starts[place] = fit.mean
-            total += log_evidence(stack.votes, fit, scale=scale, draws=draws, rng=same_draws)
-        return total
-
-    low, high = float(np.log(lowest)), float(np.log(highest))
-    # Golden section on the log: one new evidence a step, until the scale is known to 1 %.
-    golden = (np.sqrt(5.0) - 1.0) / 2.0
-    left, right = high - golden * (high - low), low + golden * (high - low)
-    at_left, at_right = evidence(left), evidence(right)
-    while high - low > 0.02:
-        if at_left > at_right:
-            high, right, at_right = right, left, at_left
-            left = high - golden * (high - low)
-            at_left = evidence(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + golden * (high - low)
-            at_right = evidence(right)
-    return float(np.exp((low + high) / 2.0))
 
 
 def _samples(

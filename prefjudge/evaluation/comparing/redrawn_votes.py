@@ -34,7 +34,7 @@ class VoteModel:
 
 
 def fit_votes(judgments: Judgments, *, rng: np.random.Generator) -> VoteModel:
-    """Fit the strengths of all candidates to the votes (Bradley-Terry, the prior estimated from all queries).
+    """Fit the strengths of all candidates to the votes: Bradley-Terry, averaged over the scales that fit.
 
     Votes are drawn from a model and not from the votes themselves, because most pairs are judged once, and
     one vote drawn from one vote never changes. The strengths are drawn together by the prior, so what is
@@ -51,4 +51,4 @@ def fit_votes(judgments: Judgments, *, rng: np.random.Generator) -> VoteModel:
         return fitted.strength[order[np.searchsorted(key[order], wanted)]]
 
     gap = strength_of(judgments.left) - strength_of(judgments.right)
-    return VoteModel(judgments=judgments, left=0.5 * (1.0 + np.tanh(0.5 * gap)), scale=fitted.scale)
+    return VoteModel(judgments=judgments, left=0.5 * (1.0 + np.tanh(0.5 * gap)), scale=fitted.scales.mean)

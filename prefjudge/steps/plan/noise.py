@@ -5,24 +5,22 @@ from pathlib import Path
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.noise import (
+    USUAL_ERROR,
     BradleyTerryNoise,
     ConstantNoise,
     Noise,
     error_of_scale,
-    log_weight_of_error,
+    log_weight_of_golds,
     scale_of_error,
 )
 from prefjudge.core.judges.verdicts import gather_verdicts
-from prefjudge.core.resolving.confidence import estimate_scale
+from prefjudge.core.resolving.scales import estimate_scales
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.seeds import generator
 from prefjudge.steps.plan.study import PlannedStudy
-
-_ASSUMED_ERROR = 0.33
-"""What crowds show on the best passages of a query."""
 
 
 class NoiseModel(StrEnum):
@@ -52,7 +50,7 @@ def find_noise(
     """
     source = "given"
     if error is None:
-        error, source = _ASSUMED_ERROR, "assumed: crowds show it on the best passages of a query"
+        error, source = USUAL_ERROR, "assumed: crowds show it on the best passages of a query"
         votes = _votes(opened, judgments, notices)
         if votes is not None and len(votes):
             error, source = _estimated(votes, opened, own=judgments is None)
@@ -74,18 +72,17 @@ def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[
     right, missed = (opened.golds.right, opened.golds.missed) if own else (0, 0)
 
     def log_weight(scale: float) -> float:
-        error = error_of_scale(scale)
-        return log_weight_of_error(error, right=right, missed=missed, assumed=_ASSUMED_ERROR)
+        return log_weight_of_golds(error_of_scale(scale), right=right, missed=missed)
 
     rng = generator(opened.study, "plan")
-    error = error_of_scale(estimate_scale(votes, rng=rng, log_weight=log_weight))
+    scales = estimate_scales(votes, rng=rng, log_weight=log_weight)
     repeats = len(votes) - gather_verdicts(votes).n_pairs
     golds = (
         f" and {many(right + missed, 'answer')} to gold pairs, {missed:,} of them wrong"
         if right + missed
         else ""
     )
-    return (
-        error,
-        f"estimated from {many(len(votes), 'judgment')}, {repeats:,} of them repeats,{golds}".rstrip(","),
-    )
+    words = f"estimated from {many(len(votes), 'judgment')}, {repeats:,} of them repeats,{golds}".rstrip(",")
+    if not scales.told:
+        words += ", which tell little: it rests on what crowds usually show"
+    return scales.error, words

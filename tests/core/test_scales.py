@@ -1,0 +1,287 @@
+"""What votes tell about the scale, held against integrals over all strengths and all scales."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.integrate import quad_vec
+from scipy.stats import norm
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.noise import error_of_scale, scale_of_error
+from prefjudge.core.resolving.confidence import Confidence, assess_confidence
+from prefjudge.core.resolving.scales import (
+    HIGHEST,
+    LOWEST,
+    Scales,
+    estimate_scales,
+    one_scale,
+    prior_scales,
+    weigh_scales,
+)
+from tests.core.tables import judgments_of, pools_of, simulated_judgments
+
+Floats = NDArray[np.float64]
+
+
+def assess(judgments: Judgments, *, draws: int = 1000, seed: int = 1) -> Confidence:
+    return assess_confidence(judgments, rng=np.random.default_rng(seed), draws=draws)
+
+
+def chances_at(votes: Floats, scale: float) -> tuple[Floats, float]:
+    """Return each candidate's chance to be the best, and the votes' probability, at one scale."""
+    k = len(votes)
+    # Only differences count: the plane of strengths whose sum is 0, by an orthonormal basis.
+    contrasts = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:]
+    axis = (np.arange(-120, 120) + 0.5) / 20
+    points = np.stack(np.meshgrid(*[axis] * (k - 1)), axis=-1).reshape(-1, k - 1)
+    strength = scale * points @ contrasts.T
+    mass = np.exp(norm.logpdf(points).sum(axis=1)) / 20.0 ** (k - 1)
+    for x, y in permutations(range(k), 2):
+        mass = mass / (1.0 + np.exp(strength[:, y] - strength[:, x])) ** votes[x, y]
+    best = np.bincount(strength.argmax(axis=1), weights=mass, minlength=k)
+    return best / mass.sum(), float(mass.sum())
+
+
+def integrated(queries: list[Floats]) -> tuple[list[Floats], float]:
+    """Return the chances of each query, and the mean share of wrong votes, over all scales."""
+
+    def integrand(log_scale: float) -> Floats:
+        scale = float(np.exp(log_scale))
+        found = [chances_at(votes, scale) for votes in queries]
+        density = norm.pdf(log_scale, np.log(scale_of_error(0.33)), 0.6)
+        density *= np.prod(
+            [evidence / 2.0 ** -votes.sum() for (_, evidence), votes in zip(found, queries, strict=True)]
+        )
+        return density * np.concatenate([[1.0, error_of_scale(scale)], *[chances for chances, _ in found]])
+
+    total, error, *chances = quad_vec(integrand, np.log(LOWEST), np.log(HIGHEST), epsrel=1e-5)[0]
+    ends = np.cumsum([len(votes) for votes in queries])[:-1]
+    return np.split(np.array(chances) / total, ends), error / total
+
+
+def pair(won: int, lost: int) -> Floats:
+    return np.array([[0.0, won], [lost, 0.0]])
+
+
+CIRCLE = np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])
+CLEAR = np.array([[0.0, 3, 4], [0, 0, 3], [0, 0, 0]])
+TOURNAMENTS = {
+    "one vote": [pair(1, 0)],
+    "three of one": [pair(3, 0)],
+    "two against one": [pair(2, 1)],
+    "a circle": [CIRCLE],
+    "a clear order": [CLEAR],
+    "all sorts": [CIRCLE, pair(5, 0), CLEAR, pair(1, 1)],
+    "clear pairs": [pair(6, 0), pair(0, 6), pair(7, 0), pair(6, 0)],
+    "coin tosses": [pair(8, 8), pair(7, 9), pair(8, 8), pair(9, 8)],
+}
+
+
+def judged(queries: list[Floats]) -> Judgments:
+    lines = []
+    for query, votes in enumerate(queries):
+        for x, y in permutations(range(len(votes)), 2):
+            # Both documents occur in their order first, so that candidates are the matrix's rows.
+            left, right = (f"d{query}{min(x, y)}", f"d{query}{max(x, y)}")
+            lines += [f"q{query} {left} {right} d{query}{x}"] * int(votes[x, y])
+    return judgments_of(*lines)
+
+
+@pytest.mark.parametrize("name", TOURNAMENTS)
+def test_chances_and_the_share_of_wrong_votes_are_integrals_over_all_scales(name: str) -> None:
+    queries = TOURNAMENTS[name]
+    chances, error = integrated(queries)
+    found = assess(judged(queries), draws=20_000)
+    assert found.scales.error == pytest.approx(error, abs=0.004)
+    for query, expected in enumerate(chances):
+        of_query = found.of(f"q{query}")
+        ours = [of_query[f"d{query}{x}"] for x in range(len(expected))]
+        assert ours == pytest.approx(expected.tolist(), abs=0.012)
+
+
+def test_a_grid_is_as_good_as_the_integral_wherever_the_likelihood_peaks() -> None:
+    for peak, width in ((0.1, 0.5), (0.7, 0.1), (0.7, 0.003), (3.0, 0.02)):
+        found = weigh_scales(lambda scale: -0.5 * (np.log(scale / peak) / width) ** 2)  # noqa: B023
+        # The product of two normal densities of the log.
+        precision = 1 / width**2 + 1 / 0.6**2
+        centre = (np.log(peak) / width**2 + np.log(scale_of_error(0.33)) / 0.6**2) / precision
+        logs = np.log(found.scale)
+        assert found.weight.sum() == pytest.approx(1.0)
+        assert found.weight @ logs == pytest.approx(centre, abs=0.01 / np.sqrt(precision))
+        assert found.weight @ (logs - centre) ** 2 * precision == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_interval_holds_its_share_of_the_posterior() -> None:
+    found = weigh_scales(lambda scale: -0.5 * (np.log(scale) / 0.1) ** 2)
+    precision = 1 / 0.1**2 + 1 / 0.6**2
+    centre = np.log(scale_of_error(0.33)) / 0.6**2 / precision
+    for share in (0.5, 0.9):
+        low, high = norm.ppf([0.5 - share / 2, 0.5 + share / 2], centre, 1 / np.sqrt(precision))
+        expected = (error_of_scale(float(np.exp(high))), error_of_scale(float(np.exp(low))))
+        assert found.interval(share) == pytest.approx(expected, abs=0.001)
+    assert one_scale(0.7).interval() == (error_of_scale(0.7), error_of_scale(0.7))
+
+
+def test_before_any_vote_crowds_err_as_they_usually_do() -> None:
+    scales = prior_scales()
+    assert scales.error == pytest.approx(0.32, abs=0.005)
+    assert scales.interval() == pytest.approx((0.18, 0.43), abs=0.01)
+    assert not scales.told
+
+
+def test_one_vote_is_as_right_as_votes_usually_are() -> None:
+    found = assess(judgments_of("q1 a b a"), draws=20_000)
+    assert found.of("q1")["a"] == pytest.approx(0.68, abs=0.015)
+    assert not found.scales.told
+
+
+def test_votes_that_could_be_coin_tosses_tell_nothing() -> None:
+    """One vote on each of 200 pairs is as probable under every error."""
+    rng = np.random.default_rng(5)
+    judgments = judgments_of(*(f"q{i} a b {'ab'[rng.integers(2)]}" for i in range(200)))
+    found = assess(judgments)
+    prior = prior_scales()
+    assert not found.scales.told
+    assert found.scales.error == pytest.approx(prior.error, abs=0.01)
+    assert found.scales.deviation == pytest.approx(prior.deviation, abs=0.01)
+    assert found.highest().mean() == pytest.approx(0.68, abs=0.01)
+    assert found.highest().max() < 0.8
+
+
+def test_repeated_coin_tosses_tell_that_votes_are_coin_tosses() -> None:
+    rng = np.random.default_rng(5)
+    judgments = judgments_of(*(f"q{i} a b {'ab'[rng.integers(2)]}" for i in range(200) for _ in range(5)))
+    found = assess(judgments)
+    assert found.scales.told
+    assert found.scales.error > 0.4
+    assert found.highest().mean() < 0.62
+
+
+@pytest.mark.parametrize("error", [0.2, 0.33, 0.4])
+def test_many_votes_tell_the_error_whatever_is_usual(error: float) -> None:
+    judgments, _ = simulated_judgments(1200, 5, votes=2, scale=scale_of_error(error), seed=3)
+    scales = estimate_scales(judgments, rng=np.random.default_rng(2))
+    assert scales.told
+    assert scales.error == pytest.approx(error, abs=0.015)
+    low, high = scales.interval()
+    assert 0.005 < high - low < 0.04
+
+
+def test_the_interval_of_the_error_covers_it_as_often_as_it_says() -> None:
+    """Crowds as the prior has them, each with a few queries: an interval of 0.9 holds in nine of ten."""
+    rng = np.random.default_rng(8)
+    held = []
+    for seed in range(150):
+        scale = float(np.clip(np.exp(rng.normal(np.log(scale_of_error(0.33)), 0.6)), LOWEST, HIGHEST))
+        judgments, _ = simulated_judgments(6, 4, votes=3, scale=scale, seed=seed)
+        low, high = estimate_scales(judgments, rng=rng).interval()
+        held.append(low <= error_of_scale(scale) <= high)
+    assert 0.9 - 3 * 0.025 < np.mean(held) < 0.9 + 3 * 0.025
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), queries=st.integers(1, 4), size=st.integers(2, 4))
+def test_neither_names_nor_sides_nor_order_count(seed: int, queries: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    lines = []
+    for query in range(queries):
+        for _ in range(int(rng.integers(1, 8))):
+            x, y = rng.choice(size, 2, replace=False)
+            lines.append((f"q{query}", f"d{query}{x}", f"d{query}{y}", f"d{query}{x}"))
+    docs = sorted({doc for _, *shown in lines for doc in shown})
+    renamed = {doc: f"n{number}" for number, doc in enumerate(rng.permutation(docs))}
+    others = []
+    for place in rng.permutation(len(lines)):
+        query, left, right, preferred = lines[place]
+        if rng.random() < 0.5:
+            left, right = right, left
+        others.append(" ".join([f"p{query}", *(renamed[doc] for doc in (left, right, preferred))]))
+    one = assess(judgments_of(*map(" ".join, lines)), draws=8000)
+    other = assess(judgments_of(*others), draws=8000, seed=2)
+    assert other.scales.error == pytest.approx(one.scales.error, abs=0.005)
+    for query in one.queries:
+        again = other.of(f"p{query}")
+        for doc, chance in one.of(query).items():
+            assert again[renamed[doc]] == pytest.approx(chance, abs=0.03)
+
+
+def test_the_order_of_the_log_changes_nothing_at_all() -> None:
+    judgments, _ = simulated_judgments(30, 4, votes=1, scale=0.7, seed=1)
+    shuffled = np.random.default_rng(3).permutation(len(judgments))
+    columns = {name: getattr(judgments, name)[shuffled] for name in ("query", "left", "right", "choice")}
+    assert assess(judgments).chance.tolist() == assess(replace(judgments, **columns)).chance.tolist()
+
+
+def scale_of(*lines: str, strong: int = 1, **options: object) -> float:
+    judgments = judgments_of(*lines)
+    judgments.strength[:] = strong
+    return estimate_scales(judgments, rng=np.random.default_rng(1), **options).mean  # type: ignore[arg-type]
+
+
+ONE_SIDED = [f"q{i} a b a" for i in range(9)] + [f"q{i} b c b" for i in range(6)]
+
+
+def test_the_scale_is_that_of_the_votes_of_the_candidates() -> None:
+    both_ways = [*ONE_SIDED, *(f"q{i} a b b" for i in range(4)), *(f"q{i} a b a" for i in range(4))]
+    tied = [*ONE_SIDED, *(f"q{i} a b tie" for i in range(4) for _ in range(2))]
+    assert scale_of(*tied) == scale_of(*both_ways), "two ties are a vote to each side"
+    assert scale_of(*tied, strong=2, strengths=True) == scale_of(*ONE_SIDED, *tied), "a tie is not strong"
+    assert scale_of(*ONE_SIDED, *tied) != scale_of(*tied)
+    assert scale_of(*tied, strong=2) == scale_of(*tied)
+    outside = [*tied, *(f"q{i} d a d" for i in range(9))]
+    pools = pools_of({f"q{i}": "abc" if i < 6 else "ab" for i in range(9)})
+    assert scale_of(*outside, pools=pools) == scale_of(*tied, pools=pools)
+    empty = pools_of({f"q{i}": "abc" if i < 6 else "ab" for i in range(12)})
+    assert scale_of(*tied, pools=empty) == scale_of(*tied, pools=pools), "queries without votes say nothing"
+    assert scale_of("q a a tie") == scale_of() == prior_scales().mean, "nothing was compared"
+
+
+def test_confidence_is_averaged_over_the_scales_of_the_same_votes() -> None:
+    judgments = judgments_of(*ONE_SIDED, *(f"q{i} d a d" for i in range(9)))
+    judgments.strength[:9] = 3
+    pools = pools_of({f"q{i}": "abc" if i < 6 else "ab" for i in range(9)})
+    for strengths in (False, True):
+        options = {"pools": pools, "strengths": strengths}
+        expected = estimate_scales(judgments, rng=np.random.default_rng(4), **options)  # type: ignore[arg-type]
+        found = assess_confidence(judgments, rng=np.random.default_rng(4), **options)  # type: ignore[arg-type]
+        assert found.scales.scale.tolist() == expected.scale.tolist()
+        assert found.scales.weight.tolist() == expected.weight.tolist()
+        assert (found.model, found.draws) == ("bradley-terry", 1000)
+
+
+def test_a_scale_that_is_given_is_the_only_one() -> None:
+    found = assess_confidence(judgments_of("q a b a"), rng=np.random.default_rng(4), scale=0.7)
+    assert (found.scales.scale.tolist(), found.scales.weight.tolist()) == ([0.7], [1.0])
+    assert found.scales.told
+
+
+def test_the_deviation_of_a_strength_holds_the_doubt_about_the_scale() -> None:
+    judgments = judgments_of(*["q a b a"] * 6)
+    known = assess_confidence(judgments, rng=np.random.default_rng(1), scale=0.7)
+    found = assess(judgments)
+    # The law of total variance, worked out from one scale after another.
+    scales, weight = found.scales.scale.tolist(), found.scales.weight
+    each = [assess_confidence(judgments, rng=np.random.default_rng(1), scale=scale) for scale in scales]
+    mean = weight @ np.array([one.strength for one in each])
+    second = weight @ np.array([one.deviation**2 + one.strength**2 for one in each])
+    assert found.strength == pytest.approx(mean, abs=0.01)
+    assert found.deviation == pytest.approx(np.sqrt(second - mean**2), abs=0.01)
+    assert (found.deviation > known.deviation).all()
+
+
+def test_a_few_grids_find_the_scale_however_narrow_its_posterior() -> None:
+    for width in (0.3, 0.03, 0.003):
+        calls = []
+
+        def log_likelihood(scale: float, width: float = width, calls: list[float] = calls) -> float:
+            calls.append(scale)
+            return float(-0.5 * (np.log(scale) / width) ** 2)
+
+        found = weigh_scales(log_likelihood)
+        assert isinstance(found, Scales)
+        assert len(calls) <= 9 * 6
