@@ -42,6 +42,18 @@ class Verbs(TyperGroup):
         return name, known and _command(next(verb for verb in VERBS if verb.name == name)), rest
 
 
+class _VerbCommand(TyperCommand):
+    """The command of one verb."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse what was typed; a message about an option is without pydantic's own first words."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 def _command(verb: Verb) -> Any:
     alone = typer.Typer(
         add_completion=False,
@@ -50,7 +62,7 @@ def _command(verb: Verb) -> Any:
         context_settings=HELP_NAMES,
     )
     words = f"{verb.summary}\n\n{step_words(verb.name)}".replace("[", r"\[")
-    alone.command(verb.name, help=words)(verb_function(verb.name))
+    alone.command(verb.name, cls=_VerbCommand, help=words)(verb_function(verb.name))
     return typer.main.get_command(alone)
 
 

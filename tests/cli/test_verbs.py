@@ -82,7 +82,7 @@ def test_score_on_files_has_the_documented_keys(tmp_path: Path) -> None:
     [
         (["pool", "--runs", "nowhere/*.gz"], "no file matches nowhere/*.gz"),
         (["pool"], "no run files"),
-        (["pool", "--runs", RUNS, "--order", "best"], "Invalid value for '--order'"),
+        (["pool", "--runs", RUNS, "--order", "best"], "Invalid value for '--order': 'best' is not one of"),
         (["pool", "nowhere", "--runs", RUNS], "nowhere is not a study"),
         (["score", "--runs", RUNS, "--qrels", "nowhere.txt"], "nowhere.txt"),
         (
@@ -93,7 +93,7 @@ def test_score_on_files_has_the_documented_keys(tmp_path: Path) -> None:
         (["resolve"], "resolve takes either a study or a file"),
         (
             ["resolve", "--judgments", str(COLLECTION / "qrels.txt"), "--rule", "best"],
-            "Invalid value for '--rule'",
+            "Invalid value for '--rule': 'best' is not one of",
         ),
         (["resolve", "--judgments", "nowhere.txt"], "nowhere.txt"),
         (["publish", "nowhere"], "say where to publish"),
