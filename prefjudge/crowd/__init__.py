@@ -1,0 +1,1 @@
+"""Crowds: what a study needs of one, and a module for each."""

@@ -1,0 +1,1 @@
+"""Render: results as tables, plots, pages and DataFrames."""

@@ -1,0 +1,1 @@
+"""Steps: one for each verb, with one public function and one result record."""

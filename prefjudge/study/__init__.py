@@ -1,0 +1,1 @@
+"""A study on disk: its config, its store and their migrations."""

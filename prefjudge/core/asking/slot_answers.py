@@ -1,4 +1,4 @@
-"""Answers: what a worker's fields say about the slots of a HIT, once nothing in them is taken on trust."""
+"""Slot answers: what a worker's fields say about the slots of a HIT, none of it trusted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

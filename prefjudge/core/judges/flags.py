@@ -1,4 +1,4 @@
-"""Signs: what in the evidence about workers stands out, in plain words.
+"""Flags: what stands out in the evidence about workers, in plain words.
 
 A sign asks a person to look. It is not a reason to refuse pay.
 """

@@ -1,4 +1,4 @@
-"""Compared pairs: what the judges preferred, tied to where a run placed the two documents."""
+"""Judged pairs: what the judges preferred, tied to where a run placed the two documents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Runs beside their places on an official leaderboard."""
+"""Runs beside their places on an official leaderboard, as a plot."""
 
 import math
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Runs beside their places on an official leaderboard."""
+"""Runs beside their places on an official leaderboard, as tables."""
 
 from collections.abc import Mapping
 
