@@ -119,7 +119,7 @@ def pool(
         Draw how many queries have a pool of each size, SVG or PNG by the suffix.
     out : Path, optional
         Write the pool as a table: query, document, contributors; Parquet by the suffix. Without a study, a
-        collection or a sample, an SQL engine writes Parquet itself, and only the sizes come home.
+        collection or a sample, an SQL engine writes Parquet itself, and only the sizes are returned.
     **how
         How the runs are read: the words of `ReadOptions`.
 

@@ -109,7 +109,7 @@ def score(
         The seed of the samples; a study has its own.
     in_sql : bool
         Compute the scores in SQL too, and leave them with the engine, which writes those of queries to
-        Parquet: only how many queries have each comes home. For RR, Success, P and R; without tiers, tie
+        Parquet: only how many queries have each is returned. For RR, Success, P and R; without tiers, tie
         sensitivity and perfect rankings, which need every score.
     out : Path, optional
         Write every row of every board: CSV, JSON, Markdown, LaTeX or Parquet by the suffix;
