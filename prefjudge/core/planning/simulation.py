@@ -90,7 +90,7 @@ def simulate(
     for low in range(0, trials, step):
         n = min(step, trials - low)
         chances, best = noise.draw_chances(n, size, pools_rng)
-        votes, played = _play(strategy, chances, votes_rng)
+        votes, played = play(strategy, chances, votes_rng)
         for group, counts in played.items():
             work.setdefault(group, np.zeros(trials, dtype=np.int64))[low : low + n] = counts
         leaders = strategy.leaders(votes)
@@ -117,10 +117,28 @@ def simulate(
     )
 
 
-def _play(
+def play(
     strategy: Strategy, chances: Floats, rng: np.random.Generator
 ) -> tuple[Floats, dict[tuple[int, int], Counts]]:
     """Ask and vote until nothing is asked; return the votes, and the work of each round."""
+    """Ask and vote until nothing is asked.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        What to play.
+    chances : ndarray of float64, shape (n, k, k)
+        The probability that a vote prefers ``x`` to ``y``.
+    rng : numpy.random.Generator
+        The source of randomness.
+
+    Returns
+    -------
+    votes : ndarray of float64, shape (n, k, k)
+        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
+    work : dict of (int, int) to ndarray of int64, shape (n,)
+        How many pairs each pool has judged in a round by so many votes.
+    """
     votes = np.zeros_like(chances)
     work: dict[tuple[int, int], Counts] = {}
     number = 0

@@ -1,0 +1,143 @@
+"""Is the stated probability that an answer is the best true? ``python scripts/calibration [options]``.
+
+Each cell of a grid (pool size x queries x strategy x noise x error) is simulated: studies of so many queries
+are judged, and the answer with the greatest P(best) of each query is held against the truth. Answers are put
+into bins by the probability stated. A line has
+
+    n        the answers
+    told     the share of studies whose votes tell how many votes are wrong
+    stated   the mean probability stated
+    right    the share of answers that are the best
+    off      the one less the other
+    wrong    the weighted calibration error: the mean, over the answers, of |stated - right| in their bin
+    chance   what is expected there of statements that are exactly true, with so many answers
+    worst    |stated - right| in the worst bin of 200 answers or more
+
+The goals are 0.05 for the weighted error and 0.08 for the worst bin. Where the votes of most studies do not
+tell the error, no statement can be right for each error: the goals then hold for all errors together, in the
+line "all".
+
+With ``--real FILE ...``, which are independent votes on the same pairs, P(best) of each file's answers is
+held against what all files together say of the same answers: on average the two should be equal.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import numpy as np
+from cells import NOISES, Answers, Design, join, simulate
+from real import compare_files
+
+from prefjudge.core.asking.strategy_names import parse_strategy
+
+GOAL, WORST = 0.05, 0.08
+HEAD = (
+    "pool",
+    "queries",
+    "strategy",
+    "noise",
+    "error",
+    "n",
+    "told",
+    "stated",
+    "right",
+    "off",
+    "wrong",
+    "chance",
+    "worst",
+)
+FORM = "{:>4} {:>7} {:<14} {:<14} {:>5} {:>6} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}  {}"
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        prog="python scripts/calibration",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--pools", type=int, nargs="+", default=[2, 5, 8], metavar="K")
+    parser.add_argument("--queries", type=int, nargs="+", default=[5, 50], metavar="N", help="in each study")
+    parser.add_argument("--strategies", nargs="+", default=["round-robin:1", "halving"], metavar="NAME")
+    parser.add_argument("--noises", nargs="+", default=["bradley-terry"], choices=sorted(NOISES))
+    parser.add_argument("--errors", type=float, nargs="+", default=[0.2, 0.33, 0.4], metavar="SHARE")
+    parser.add_argument("--answers", type=int, default=1000, help="queries to simulate for each cell")
+    parser.add_argument("--seed", type=int, default=2021)
+    parser.add_argument("--real", type=Path, nargs="+", default=[], metavar="FILE", help="judgments")
+    parser.add_argument("--only-real", action="store_true", help="no simulation")
+    options = parser.parse_args()
+    check(parser, options)
+    if not options.only_real:
+        failed = 0
+        print(FORM.format(*HEAD, "goal"), flush=True)
+        for pool, queries, strategy, noise in product(
+            options.pools, options.queries, options.strategies, options.noises
+        ):
+            design = Design(pool=pool, queries=queries, strategy=strategy, noise=noise)
+            for line, missed in lines(design, options.errors, options.answers, options.seed):
+                print(line, flush=True)
+                failed += missed
+        print(f"cells that miss the goals ({GOAL:g} on average, {WORST:g} in a bin): {failed}")
+    if options.real:
+        print(compare_files(options.real, np.random.default_rng(options.seed)))
+    return 0
+
+
+def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Refuse what cannot be simulated before anything is."""
+    if min(options.pools) < 2 or min(options.queries) < 1 or options.answers < 1:
+        parser.error("a pool has two candidates or more; there is one query, and one answer, or more")
+    if not all(0.0 < error < 0.5 for error in options.errors):
+        parser.error("a share of wrong votes lies between 0 and 0.5")
+    for name in options.strategies:
+        try:
+            parse_strategy(name)
+        except ValueError as problem:
+            parser.error(str(problem))
+    for path in options.real:
+        if not path.is_file():
+            parser.error(f"there is no file {path}")
+
+
+def lines(design: Design, errors: list[float], answers: int, seed: int) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of a design, and whether each misses the goals."""
+    cells = []
+    for error in errors:
+        # Each cell draws by its own seed, so that a cell alone gives the line that it has in the grid.
+        rng = np.random.default_rng([seed, design.pool, design.queries, round(1000 * error)])
+        cells.append(simulate(design, error, answers, rng))
+    apart = [cell.told >= 0.5 for cell in cells]
+    for error, cell, alone in zip(errors, cells, apart, strict=True):
+        yield line(design, f"{error:g}", cell, judged=alone)
+    yield line(design, "all", join(cells), judged=not all(apart))
+
+
+def line(design: Design, error: str, cell: Answers, *, judged: bool) -> tuple[str, bool]:
+    """Return a line of the table, and whether it misses the goals."""
+    bins = cell.bins()
+    wrong, worst = bins.error(), bins.worst(least=200)
+    missed = judged and (wrong > GOAL or worst > WORST)
+    figures = (cell.told, cell.stated.mean(), cell.right.mean(), cell.stated.mean() - cell.right.mean())
+    text = FORM.format(
+        design.pool,
+        design.queries,
+        design.strategy,
+        design.noise,
+        error,
+        cell.stated.size,
+        *(f"{value:.3f}" for value in figures),
+        f"{wrong:.3f}",
+        f"{bins.noise():.3f}",
+        "-" if np.isnan(worst) else f"{worst:.3f}",
+        "" if not judged else "missed" if missed else "met",
+    )
+    return text.rstrip(), bool(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""The calibration table: its bins against hand-made answers, and a small run from end to end."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from prefjudge.core.resolving.tournament import tournaments
+from prefjudge.core.resolving.vote_matrices import vote_matrices
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "calibration"
+
+
+@pytest.fixture
+def cells(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(SCRIPT))
+    import cells
+
+    return cells
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_bins_are_by_tenths_and_weigh_by_their_answers(cells: ModuleType) -> None:
+    stated = np.array([0.35] * 10 + [0.31] * 10 + [0.7] * 30 + [1.0] * 50)
+    right = np.array([True] * 10 + [False] * 10 + [True] * 15 + [False] * 15 + [True] * 50)
+    bins = cells.Answers(stated=stated, right=right, told=1.0).bins()
+    assert bins.count.tolist() == [0, 0, 0, 20, 0, 0, 0, 30, 0, 50]
+    # .33 stated, half right; .7 stated, half right; 1 stated, all right.
+    assert bins.error() == pytest.approx((20 * 0.17 + 30 * 0.2 + 50 * 0) / 100)
+    assert bins.worst(least=30) == pytest.approx(0.2)
+    assert bins.worst(least=50) == pytest.approx(0.0)
+    assert math.isnan(bins.worst(least=51))
+
+
+def test_chance_is_the_error_of_statements_that_are_true(cells: ModuleType) -> None:
+    rng = np.random.default_rng(3)
+    stated = rng.uniform(0.2, 0.9, 400)
+    found = []
+    for _ in range(400):
+        bins = cells.Answers(stated=stated, right=rng.random(400) < stated, told=1.0).bins()
+        found.append(bins.error())
+    assert np.mean(found) == pytest.approx(bins.noise(), rel=0.06)
+
+
+def test_a_log_has_the_votes_of_the_matrices(cells: ModuleType) -> None:
+    votes = np.random.default_rng(1).integers(0, 3, (4, 3, 3)).astype(float)
+    votes[:, range(3), range(3)] = 0
+    votes[2] = 0
+    judgments, pools = cells.log_of(votes)
+    (block,) = tournaments(judgments, pools=pools)
+    (stack,) = vote_matrices(block)
+    assert stack.votes.tolist() == votes.tolist()
+    assert pools.sizes.tolist() == [3, 3, 3, 3]
+
+
+def test_spam_makes_three_votes_in_ten_coin_tosses(cells: ModuleType) -> None:
+    rngs = [np.random.default_rng(1) for _ in range(2)]
+    honest, best = cells.NOISES["bradley-terry"](0.2).draw_chances(50, 4, rngs[0])
+    spammed, same = cells.NOISES["spam"](0.2).draw_chances(50, 4, rngs[1])
+    assert spammed == pytest.approx(0.7 * honest + 0.15)
+    assert same.tolist() == best.tolist()
+
+
+def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid(tmp_path: Path) -> None:
+    few = ("--answers", 60, "--queries", 6, "--strategies", "round-robin:1")
+    grid = run("--pools", 2, 3, "--errors", 0.2, 0.33, "--noises", "bradley-terry", "constant", *few)
+    assert grid.returncode == 0, grid.stderr
+    lines = grid.stdout.splitlines()
+    # A head, four designs with a line for each error and one for all, and the count of what missed.
+    assert len(lines) == 1 + 4 * 3 + 1
+    alone = run("--pools", 3, "--errors", 0.33, "--noises", "constant", *few)
+    assert alone.stdout.splitlines()[1] in lines
+    assert [line.split()[:7] for line in lines[1:3]] == [
+        ["2", "6", "round-robin:1", "bradley-terry", "0.2", "60", "0.000"],
+        ["2", "6", "round-robin:1", "bradley-terry", "0.33", "60", "0.000"],
+    ]
+    assert lines[-1].startswith("cells that miss the goals")
+
+
+def test_files_of_votes_are_held_against_all_of_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    files = []
+    for name in ("one", "two"):
+        rows = [
+            f"q{i} {x} {y} {(x, y)[int(rng.random() < 0.3)]}" for i in range(9) for x, y in ("ab", "ac", "bc")
+        ]
+        files.append(tmp_path / f"{name}.txt")
+        files[-1].write_text("\n".join(rows) + "\n", encoding="utf-8")
+    done = run("--only-real", "--real", *files)
+    assert done.returncode == 0, done.stderr
+    head, *rows = done.stdout.splitlines()
+    assert head.split()[:3] == ["votes", "of", "queries"]
+    assert [row.split()[:2] for row in rows] == [["one.txt", "9"], ["two.txt", "9"]]
+    for row in rows:
+        stated, by_all, off = map(float, row.split()[3:6])
+        assert off == pytest.approx(stated - by_all, abs=0.0011)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--pools", "1"], "two candidates"),
+        (["--errors", "0.5"], "between 0 and 0.5"),
+        (["--strategies", "chess"], "no strategy 'chess'"),
+        (["--real", "nowhere.txt"], "there is no file nowhere.txt"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(arguments: list[str], words: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
