@@ -17,13 +17,15 @@ _LONGEST_WAIT = 60.0
 _LONGEST_READ = 60.0
 _PATIENCE = 120.0
 """Seconds for all attempts at one question: a limit of requests a minute passes in it."""
+_MOST_TOKENS = 10**9
+"""No prompt and no reply takes more; an endpoint that says so has not counted."""
 REPLY_TOKENS = 16
 """One is asked for; cut any shorter, the sentence "Passage 1 is worse than Passage 2" would read as 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model said, and how many tokens that took."""
+    """What a model said, and how many tokens that took; 0 for both where the endpoint did not count them."""
 
     text: str
     prompt_tokens: int
@@ -193,13 +195,19 @@ def _asked_wait(header: str | None) -> float | None:
 def _read(url: str, answer: Any) -> Reply:
     try:
         found = answer.json()
+        text = str(found["choices"][0]["message"]["content"] or "")
         usage = found.get("usage") or {}
-        return Reply(
-            text=str(found["choices"][0]["message"]["content"] or ""),
-            prompt_tokens=int(usage.get("prompt_tokens") or 0),
-            reply_tokens=int(usage.get("completion_tokens") or 0),
-        )
+        prompt, reply = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise CrowdError(
             f"{url} answered, but not with a chat completion", "Does it speak OpenAI's chat API?"
         ) from error
+    text = text.encode("utf-8", "replace").decode()  # JSON may hold half a character, and no store does
+    if not prompt or reply is None:  # every prompt takes some
+        prompt, reply = 0, 0
+    return Reply(text=text, prompt_tokens=prompt, reply_tokens=reply)
+
+
+def _count(tokens: object) -> int | None:
+    """Return a count of tokens if it is one: -100 would make room for what may not be sent."""
+    return tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else None

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
@@ -15,9 +16,10 @@ import pytest
 
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
 from prefjudge.steps.judge.judge import judge
+from prefjudge.steps.judge.ledger import ModelLedger
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import run
-from prefjudge.study.models import load_votes
+from prefjudge.study.models import load_votes, longest_reply
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.test_road import TRUTH
@@ -357,3 +359,51 @@ def test_the_verb_says_what_the_model_is_worth(pooled: Path, endpoint: Endpoint)
     assert "agrees with people       not known yet\n" in done.stderr
     wrong = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--most-cost", "lots")
     assert "--most-cost lots: not an amount of dollars" in wrong.stderr
+
+
+@pytest.mark.parametrize("tokens", [-100, 2**70, float("inf"), 0, "12", True, [1]])
+def test_a_count_that_is_none_frees_no_money(pooled: Path, endpoint: Endpoint, tokens: object) -> None:
+    endpoint.prompt_tokens = lambda prompt: tokens  # type: ignore[assignment, return-value]
+    cheap = {"url": endpoint.url, "model": "judge-1", "prompt_price": A_DOLLAR_A_TOKEN}
+    found = judge(pooled, **cheap, most=2)  # type: ignore[arg-type]
+    assert (found.asked, found.unsettled, found.prompt_tokens) == (4, 4, 0)
+    assert found.cost >= sum(len(prompt.encode()) for prompt in endpoint.asked)
+
+
+def test_half_a_character_in_a_reply_is_kept_as_a_question_mark(pooled: Path, endpoint: Endpoint) -> None:
+    endpoint.taste = lambda *_: "1 \ud800"
+    found = judge(pooled, url=endpoint.url, model="judge-1", most=1)
+    assert (found.asked, found.unreadable) == (2, 0)
+
+
+def test_two_processes_together_never_pass_the_most_cost(pooled: Path, endpoint: Endpoint) -> None:
+    endpoint.prompt_tokens = lambda prompt: len(prompt.encode()) + 20  # as dear as a tokenizer can be
+    endpoint.taste = lambda *_: str(1 + bool(time.sleep(0.02)))
+    prices = ["--prompt-price", "1e6", "--reply-price", "1e6", "--most-cost", "20000"]
+    command = ["judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--workers", "8", *prices]
+    both = [
+        subprocess.Popen([sys.executable, "-m", "prefjudge", *command], stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=120)[1] for process in both]
+    spent = sum(len(prompt.encode()) + 20 + 1 for prompt in endpoint.asked)
+    assert 20_000 - 2 * max(len(prompt.encode()) for prompt in endpoint.asked) < spent <= 20_000
+    assert [process.returncode for process in both] == [1, 1]
+    assert all("one more request may cost" in words for words in said), said
+
+
+def test_what_one_process_learns_of_the_replies_another_knows(pooled: Path, endpoint: Endpoint) -> None:
+    """A model that thinks first passes the cut; each process would else learn that at its own cost."""
+    with Study(pooled).transaction(write=False) as db:
+        assert longest_reply(db, "judge-1") == 0
+    opened = Study(pooled)
+    prices = (Decimal(0), A_DOLLAR_A_TOKEN)
+    ledger = ModelLedger(opened, "judge-1", prices=prices, most_cost=Decimal(1400), reply_tokens=16)
+    endpoint.reply_tokens = 500
+    elsewhere = judge(pooled, url=endpoint.url, model="judge-1", most=1, workers=1, reply_price=prices[1])
+    assert elsewhere.cost == 1000
+    with (
+        pytest.raises(BudgetError, match=r"one more request may cost \$500\.0000"),
+        ledger.request("key", "which?"),
+    ):
+        pass

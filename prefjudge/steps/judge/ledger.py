@@ -62,9 +62,7 @@ class ModelLedger:
         self._changed = Condition()
         self._under_way: dict[int, TokenCount] = {}
         self._over: list[Decimal] = []
-        with study.transaction(write=False) as db:
-            # Models that reason before they reply are known to pass the cut; once is enough to learn from.
-            self._reply_tokens = max(reply_tokens, longest_reply(db, model))
+        self._reply_tokens = reply_tokens
 
     @contextmanager
     def request(self, key: str, prompt: str) -> Iterator["_OpenRequest"]:
@@ -92,9 +90,12 @@ class ModelLedger:
         """
         with self._changed:
             while True:
-                wanted = TokenCount(prompt=prompt_tokens, reply=self._reply_tokens)
                 with self._study.transaction() as db:
                     hold_reservations(db)
+                    # Models that reason before they reply are known to pass the cut; once is enough to learn
+                    # from, in whichever process.
+                    longest = max(self._reply_tokens, longest_reply(db, self._model))
+                    wanted = TokenCount(prompt=prompt_tokens, reply=longest)
                     known, unknown = count_tokens(db, self._model)[1], count_reserved(db, self._model)[1]
                     spent = self._price(known) + self._price(unknown)
                     fits = self._most_cost is None or spent + self._price(wanted) <= self._most_cost
@@ -115,14 +116,13 @@ class ModelLedger:
         """Keep the reply to a prompt and what it took, in the place of what was reserved."""
         took = TokenCount(prompt=reply.prompt_tokens, reply=reply.reply_tokens)
         with self._study.transaction() as db:
-            if took.prompt or took.reply:
+            if took.prompt:
                 drop_reservation(db, number)
             save_reply(db, key, self._model, reply.text, took, time.time())
         with self._changed:
             reserved = self._under_way[number]
             if took.prompt > reserved.prompt or took.reply > reserved.reply:
                 self._over.append(self._price(took) - self._price(reserved))
-            self._reply_tokens = max(self._reply_tokens, took.reply)
 
     def cost(self) -> tuple[Decimal, Decimal, int]:
         """Return what the model has cost at most, what of it is only reserved, and for how many requests."""
