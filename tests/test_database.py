@@ -138,13 +138,13 @@ def test_a_page_that_was_overwritten_is_damage_and_not_a_lack_of_room(tmp_path: 
 def test_a_full_disk_is_not_taken_for_another_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = Database(f"sqlite:///{tmp_path / 'a.db'}")
 
-    def full(raw: object, path: Path, statement: str, patience: float = 0) -> None:
+    def full(raw: object, path: Path, statement: str, timeout: float = 0) -> None:
         error = sqlite3.OperationalError("database or disk is full")
         error.sqlite_errorcode = sqlite3.SQLITE_FULL
         raise error
 
-    monkeypatch.setattr("prefjudge.database.sqlite.patiently", full)
-    with pytest.raises(StudyError, match="disk is full") as refused, database.alone(60):
+    monkeypatch.setattr("prefjudge.database.sqlite.run_waiting", full)
+    with pytest.raises(StudyError, match="disk is full") as refused, database.exclusive(60):
         pass
     assert "Make room" in refused.value.hint
 
@@ -153,7 +153,7 @@ def test_a_damaged_lock_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.db.lock").write_bytes(b"no lock, but a text that is longer than a header\n" * 99)
     with (
         pytest.raises(StudyError, match=r"a\.db\.lock: file is not a database") as refused,
-        Database(f"sqlite:///{tmp_path / 'a.db'}").alone(60),
+        Database(f"sqlite:///{tmp_path / 'a.db'}").exclusive(60),
     ):
         pass
     assert refused.value.hint == "It holds nothing: delete this one file, and repeat the verb."
@@ -202,7 +202,7 @@ def test_who_waits_says_for_whom_after_a_moment(
             with database.transaction() as db:
                 db.execute("INSERT INTO words VALUES ('late')")
         else:
-            with database.alone(60) as alone:
+            with database.exclusive(60) as alone:
                 assert alone
         watcher.join()
     assert 1 <= said[0] < 5

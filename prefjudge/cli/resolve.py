@@ -12,7 +12,7 @@ from prefjudge.counts import many
 from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
-    from prefjudge.core.resolving.confidence_summary import Sureness
+    from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
     from prefjudge.steps.resolve.resolve import ResolveResult
 
 
@@ -64,7 +64,7 @@ def show(result: "ResolveResult") -> None:
         )
 
 
-def _words_on_error(sure: "Sureness") -> str:
+def _words_on_error(sure: "ConfidenceSummary") -> str:
     """Say what the votes tell about themselves."""
     if sure.error is None:
         return (

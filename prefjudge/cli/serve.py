@@ -10,24 +10,28 @@ from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from prefjudge.fieldwork.own_marketplace import Door
+    from prefjudge.fieldwork.own_marketplace import Address
     from prefjudge.steps.serve import IssuedKey
 
 
 def serve(call: "Callable[..., IssuedKey | None]", *, revoke_key: str | None, json: Json = False) -> None:
     """Print the addresses once the marketplace answers, or the key that was issued."""
 
-    def ready(door: "Door") -> None:
+    def ready(address: "Address") -> None:
         if json:
             import json as codec
 
-            addresses = {"endpoint": door.endpoint, "worker_site": door.worker_site, "admin": door.admin}
+            addresses = {
+                "endpoint": address.endpoint,
+                "worker_site": address.worker_site,
+                "admin": address.admin,
+            }
             typer.echo(codec.dumps(addresses))
         else:
-            say(f"requester API  {door.endpoint}   (AWS_ENDPOINT_URL_MTURK={door.endpoint})")
-            say(f"worker site    {door.worker_site}")
-            say(f"admin page     {door.admin}")
-            say(f"admin token    {_token_hint(door)}")
+            say(f"requester API  {address.endpoint}   (AWS_ENDPOINT_URL_MTURK={address.endpoint})")
+            say(f"worker site    {address.worker_site}")
+            say(f"admin page     {address.admin}")
+            say(f"admin token    {_token_hint(address)}")
             say("invite workers at the admin page; stop with Ctrl-C")
 
     key = call(ready=ready)
@@ -40,8 +44,8 @@ def serve(call: "Callable[..., IssuedKey | None]", *, revoke_key: str | None, js
         say(f"{key.requester}: keep these; the secret is not shown again")
 
 
-def _token_hint(door: "Door") -> str:
+def _token_hint(address: "Address") -> str:
     """Say where the admin's token is; it is shown only on a terminal, never to a log."""
-    if door.token_file:
-        return f"in {door.token_file}"
-    return door.admin_token if sys.stderr.isatty() else "start it from a terminal to see it"
+    if address.token_file:
+        return f"in {address.token_file}"
+    return address.admin_token if sys.stderr.isatty() else "start it from a terminal to see it"

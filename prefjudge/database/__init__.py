@@ -167,13 +167,13 @@ class Database:
                 db.insert("schema_version", {"version": number})
 
     @contextmanager
-    def alone(self, patience: float) -> Iterator[bool]:
+    def exclusive(self, timeout: float) -> Iterator[bool]:
         """Hold a lock that one process at a time holds, until the block ends or the process dies.
 
-        Gives False, and holds nothing, where another does not let go of it within ``patience`` seconds.
+        Gives False, and holds nothing, where another does not let go of it within ``timeout`` seconds.
         """
         path = file_of(self.url)
-        raw = postgresql.lock(self.url, patience) if path is None else sqlite.lock(path, patience)
+        raw = postgresql.lock(self.url, timeout) if path is None else sqlite.lock(path, timeout)
         try:
             yield raw is not None
         finally:

@@ -52,17 +52,17 @@ def transaction(raw: Any, *, write: bool) -> AbstractContextManager[Any]:
     return raw.transaction()  # type: ignore[no-any-return]
 
 
-def lock(url: str, patience: float) -> Any:
+def lock(url: str, timeout: float) -> Any:
     """Return the connection whose session holds the lock, or None where another keeps it for too long."""
     raw = connect(url)
-    if _try_lock(raw, min(patience, SAY_AFTER)):
+    if _try_lock(raw, min(timeout, SAY_AFTER)):
         return raw
-    if patience > SAY_AFTER:
+    if timeout > SAY_AFTER:
         who = ", ".join(
             f"session {pid} {name} {host or ''}".rstrip() for pid, name, host in raw.execute(_WHO)
         )
         say_waiting(who or "another session", redacted(url))
-        if _try_lock(raw, patience - SAY_AFTER):
+        if _try_lock(raw, timeout - SAY_AFTER):
             return raw
     raw.close()
     return None

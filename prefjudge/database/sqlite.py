@@ -12,7 +12,7 @@ from pathlib import Path
 from prefjudge.database.waiting import SAY_AFTER, others_holding, say_waiting
 from prefjudge.errors import PrefjudgeError, StudyError
 
-PATIENCE = 60.0
+LOCK_TIMEOUT = 60.0
 """Seconds that a statement waits for another process."""
 
 _ROOM = "Make room on the disk; what was stored before is kept."
@@ -54,7 +54,7 @@ def explained(path: Path) -> Iterator[None]:
         message = f"cannot use {path}: {error}"
         if code == sqlite3.SQLITE_BUSY:
             who = " and ".join(others_holding(path) or ["another process"])
-            message = f"cannot use {path}: {who} has held it for {PATIENCE:.0f} seconds"
+            message = f"cannot use {path}: {who} has held it for {LOCK_TIMEOUT:.0f} seconds"
         raise PrefjudgeError(message, _HINTS[code]) from error
 
 
@@ -72,7 +72,7 @@ def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
             return _open_to_read(path), True
         path.touch(mode=0o600)  # it holds secrets; SQLite makes its -wal and -shm as private as the file
         raw = sqlite3.connect(path, timeout=SAY_AFTER, isolation_level=None, check_same_thread=False)
-        patiently(raw, path, "PRAGMA journal_mode=WAL")
+        run_waiting(raw, path, "PRAGMA journal_mode=WAL")
         raw.execute("PRAGMA synchronous=FULL")
         raw.execute("PRAGMA foreign_keys=ON")
     except sqlite3.Error as error:
@@ -87,35 +87,35 @@ def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
 def begin(raw: sqlite3.Connection, path: Path, *, write: bool) -> None:
     """Begin a transaction that waits now, if ever: nothing in it meets another's lock."""
     if write:
-        patiently(raw, path, "BEGIN IMMEDIATE")
+        run_waiting(raw, path, "BEGIN IMMEDIATE")
         return
     raw.execute("BEGIN")
     try:
-        patiently(raw, path, "SELECT 1 FROM sqlite_master LIMIT 1")
+        run_waiting(raw, path, "SELECT 1 FROM sqlite_master LIMIT 1")
     except sqlite3.Error:
         raw.execute("ROLLBACK")
         raise
 
 
-def patiently(raw: sqlite3.Connection, path: Path, statement: str, patience: float = PATIENCE) -> None:
+def run_waiting(raw: sqlite3.Connection, path: Path, statement: str, timeout: float = LOCK_TIMEOUT) -> None:
     """Run a statement that another process may keep waiting; say so after a moment."""
     try:
         raw.execute(statement).fetchall()
         return
     except sqlite3.OperationalError as error:
-        if _code(error) != sqlite3.SQLITE_BUSY or patience <= SAY_AFTER:
+        if _code(error) != sqlite3.SQLITE_BUSY or timeout <= SAY_AFTER:
             raise
     others = others_holding(path)
     if others is None or others:  # threads of this process take turns, too, and need not tell each other
         say_waiting(" and ".join(others or ["another process"]), str(path))
-    raw.execute(f"PRAGMA busy_timeout = {int(1000 * (patience - SAY_AFTER))}")
+    raw.execute(f"PRAGMA busy_timeout = {int(1000 * (timeout - SAY_AFTER))}")
     try:
         raw.execute(statement).fetchall()
     finally:
         raw.execute(f"PRAGMA busy_timeout = {int(1000 * SAY_AFTER)}")
 
 
-def lock(path: Path, patience: float) -> sqlite3.Connection | None:
+def lock(path: Path, timeout: float) -> sqlite3.Connection | None:
     """Return the connection that holds a lock file beside the store, which stays free.
 
     None where another process does not let go of it.
@@ -129,8 +129,8 @@ def lock(path: Path, patience: float) -> sqlite3.Connection | None:
     raw = None
     try:
         path.touch(mode=0o600)
-        raw = sqlite3.connect(path, timeout=min(patience, SAY_AFTER), isolation_level=None)
-        patiently(raw, path, "BEGIN EXCLUSIVE", patience)
+        raw = sqlite3.connect(path, timeout=min(timeout, SAY_AFTER), isolation_level=None)
+        run_waiting(raw, path, "BEGIN EXCLUSIVE", timeout)
     except (sqlite3.Error, OSError) as error:
         if raw is not None:
             raw.close()
@@ -163,7 +163,7 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode=ro"
     raw = sqlite3.connect(uri, uri=True, timeout=SAY_AFTER, isolation_level=None, check_same_thread=False)
     try:
-        patiently(raw, path, "SELECT 1 FROM sqlite_master LIMIT 1")
+        run_waiting(raw, path, "SELECT 1 FROM sqlite_master LIMIT 1")
     except sqlite3.OperationalError as error:
         raw.close()
         if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):

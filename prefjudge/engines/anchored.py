@@ -32,7 +32,7 @@ _BATCH = 4 << 20
 _LAST = 1 << 9
 """Bytes that hold a last line."""
 
-_PATIENCE = 100
+_MOST_UNSETTLED = 100
 """After this many queries that had to be parsed, the whole run is parsed."""
 
 Wanted = Sequence[tuple[bytes, int]]
@@ -63,7 +63,7 @@ def anchored(path: str, *, index: Judged, order: Order) -> tuple[list[JudgedRows
     reader = RunReader(path, order, OnDuplicate.ERROR)
     tally = FormTally()
     parts = []
-    patience = _PATIENCE
+    allowed = _MOST_UNSETTLED
     with text_of(path) as text:
         for heads in gallop(text, DEPTH, batch=_BATCH):
             if not heads.spans:
@@ -78,8 +78,8 @@ def anchored(path: str, *, index: Judged, order: Order) -> tuple[list[JudgedRows
                     lines.add(place, wanted[name], chunk.layout, text, heads)
             part, unsettled = _settled(lines, chunk, reader, index)
             # A run full of ties is parsed query by query: then one reading from end to end is faster.
-            patience -= len(unsettled)
-            if patience <= 0:
+            allowed -= len(unsettled)
+            if allowed <= 0:
                 raise NotGalloping
             parts.append(part)
             for place in unsettled:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.copies import Copy, CopyWriter, open_copy
+from prefjudge.engines.run_copy import Copy, CopyWriter, open_copy
 from prefjudge.formats.atomic import atomic_write
 from prefjudge.formats.digests import digest
 from prefjudge.formats.problems import Notice

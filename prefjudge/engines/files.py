@@ -21,12 +21,12 @@ from prefjudge.engines.judged import Judged, JudgedRows, found
 from prefjudge.engines.overlap import check_overlap
 from prefjudge.engines.reading import per_chunk
 from prefjudge.errors import InputError
+from prefjudge.formats.blocks import is_compressed
 from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import Notice, Stop, decode, encode, paths_of
 from prefjudge.formats.run_chunks import OnDuplicate, Scattered
 from prefjudge.formats.runs import stem
-from prefjudge.formats.sources import is_compressed
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -157,7 +157,7 @@ def _judged_of(
     if sparse and cache is not None and on_duplicate is OnDuplicate.ERROR:
         copy = cache.copy(path, order, look=not trust)
         if copy is not None and copy.in_order(order):
-            from prefjudge.engines.copied import found_in_copy
+            from prefjudge.engines.copy_lookup import found_in_copy
 
             part = found_in_copy(copy, index, order)
             return JudgedRows.joined(path, [part], copy.form, copy.notices(path))

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from prefjudge.formats.blocks import columns, compression, opened
 from prefjudge.formats.line_ends import has_lone_cr
 from prefjudge.formats.readers import has_reader
 from prefjudge.formats.signatures import foreign_bytes, foreign_columns
-from prefjudge.formats.sources import columns, compression, opened
 
 _SLACK = 384
 """Bytes before and after the expected start of a query that one read takes in."""

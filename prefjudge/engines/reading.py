@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.formats.blocks import BLOCK
 from prefjudge.formats.layouts import RunForm
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.run_chunks import FormTally, OnDuplicate, RunChunk, Scattered
 from prefjudge.formats.runs import read_chunks, read_whole
-from prefjudge.formats.sources import BLOCK
 
 if TYPE_CHECKING:
     from prefjudge.engines.cache import RunCache

@@ -1,4 +1,4 @@
-"""The door to the crowd of a study's target: opens it by its name, and holds the study to it."""
+"""The crowd of a study's target: opens it by its name, and holds the study to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from prefjudge.crowd.crowds import MARKETPLACE, find_crowd
 from prefjudge.crowd.protocol import Crowd, CrowdSettings, Prices
 from prefjudge.errors import StudyError
-from prefjudge.fieldwork.own_marketplace import Door, announce, find_running, local_key, open_own, retract
+from prefjudge.fieldwork.own_marketplace import Address, announce, find_running, local_key, open_own, retract
 from prefjudge.study.config import StudyConfig, TargetConfig
 from prefjudge.study.settings import keep_setting
 from prefjudge.study.study import CONFIG_FILE, Study
@@ -29,14 +29,14 @@ def open_crowd(study: Study, target: str = SANDBOX) -> Iterator[Crowd]:
     """
     configured = _find_target(study, target)
     if configured.crowd == MARKETPLACE and not configured.url:
-        with open_own(study, target) as door:
-            yield _pinned(study, target, configured, door)
+        with open_own(study, target) as address:
+            yield _pinned(study, target, configured, address)
     else:
         yield _pinned(study, target, configured)
 
 
 @contextmanager
-def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
+def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
     """Give the address of the marketplace of a study's target, for those who go there over HTTP.
 
     Raises
@@ -55,15 +55,15 @@ def open_door(study: Study, target: str = SANDBOX) -> Iterator[Door]:
     if configured.url:
         _pinned(study, target, configured)
         url = configured.url
-        yield Door(endpoint=url, local=url, worker_site=url, admin=f"{url}/admin", admin_token="")
+        yield Address(endpoint=url, local=url, worker_site=url, admin=f"{url}/admin", admin_token="")
         return
-    with open_own(study, target) as door:
-        _pinned(study, target, configured, door)
-        yield door
+    with open_own(study, target) as address:
+        _pinned(study, target, configured, address)
+        yield address
 
 
 @contextmanager
-def keep_open(study: Study, target: str = SANDBOX) -> Iterator[bool]:
+def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]:
     """Keep a study's own marketplace answering, so that the verbs in the block share it.
 
     Where somebody serves it already, or the target is elsewhere, there is nothing to keep; says whether there
@@ -74,12 +74,12 @@ def keep_open(study: Study, target: str = SANDBOX) -> Iterator[bool]:
         with open_crowd(study, target):
             yield False
         return
-    with open_door(study, target) as door:
-        announce(study.folder, door)
+    with open_marketplace(study, target) as address:
+        announce(study.folder, address)
         try:
             yield True
         finally:
-            retract(study.folder, door)
+            retract(study.folder, address)
 
 
 def read_prices(config: "StudyConfig") -> Prices:
@@ -103,9 +103,9 @@ def _find_target(study: Study, target: str) -> "TargetConfig":
     return configured  # type: ignore[no-any-return]
 
 
-def _pinned(study: Study, target: str, configured: "TargetConfig", door: Door | None = None) -> Crowd:
+def _pinned(study: Study, target: str, configured: "TargetConfig", address: Address | None = None) -> Crowd:
     """Open a crowd, hold the study to the one that it has published to, and play money to sandboxes."""
-    crowd = find_crowd(configured.crowd).open_crowd(_settings(study.config, configured, door))
+    crowd = find_crowd(configured.crowd).open_crowd(_settings(study.config, configured, address))
     who = crowd.identity()
     if target == SANDBOX and who.play_money is False:
         raise StudyError(
@@ -122,11 +122,11 @@ def _pinned(study: Study, target: str, configured: "TargetConfig", door: Door | 
     return crowd
 
 
-def _settings(config: "StudyConfig", target: "TargetConfig", door: Door | None = None) -> CrowdSettings:
+def _settings(config: "StudyConfig", target: "TargetConfig", address: Address | None = None) -> CrowdSettings:
     return CrowdSettings(
-        url=door.local if door else target.url,
+        url=address.local if address else target.url,
         live=target.live,
         fees=config.fees.model_dump(),
         options=target.options,
-        key=local_key(door) if door else None,
+        key=local_key(address) if address else None,
     )

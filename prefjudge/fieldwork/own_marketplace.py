@@ -16,7 +16,7 @@ _RUNNING_FILE = f"{MARKETPLACE_FILE}.serving"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class Address:
     """Where a marketplace answers; ``local`` is for the study's verbs on the same machine."""
 
     endpoint: str
@@ -28,7 +28,7 @@ class Door:
 
 
 @contextmanager
-def open_own(study: Study, target: str) -> Iterator[Door]:
+def open_own(study: Study, target: str) -> Iterator[Address]:
     """Give the address of a study's own marketplace, started for the while where nobody serves it.
 
     Raises
@@ -45,16 +45,16 @@ def open_own(study: Study, target: str) -> Iterator[Door]:
     _refuse_lost_marketplace(study, target)
     market = start(store_url(study.folder), host="127.0.0.1", port=0)
     try:
-        yield door_of(market)
+        yield address_of(market)
     finally:
         market.stop()
 
 
-def local_key(door: Door) -> tuple[str, str]:
+def local_key(address: Address) -> tuple[str, str]:
     """Return the key of the marketplace's local requester, which the study is."""
     from prefjudge.marketplace.keys import LOCAL_KEY
 
-    return LOCAL_KEY, door.admin_token
+    return LOCAL_KEY, address.admin_token
 
 
 def _refuse_lost_marketplace(study: Study, target: str) -> None:
@@ -87,10 +87,10 @@ def store_url(folder: Path) -> str:
     return f"sqlite:///{folder / MARKETPLACE_FILE}"
 
 
-def door_of(market: Any, url: str = "") -> Door:
+def address_of(market: Any, url: str = "") -> Address:
     """Return where a marketplace answers that was just started."""
     path = f"{url.removeprefix('sqlite:///')}.admin-token" if url.startswith("sqlite:///") else ""
-    return Door(
+    return Address(
         endpoint=market.endpoint,
         local=market.local,
         worker_site=market.worker_site,
@@ -100,8 +100,8 @@ def door_of(market: Any, url: str = "") -> Door:
     )
 
 
-def find_running(folder: Path) -> Door | None:
-    """Return the door of the `prefjudge serve STUDY` that is running, if one answers."""
+def find_running(folder: Path) -> Address | None:
+    """Return the address of the `prefjudge serve STUDY` that is running, if one answers."""
     path = folder / _RUNNING_FILE
     if not path.is_file():
         return None
@@ -112,7 +112,7 @@ def find_running(folder: Path) -> Door | None:
         return None
     if not _answers(endpoint):
         return None
-    return Door(
+    return Address(
         endpoint=endpoint,
         local=endpoint,
         worker_site=endpoint,
@@ -132,22 +132,22 @@ def _answers(endpoint: str) -> bool:
         return False
 
 
-def announce(folder: Path, door: Door) -> None:
+def announce(folder: Path, address: Address) -> None:
     """Leave the address and the admin's token where the study's other verbs find them, and nobody else."""
     import os
 
     path = folder / _RUNNING_FILE
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(json.dumps({"endpoint": door.local, "admin_token": door.admin_token}))
+        file.write(json.dumps({"endpoint": address.local, "admin_token": address.admin_token}))
     temporary.replace(path)
 
 
-def retract(folder: Path, door: Door) -> None:
+def retract(folder: Path, address: Address) -> None:
     """Take the address back, unless another server has left its own since."""
     path = folder / _RUNNING_FILE
     try:
-        ours = json.loads(path.read_text(encoding="utf-8"))["endpoint"] == door.local
+        ours = json.loads(path.read_text(encoding="utf-8"))["endpoint"] == address.local
     except (OSError, ValueError, KeyError):
         return
     if ours:

@@ -12,12 +12,12 @@ from prefjudge.study.ledger import Intent, intend, void
 from prefjudge.study.settings import RECOVERING
 from prefjudge.study.study import Study
 
-PATIENCE = 60.0
+LOCK_TIMEOUT = 60.0
 """How many seconds a verb waits for another one to end."""
 
 
 @contextmanager
-def take_turn(study: Study, target: str) -> Iterator["Crowd"]:
+def lock_crowd(study: Study, target: str) -> Iterator["Crowd"]:
     """Give the crowd to one verb of the study at a time, in whichever process.
 
     Raises
@@ -25,13 +25,13 @@ def take_turn(study: Study, target: str) -> Iterator["Crowd"]:
     StudyError
         Another verb does not end, or the study's store is not whole.
     """
-    with wait_turn(study), open_crowd(study, target) as crowd:
+    with lock_spending(study), open_crowd(study, target) as crowd:
         refuse_unknown_hits(study, crowd)
         yield crowd
 
 
 @contextmanager
-def wait_turn(study: Study) -> Iterator[None]:
+def lock_spending(study: Study) -> Iterator[None]:
     """Wait until no other verb of the study spends, and keep others waiting.
 
     Raises
@@ -39,7 +39,7 @@ def wait_turn(study: Study) -> Iterator[None]:
     StudyError
         Another verb does not end.
     """
-    with study.database.alone(PATIENCE) as alone:
+    with study.database.exclusive(LOCK_TIMEOUT) as alone:
         if not alone:
             raise StudyError(
                 "another verb is publishing, collecting or paying in this study",

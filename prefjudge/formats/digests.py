@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from prefjudge.formats.sources import opened
+from prefjudge.formats.blocks import opened
 
 _PIECE = 1 << 20
 

@@ -7,7 +7,7 @@ from prefjudge.core.asking.gold import GoldPair
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
-from prefjudge.formats.sources import read_text
+from prefjudge.formats.blocks import read_text
 
 _REQUIRED = ("query_id", "query", "good", "bad")
 GOLD_COLUMNS = ("query_id", "query", "good_id", "good", "bad_id", "bad")

@@ -14,10 +14,10 @@ from prefjudge.core.pooling.tokens import Tokens, same_token
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
+from prefjudge.formats.blocks import Holds, blocks
 from prefjudge.formats.fields import Fields, fields
 from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
-from prefjudge.formats.sources import Holds, blocks
 from prefjudge.formats.stamps import with_stamps
 
 _LINE_HINT = "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.formats.sources import compression, opened
+from prefjudge.formats.blocks import compression, opened
 
 _WINDOW = 1 << 13
 _SAMPLES = 33

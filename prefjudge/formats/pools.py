@@ -15,8 +15,8 @@ from prefjudge.core.pooling.vocabulary import vocabulary_of
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
+from prefjudge.formats.blocks import Holds, blocks
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
-from prefjudge.formats.sources import Holds, blocks
 from prefjudge.formats.stamps import second_column
 
 _ROWS = 1 << 14

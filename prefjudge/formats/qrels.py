@@ -14,13 +14,13 @@ from prefjudge.core.pooling.runs import Codes
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.atomic import atomic_write
+from prefjudge.formats.blocks import Holds, blocks
 from prefjudge.formats.fields import Fields, fields, joined
 from prefjudge.formats.numbering import Numbering
 from prefjudge.formats.numerals import floats
 from prefjudge.formats.problems import Notice, Problems, Stop, column, decode
 from prefjudge.formats.repeats import repeated_rows
 from prefjudge.formats.runs import stem
-from prefjudge.formats.sources import Holds, blocks
 from prefjudge.formats.stamps import second_column, with_stamps
 
 _LINE_HINT = "Write each line as: query Q0 doc grade, or: query doc grade."

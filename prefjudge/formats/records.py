@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from prefjudge.formats.blocks import Holds, blocks
 from prefjudge.formats.problems import Notice, Problems
-from prefjudge.formats.sources import Holds, blocks
 
 _ID_KEYS = ("_id", "id", "pid", "docid", "doc_id", "qid", "query_id", "document_id", "passage_id")
 _TEXT_KEYS = ("text", "passage", "contents", "body", "segment", "query", "question")

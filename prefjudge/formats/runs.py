@@ -11,11 +11,11 @@ import numpy as np
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import FRONT, Places, same_token
 from prefjudge.formats.ahead import ahead
+from prefjudge.formats.blocks import BLOCK, Holds, blocks, whole_lines
 from prefjudge.formats.fields import Fields, joined
 from prefjudge.formats.problems import Notice, Stop
 from prefjudge.formats.run_chunks import OnDuplicate, RunChunk
 from prefjudge.formats.run_lines import RunReader
-from prefjudge.formats.sources import BLOCK, Holds, blocks, whole_lines
 
 _SUFFIXES = (".gz", ".bz2", ".zst", ".txt", ".run", ".trec", ".tsv", ".res", ".input", ".qrels", ".qrel")
 

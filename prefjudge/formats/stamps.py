@@ -13,9 +13,9 @@ from pathlib import Path
 
 from prefjudge.core.judges.rehearsal import Rehearsal, joint
 from prefjudge.formats.atomic import write_text
+from prefjudge.formats.blocks import Block, Holds, blocks
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.runs import stem
-from prefjudge.formats.sources import Block, Holds, blocks
 
 ENDING = "rehearsal.txt"
 """How the name of a stamp ends that lies beside a file."""

@@ -8,10 +8,10 @@ from os import fspath
 from pathlib import Path
 
 from prefjudge.errors import InputError
+from prefjudge.formats.blocks import Block, Holds, blocks
 from prefjudge.formats.lookup import NotSorted, sorted_file
 from prefjudge.formats.problems import Notice, Problems, Stop, decode, encode
 from prefjudge.formats.records import Record, hidden_line, is_json, parse_json, parse_tabs, readable
-from prefjudge.formats.sources import Block, Holds, blocks
 
 _PLACED = re.compile(rb"(\w+_\d+)_(\d+)")
 

@@ -11,7 +11,7 @@ from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.qrels import read_qrels
-from prefjudge.gather.judgments import Votes, fitting_rule, gather_votes
+from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.study.answers import last_version, load_answers
 from prefjudge.study.study import QRELS_FILE, Study
 from prefjudge.study.targets import live_since
@@ -24,7 +24,7 @@ class BestAnswers:
     ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them.
     """
 
-    votes: Votes
+    votes: JudgmentInput
     qrels: "Qrels"
     version: int
     resolutions: "Resolutions"
@@ -69,7 +69,7 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
         There are no judgments, or no answers.
     """
     with study.reading():
-        votes = gather_votes(study, None, verb=verb)
+        votes = gather_judgments(study, None, verb=verb)
         qrels, version = load_best_answers(study)
     (rule,), notices = ((votes.rule,), ()) if version else fitting_rule(votes)
     found = resolve(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)

@@ -29,7 +29,7 @@ _UNEVEN_RULE = "bradley-terry"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Votes:
+class JudgmentInput:
     """The judgments to resolve: of a study, with its pools and its rule, or of a file.
 
     ``asked`` are the pairs that a strategy or a challenge asks for, where it is not all of them.
@@ -47,14 +47,14 @@ class Votes:
     rehearsal: "Rehearsal | None" = None
 
 
-def gather_votes(
+def gather_judgments(
     study: Study | None,
     judgments: Path | None,
     without: Sequence[str] = (),
     *,
     with_models: bool = False,
     verb: str,
-) -> Votes:
+) -> JudgmentInput:
     """Read the judgments, less those of the workers in ``without``; models' votes where they are asked for.
 
     Raises
@@ -72,7 +72,7 @@ def gather_votes(
     notices: list[Notice] = []
     if judgments is not None:
         log = read_judgments(judgments, notices=notices)
-        found = Votes(
+        found = JudgmentInput(
             study=None,
             log=log,
             pools=None,
@@ -92,7 +92,7 @@ def gather_votes(
     )
 
 
-def fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the config's rule, or one that does without equally many votes where they are needed and absent.
 
     The notice says why it is another.
@@ -108,7 +108,7 @@ def fitting_rule(votes: Votes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
 
 
-def _of_study(study: Study, notices: list["Notice"], with_models: bool) -> Votes:
+def _of_study(study: Study, notices: list["Notice"], with_models: bool) -> JudgmentInput:
     with study.transaction(write=False) as db:
         log, rehearsal = load_judgments(db, models=with_models), load_rehearsal(db)
         pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
@@ -116,7 +116,7 @@ def _of_study(study: Study, notices: list["Notice"], with_models: bool) -> Votes
         uneven = strategy is not None or count_rows(db, "challenges") > 0
     if not len(log):
         raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study.folder)}")
-    return Votes(
+    return JudgmentInput(
         study=study,
         log=log,
         pools=pools,

@@ -7,11 +7,11 @@ from prefjudge.evaluation.leaderboards.not_judged import NotJudged, count_judged
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import reading
-from prefjudge.gather.score_inputs import Sources
+from prefjudge.gather.score_inputs import ScoreInputs
 
 
 def count_not_judged(
-    found: "Sources", how: "ReadOptions", order: "Order", notices: list["Notice"]
+    found: "ScoreInputs", how: "ReadOptions", order: "Order", notices: list["Notice"]
 ) -> tuple["NotJudged", ...]:
     """Return how much of each waiting run's top is judged: earlier candidates, and what has a vote."""
     waiting, pools, votes = found.waiting, found.pools, found.judgments

@@ -14,7 +14,7 @@ from prefjudge.formats.leaderboard_csv import read_leaderboard
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.stamps import file_stamps, rehearsal_in
 from prefjudge.gather.readers import Reader
-from prefjudge.gather.score_inputs import Sources
+from prefjudge.gather.score_inputs import ScoreInputs
 from prefjudge.study.pooling import load_inputs
 
 
@@ -26,7 +26,7 @@ class RunOrder:
     runs: tuple[str, ...]
 
 
-def check_order(order_by: str | Path | None, found: "Sources") -> None:
+def check_order(order_by: str | Path | None, found: "ScoreInputs") -> None:
     """Refuse what is not a board, before any work is done.
 
     Raises
@@ -43,7 +43,7 @@ def check_order(order_by: str | Path | None, found: "Sources") -> None:
     )
 
 
-def stamped(found: "Sources", *boards: str | Path | None) -> "Sources":
+def stamped(found: "ScoreInputs", *boards: str | Path | None) -> "ScoreInputs":
     """Return the sources with the stamps of the leaderboards' files that are shown beside them, too."""
     names = {labels.name for labels in found.qrels}
     files = [
@@ -65,7 +65,7 @@ def run_order(order_by: str | Path, boards: "Sequence[Board]") -> RunOrder:
 
 def official_scores(
     leaderboard: str | Path,
-    found: "Sources",
+    found: "ScoreInputs",
     measure: "Measure",
     boards: "Sequence[Board]",
     reader: "Reader",
@@ -102,7 +102,7 @@ def official_scores(
     return made
 
 
-def _unrestricted(found: "Sources") -> "Qrels":
+def _unrestricted(found: "ScoreInputs") -> "Qrels":
     """Return the original qrels with all their queries."""
     if found.study is None:
         return found.qrels[0]

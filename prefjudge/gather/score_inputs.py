@@ -22,7 +22,7 @@ from prefjudge.formats.runs import stem
 from prefjudge.formats.stamps import rehearsal_in
 from prefjudge.gather.best_answers import load_best_answers
 from prefjudge.gather.inputs import QRELS_NAME, as_order, expand, paths_of, several
-from prefjudge.gather.judgments import fitting_rule, gather_votes
+from prefjudge.gather.judgments import fitting_rule, gather_judgments
 from prefjudge.gather.provenance import made_with
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.run_names import with_named
@@ -32,7 +32,7 @@ from prefjudge.study.study import QRELS_FILE, Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class ScoreInputs:
     """The inputs of a scoring step.
 
     ``files`` names every file with its kind. ``judgments`` and ``pools`` are None where there are none.
@@ -91,7 +91,7 @@ def gather(
     run_names: Sequence[str | Path | None] = (),
     preference: bool = True,
     notices: list["Notice"],
-) -> Sources:
+) -> ScoreInputs:
     """Read the label sets and judgments, and find the runs; files given beside a study are added to its own.
 
     With ``queries``, label sets, judgments and pools keep the queries of that file only; with ``common``,
@@ -141,7 +141,7 @@ def gather(
         votes = only_queries(votes, asked) if votes is not None else None
         pools = select_queries(pools, asked) if pools is not None else None
     labelled = [*(own.files if own else ()), *(("qrels", path) for _, path in named)]
-    return Sources(
+    return ScoreInputs(
         study=study,
         runs=paths,
         qrels=tuple(sets),
@@ -192,7 +192,7 @@ def _all_named(given: Sequence[str | Path], *, taken: Sequence[str]) -> list[tup
     ]
 
 
-def _of_study(study: Study, notices: list["Notice"], *, preference: bool) -> Sources:
+def _of_study(study: Study, notices: list["Notice"], *, preference: bool) -> ScoreInputs:
     """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools.
 
     ``files`` leaves out the runs, which others may join. Without ``preference`` the best answers are no label
@@ -205,7 +205,7 @@ def _of_study(study: Study, notices: list["Notice"], *, preference: bool) -> Sou
         if waiting:
             notices.append(Notice(where=str(study.folder), what=str(waiting)))
         best = (load_best_answers(study, notices)[0],) if preference else ()
-        votes = gather_votes(study, None, verb="score")
+        votes = gather_judgments(study, None, verb="score")
     assert votes.pools is not None
     (rule,), _ = fitting_rule(votes)
     names = [found.name for found in inputs if found.kind == "qrels"]
@@ -213,7 +213,7 @@ def _of_study(study: Study, notices: list["Notice"], *, preference: bool) -> Sou
     original = [
         restrict(read_qrels(place, name=name, notices=notices), votes.pools.queries) for name, place in named
     ]
-    return Sources(
+    return ScoreInputs(
         study=study,
         runs=paths_of(judged, "run", study.folder),
         waiting=waiting,
@@ -230,7 +230,7 @@ def _of_study(study: Study, notices: list["Notice"], *, preference: bool) -> Sou
     )
 
 
-def official_qrels(found: Sources) -> "Qrels | None":
+def official_qrels(found: ScoreInputs) -> "Qrels | None":
     """Return the labels that the perfect ranking follows: the first that are not preference qrels.
 
     Where the pool is known they are those that it holds: a qrel without a text was never judged.

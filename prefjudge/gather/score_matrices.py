@@ -12,11 +12,11 @@ from prefjudge.evaluation.scoring.preference_measures import (
     preference_matrix,
 )
 from prefjudge.gather.readers import Reader
-from prefjudge.gather.score_inputs import Sources
+from prefjudge.gather.score_inputs import ScoreInputs
 
 
 def named_measures(
-    found: "Sources", measures: str | Sequence[str]
+    found: "ScoreInputs", measures: str | Sequence[str]
 ) -> tuple[list["Measure"], list["PreferenceMeasure"]]:
     """Return the measures by kind: those that need labels, and those that need judged pairs.
 
@@ -33,7 +33,9 @@ def named_measures(
     return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
 
 
-def score_matrices(found: "Sources", measures: str | Sequence[str], reader: "Reader") -> "tuple[Scores, ...]":
+def score_matrices(
+    found: "ScoreInputs", measures: str | Sequence[str], reader: "Reader"
+) -> "tuple[Scores, ...]":
     """Score all runs under each label set with each measure, in that order; then by the judged pairs.
 
     Raises

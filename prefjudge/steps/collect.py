@@ -18,7 +18,7 @@ from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
 from prefjudge.fieldwork.hit_requests import barred_group
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.settlement import find_dues, pay_dues, release_unused
-from prefjudge.fieldwork.spending import intended, refuse_unwhole, take_turn
+from prefjudge.fieldwork.spending import intended, lock_crowd, refuse_unwhole
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
     KEPT,
@@ -99,7 +99,7 @@ def collect(
                 f"nothing has been published to {target}",
                 f"Run: prefjudge publish {quoted(opened.folder)} --{target}",
             )
-    with take_turn(opened, target) as crowd:
+    with lock_crowd(opened, target) as crowd:
         return _Collection(opened, crowd, target).run(progress)
 
 

@@ -25,7 +25,7 @@ from prefjudge.gather.provenance import InputDigest, digesting
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import reading
 from prefjudge.gather.run_names import tag_of
-from prefjudge.gather.score_inputs import Sources, gather, need_files
+from prefjudge.gather.score_inputs import ScoreInputs, gather, need_files
 from prefjudge.gather.score_matrices import score_matrices
 from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
@@ -185,7 +185,7 @@ def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
     )
 
 
-def _with_several_answers(found: "Sources", comparisons: Sequence[Comparison]) -> "list[Notice]":
+def _with_several_answers(found: "ScoreInputs", comparisons: Sequence[Comparison]) -> "list[Notice]":
     """Warn of label sets whose queries have several relevant documents, which outcomes are not made for."""
     notices = []
     broken_down = {one.significance.qrels for one in comparisons if one.outcomes}

@@ -7,7 +7,7 @@ from shutil import copytree, ignore_patterns
 
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.gather.inputs import as_path
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
@@ -82,7 +82,7 @@ def demo(
         show_pool(pooled)
     golden = gold(opened, accept=True, file=files / "gold.tsv")
     tell(f"Accepted {many(golden.gold, 'gold pair')}: a known answer against an off-topic passage.")
-    with keep_open(opened):
+    with keep_marketplace_open(opened):
         offer = publish(opened, sandbox=True, yes=True)
         tell(
             f"Published {many(offer.published, 'HIT')} of ten pairs and three hidden gold pairs to the "

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.settlement import Act, Due, find_dues, pay_dues, release_unused
-from prefjudge.fieldwork.spending import take_turn
+from prefjudge.fieldwork.spending import lock_crowd
 from prefjudge.study.progress import count_decisions
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX
@@ -37,7 +37,7 @@ def pay(study: str | Path | Study, *, live: bool = False, dry_run: bool = False)
     """
     opened = open_study(study)
     target = LIVE if live else SANDBOX
-    with (open_crowd if dry_run else take_turn)(opened, target) as crowd:
+    with (open_crowd if dry_run else lock_crowd)(opened, target) as crowd:
         dues = find_dues(opened, target)
         if not dry_run:
             pay_dues(opened, crowd, target, dues)

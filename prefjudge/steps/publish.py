@@ -13,7 +13,7 @@ from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.pool_store import follow_design
 from prefjudge.fieldwork.prices import estimate_cost
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
-from prefjudge.fieldwork.spending import refuse_unknown_hits, wait_turn
+from prefjudge.fieldwork.spending import lock_spending, refuse_unknown_hits
 from prefjudge.study.hits import HitStatus, StudyHit
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import count_hits, count_judgments
@@ -100,7 +100,7 @@ def publish(
                 raise StudyError(
                     "nothing was published: nobody said yes", "Repeat with --yes, or answer the question."
                 )
-        with wait_turn(opened):
+        with lock_spending(opened):
             hits = _due(opened, target)
             offer = _offer(opened, target, crowd, hits)
             if agreed is not None and offer.total > agreed.total:

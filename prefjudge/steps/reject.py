@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.settlement import find_dues, withdraw
-from prefjudge.fieldwork.spending import take_turn
+from prefjudge.fieldwork.spending import lock_crowd
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX
 
@@ -42,7 +42,7 @@ def reject(study: str | Path | Study, assignment: str, *, reason: str, live: boo
         raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
     opened = open_study(study)
     target = LIVE if live else SANDBOX
-    with take_turn(opened, target) as crowd:
+    with lock_crowd(opened, target) as crowd:
         found = [due for due in find_dues(opened, target) if due.assignment_id == assignment]
         if not found:
             raise StudyError(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from annotated_types import Interval
 
-from prefjudge.fieldwork.own_marketplace import Door, announce, door_of, retract, store_url
+from prefjudge.fieldwork.own_marketplace import Address, address_of, announce, retract, store_url
 from prefjudge.study.study import Study, open_study
 
 
@@ -32,7 +32,7 @@ def serve(
     proxy: str = "127.0.0.1",
     new_key: str | None = None,
     revoke_key: str | None = None,
-    ready: Callable[[Door], None] | None = None,
+    ready: Callable[[Address], None] | None = None,
 ) -> IssuedKey | None:
     """Run a marketplace until it is interrupted, or issue or revoke a requester's key.
 
@@ -76,15 +76,15 @@ def serve(
         keys.revoke_key(url, revoke_key)
         return None
 
-    announced: list[Door] = []
+    announced: list[Address] = []
 
     def told(market: Any) -> None:
-        door = door_of(market, url)
+        address = address_of(market, url)
         if opened:
-            announce(folder, door)
-            announced.append(door)
+            announce(folder, address)
+            announced.append(address)
         if ready:
-            ready(door)
+            ready(address)
 
     try:
         run(
@@ -98,6 +98,6 @@ def serve(
             ready=told,
         )
     finally:
-        for door in announced:
-            retract(folder, door)
+        for address in announced:
+            retract(folder, address)
     return None

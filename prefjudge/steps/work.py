@@ -12,9 +12,9 @@ from annotated_types import Ge
 
 from prefjudge.crowd.simulated import Temper
 from prefjudge.errors import CrowdError, InputError, StudyError, quoted
-from prefjudge.fieldwork.crowds import open_door
-from prefjudge.fieldwork.own_marketplace import Door
-from prefjudge.formats.sources import read_text
+from prefjudge.fieldwork.crowds import open_marketplace
+from prefjudge.fieldwork.own_marketplace import Address
+from prefjudge.formats.blocks import read_text
 from prefjudge.gather.inputs import as_path
 from prefjudge.study.answers import load_newcomers
 from prefjudge.study.gold import load_gold
@@ -99,9 +99,9 @@ def work(
                 f"Run: prefjudge publish {quoted(opened.folder)} --sandbox",
             )
     utilities = simulated_truth(opened, truth)
-    with open_door(opened) as door:
+    with open_marketplace(opened) as address:
         staff = [
-            _worker(opened, door, number, kind, rate, utilities)
+            _worker(opened, address, number, kind, rate, utilities)
             for number, (kind, rate) in enumerate(zip(tempers, errors, strict=True))
         ]
         done = _work_in_turns([member for _, member in staff], most, opened.rng(f"turns/{_visits(opened)}"))
@@ -160,19 +160,19 @@ def _errors(study: Study, workers: int, error: float | tuple[float, float]) -> l
 
 
 def _worker(
-    study: Study, door: "Door", number: int, temper: "Temper", error: float, truth: "Truth"
+    study: Study, address: "Address", number: int, temper: "Temper", error: float, truth: "Truth"
 ) -> tuple[str, "SimulatedWorker"]:
     """Return a worker's id and the worker, who is registered at the first call."""
     from prefjudge.crowd.simulated import SimulatedWorker
 
     key = f"worker:{number}"
     known = study.setting(key)
-    card = json.loads(known) if known else _register(door, f"simulated {number + 1}")
+    card = json.loads(known) if known else _register(address, f"simulated {number + 1}")
     with study.transaction() as db:
         keep_setting(db, key, json.dumps(card))
         visit = count_up(db, f"visits:{number}")
     worker = SimulatedWorker(
-        door.worker_site,
+        address.worker_site,
         card["invite"],
         truth=truth,
         temper=temper,
@@ -182,16 +182,16 @@ def _worker(
     return card["worker_id"], worker
 
 
-def _register(door: "Door", name: str) -> dict[str, Any]:
+def _register(address: "Address", name: str) -> dict[str, Any]:
     import urllib3
 
     reply = urllib3.request(
         "POST",
-        f"{door.admin}/workers",
-        headers={"Authorization": f"Bearer {door.admin_token}", "Accept": "application/json"},
+        f"{address.admin}/workers",
+        headers={"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"},
         json={"name": name, **_US_REGULAR, **_FOR_SIMULATION},
     )
-    card = reply.json() if reply.status == 201 else _invite_again(door, name)
+    card = reply.json() if reply.status == 201 else _invite_again(address, name)
     if card is None:
         raise CrowdError(f"the marketplace did not register a simulated worker: {reply.status}")
     if not card.get("simulated"):
@@ -202,15 +202,15 @@ def _register(door: "Door", name: str) -> dict[str, Any]:
     return {"worker_id": card["worker_id"], "invite": card["invite"]}
 
 
-def _invite_again(door: "Door", name: str) -> dict[str, Any] | None:
+def _invite_again(address: "Address", name: str) -> dict[str, Any] | None:
     """Return another invitation of a worker whom the marketplace knows and the store does not any more."""
     import urllib3
 
-    headers = {"Authorization": f"Bearer {door.admin_token}", "Accept": "application/json"}
-    listed = urllib3.request("GET", f"{door.admin}/workers", headers=headers).json()
+    headers = {"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"}
+    listed = urllib3.request("GET", f"{address.admin}/workers", headers=headers).json()
     for one in listed.get("workers", ()):
         if one["name"] == name:
-            url = f"{door.admin}/workers/{one['worker_id']}/invite"
+            url = f"{address.admin}/workers/{one['worker_id']}/invite"
             return {**one, **urllib3.request("POST", url, headers=headers).json()}
     return None
 

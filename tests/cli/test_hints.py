@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
@@ -100,7 +100,7 @@ STATES: dict[str, Callable[[Path], str]] = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_what_is_advised_works(study: Path, state: str) -> None:
-    with keep_open(Study(study)):
+    with keep_marketplace_open(Study(study)):
         said = STATES[state](study)
         done = take(said)
     asked = "nobody said yes" in done.stderr  # publish asks on a terminal, and there is none
@@ -137,7 +137,7 @@ def test_a_run_is_not_taken_for_a_study(tmp_path: Path) -> None:
 
 
 def test_during_a_challenge_collect_leads_to_run(study: Path) -> None:
-    with keep_open(Study(study)):
+    with keep_marketplace_open(Study(study)):
         published(study)
         for _ in range(9):
             prefjudge("work", study, "--workers", 8, "--error", 0, "--truth", COLLECTION / "truth.tsv")

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from prefjudge import VERBS
 from prefjudge.cli.app import app
 from prefjudge.cli.commands import verb_function
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION
 from tests.steps.test_judge import Endpoint
@@ -129,7 +129,7 @@ def on_a_study(verb: Printed, study: Path) -> None:
     )
     verb("gold", study, "--accept", "--file", COLLECTION / "gold.tsv")
     verb("plan", study, "--trials", 20)
-    with keep_open(Study(study)):
+    with keep_marketplace_open(Study(study)):
         model = Endpoint()
         verb("judge", study, "--url", model.url, "--model", "taste")
         model.server.shutdown()
@@ -157,12 +157,12 @@ def on_other_studies(verb: Printed, folder: Path) -> None:
         verb("init", folder / name, "--config", "demo")
         verb("pool", folder / name, *FILES, *pooled)
         verb("gold", folder / name, "--accept", "--file", COLLECTION / "gold.tsv")
-    with keep_open(Study(folder / "driven")):
+    with keep_marketplace_open(Study(folder / "driven")):
         simulated = ["--workers", 6, "--error", 0.1, "--truth", TRUTH]
         verb("run", folder / "driven", "--strategy", "knockout:1", "--yes", *simulated)
         verb("history", folder / "driven")
     settle_by_hand(folder / "held")
-    with keep_open(Study(folder / "held")):
+    with keep_marketplace_open(Study(folder / "held")):
         verb("publish", folder / "held", "--sandbox", "--yes")
         verb("work", folder / "held", "--workers", 6, "--error", 0.1, "--truth", TRUTH)
         verb("collect", folder / "held")

@@ -8,10 +8,10 @@ import pytest
 
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.confidence_summary import (
+    ConfidenceSummary,
     ResolvedQuery,
-    Sureness,
-    assess_sureness,
     resolved_queries,
+    summarise_confidence,
 )
 from prefjudge.core.resolving.preferences import resolve
 from prefjudge.core.resolving.scales import Scales, prior_scales
@@ -41,7 +41,7 @@ def confidence(scales: Scales = KNOWN) -> Confidence:
 
 def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
     # one: a, at the bound of 80 %; ring: any of three, a third each; sure: b, at that of 95 %; thin: nobody.
-    assert assess_sureness(FOUND, confidence()) == Sureness(
+    assert summarise_confidence(FOUND, confidence()) == ConfidenceSummary(
         model="a model",
         scale=1.0,
         rests_on="votes",
@@ -55,15 +55,15 @@ def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
 
 
 def test_votes_that_do_not_tell_how_many_are_wrong_give_no_share_of_wrong_votes() -> None:
-    found = assess_sureness(FOUND, confidence(prior_scales()))
+    found = summarise_confidence(FOUND, confidence(prior_scales()))
     assert found.rests_on == "prior"
     assert (found.error, found.error_low, found.error_high) == (None, None, None)
-    assert found.mean == assess_sureness(FOUND, confidence()).mean
+    assert found.mean == summarise_confidence(FOUND, confidence()).mean
 
 
 def test_nothing_is_sure_where_nothing_is_resolved() -> None:
     nobody = replace(FOUND, winner=np.zeros_like(FOUND.winner))
-    found = assess_sureness(nobody, confidence())
+    found = summarise_confidence(nobody, confidence())
     assert math.isnan(found.mean)
     assert (found.at_80, found.at_95) == (0, 0)
 

@@ -95,7 +95,7 @@ def test_a_mark_before_the_text_is_noticed(tmp_path):
 
 @pytest.mark.parametrize("size", [7, 64 << 10])
 def test_a_cr_that_ends_a_line_alone_is_noticed_wherever_pieces_end(tmp_path, monkeypatch, size):
-    monkeypatch.setattr("prefjudge.formats.sources._PIECE", size)
+    monkeypatch.setattr("prefjudge.formats.blocks._PIECE", size)
     text = "".join(f"q{n // 50} Q0 d{n} {n % 50 + 1} {9 - n % 50} t\n" for n in range(500))
     (tmp_path / "lf").write_bytes(text.encode())
     for name, end in (("crlf", "\r\n"), ("cr", "\r")):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import PoolResult, pool
@@ -38,7 +38,7 @@ def pooled(tmp_path: Path) -> Path:
 @pytest.fixture
 def served(pooled: Path) -> Iterator[Path]:
     """The same, its marketplace answering for as long as the test."""
-    with keep_open(Study(pooled)):
+    with keep_marketplace_open(Study(pooled)):
         yield pooled
 
 

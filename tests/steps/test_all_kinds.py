@@ -14,8 +14,8 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import CrowdError
-from prefjudge.fieldwork.crowds import keep_open, open_door
-from prefjudge.fieldwork.own_marketplace import Door
+from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
+from prefjudge.fieldwork.own_marketplace import Address
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -51,8 +51,8 @@ FAULTS = [
 class Marketplace:
     """The study's marketplace as its admin sees it."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, address: Address) -> None:
+        self._door = address
 
     def call(self, method: str, path: str, **body: object) -> dict[str, Any]:
         reply = urllib3.request(
@@ -97,13 +97,17 @@ def finished(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Finish
         collection=cacm / "collection.tsv",
     )
     gold(study, suggest=40, accept=True)
-    with pytest.MonkeyPatch.context() as patch, keep_open(Study(study)), open_door(Study(study)) as door:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        keep_marketplace_open(Study(study)),
+        open_marketplace(Study(study)) as address,
+    ):
         patch.setattr(time, "sleep", lambda _: None)  # the client waits before it repeats a call
-        return _take_the_road(study, door)
+        return _take_the_road(study, address)
 
 
-def _take_the_road(study: Path, door: Door) -> Finished:
-    market, crowd = Marketplace(door), MTurkCrowd(door.endpoint)
+def _take_the_road(study: Path, address: Address) -> Finished:
+    market, crowd = Marketplace(address), MTurkCrowd(address.endpoint)
     before = crowd.balance()
     market.break_replies()
     interruptions = _until_done(lambda: publish(study, yes=True))

@@ -12,7 +12,7 @@ from prefjudge.crowd.crowds import CROWDS
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Truth, read_page
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, StudyError
-from prefjudge.fieldwork.crowds import keep_open, open_crowd, read_prices
+from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd, read_prices
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
@@ -239,7 +239,7 @@ def test_work_goes_to_marketplaces_of_prefjudge_only(elsewhere: Path) -> None:
     publish(elsewhere, yes=True)
     with pytest.raises(StudyError, match="is the crowd 'memory', which is not a marketplace of prefjudge"):
         work(elsewhere, workers=2)
-    with keep_open(Study(elsewhere)) as unserved, open_crowd(Study(elsewhere)) as crowd:
+    with keep_marketplace_open(Study(elsewhere)) as unserved, open_crowd(Study(elsewhere)) as crowd:
         assert (unserved, type(crowd)) == (False, MemoryCrowd)
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from prefjudge.cli.app import app
 from prefjudge.database import Database
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.marketplace.server import start
 from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
@@ -138,7 +138,7 @@ def test_a_store_restored_under_load_is_consistent_and_says_what_it_lacks(
 ) -> None:
     """Workers submit while backups of their marketplace are made; an early and a late one are restored."""
     small(pooled)
-    with keep_open(Study(pooled)):
+    with keep_marketplace_open(Study(pooled)):
         publish(pooled, yes=True)
         backup(pooled, tmp_path / "study.db")
         crowd = threading.Thread(target=work, args=(pooled,), kwargs={"workers": 8, "error": 0.1})

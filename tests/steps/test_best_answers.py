@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import StudyError
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
@@ -30,7 +30,7 @@ Answers = dict[str, set[str]]
 
 
 def judge_all(study: Path) -> None:
-    with keep_open(Study(study)):
+    with keep_marketplace_open(Study(study)):
         publish(study, yes=True)
         for _ in range(9):
             work(study, workers=20, error=0.0, truth=COLLECTION / "truth.tsv")

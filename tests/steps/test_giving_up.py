@@ -9,7 +9,7 @@ import pytest
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import BudgetError, StudyError
-from prefjudge.fieldwork.crowds import open_door
+from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
@@ -36,7 +36,7 @@ def lose_texts(study: Path) -> None:
     opened, docs = Study(study), {}
     with opened.transaction(write=False) as db:
         pairs, hits = load_pairs_by_number(db), load_hits(db, "sandbox")
-    with open_door(opened) as door:
+    with open_marketplace(opened) as door:
         for hit in hits:
             came = {found.state for found in MTurkCrowd(door.endpoint).fetch(hit.hit_id or "").submissions}
             kind = "waits" if not came else "submitted" if "submitted" in came else "approved"
@@ -64,7 +64,7 @@ def rebuild(study: Path) -> RecoverResult:
 
 
 def balance(study: Path) -> Decimal:
-    with open_door(Study(study, recovering=True)) as door:
+    with open_marketplace(Study(study, recovering=True)) as door:
         return MTurkCrowd(door.endpoint).balance()
 
 
@@ -73,7 +73,7 @@ def given_up(study: Path) -> dict[str, tuple[str, ...]]:
     opened = Study(study)
     with opened.transaction(write=False) as db:
         hits = [hit for hit in load_hits(db, "sandbox") if hit.given_up]
-    with open_door(opened) as door:
+    with open_marketplace(opened) as door:
         fetched = [MTurkCrowd(door.endpoint).fetch(hit.hit_id or "") for hit in hits]
     assert not any(hit.open and hit.room for hit in fetched), "nobody can take them up"
     return {hit.task_id: tuple(found.state for found in hit.submissions) for hit in fetched}

@@ -13,8 +13,8 @@ import pytest
 import urllib3
 
 from prefjudge.core.asking.gold import suggest_gold
-from prefjudge.fieldwork.crowds import keep_open, open_door
-from prefjudge.fieldwork.own_marketplace import Door
+from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
+from prefjudge.fieldwork.own_marketplace import Address
 from prefjudge.fieldwork.packing import plan_batch
 from prefjudge.formats.gold import read_gold, write_gold
 from prefjudge.formats.qrels import read_qrels
@@ -45,13 +45,13 @@ SECRET = "c2356069e9d1e79ca924378153cfbbfb4d4416b1f99d41a2940bfdb66c5319db"
 class Visitor:
     """Somebody with an account who looks at every HIT, as the marketplace serves it."""
 
-    def __init__(self, door: Door) -> None:
-        self._site = door.worker_site
+    def __init__(self, address: Address) -> None:
+        self._site = address.worker_site
         self._http = urllib3.PoolManager(timeout=30.0)
         self._headers = {"Accept": "application/json"}
         card = self._http.request(
-            "POST", f"{door.admin}/workers",
-            headers={**self._headers, "Authorization": f"Bearer {door.admin_token}"},
+            "POST", f"{address.admin}/workers",
+            headers={**self._headers, "Authorization": f"Bearer {address.admin_token}"},
             json={"name": "visitor", "locale": "US", "approved": 20_000, "approval_rate": 99},
         ).json()  # fmt: skip
         reply = self._http.request(
@@ -80,9 +80,9 @@ def fix_secret(study: Path) -> None:
 def publish_and_look(study: Path) -> list[ServedPage]:
     opened = Study(study)
     pages = []
-    with keep_open(Study(study)), open_door(opened) as door:
+    with keep_marketplace_open(Study(study)), open_marketplace(opened) as address:
         publish(study, yes=True)
-        visitor = Visitor(door)
+        visitor = Visitor(address)
         with opened.transaction(write=False) as db:
             hits = load_hits(db, "sandbox")
         for hit in hits:

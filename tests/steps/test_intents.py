@@ -209,11 +209,11 @@ def test_a_store_that_is_being_rebuilt_spends_nothing(study: Study) -> None:
 
 
 def test_verbs_of_a_study_spend_one_after_the_other(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spending, "PATIENCE", 0.2)
-    with spending.wait_turn(study):
-        with pytest.raises(StudyError) as waited, spending.wait_turn(Study(study.folder)):
+    monkeypatch.setattr(spending, "LOCK_TIMEOUT", 0.2)
+    with spending.lock_spending(study):
+        with pytest.raises(StudyError) as waited, spending.lock_spending(Study(study.folder)):
             pass
         assert waited.value.message == "another verb is publishing, collecting or paying in this study"
         assert waited.value.hint == "Repeat the verb when that one has ended."
-    with spending.wait_turn(Study(study.folder)):
+    with spending.lock_spending(Study(study.folder)):
         pass

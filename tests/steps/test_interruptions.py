@@ -16,7 +16,7 @@ from botocore.awsrequest import AWSResponse
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import CrowdError
-from prefjudge.fieldwork.crowds import open_door
+from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.status import status
@@ -81,7 +81,7 @@ KINDS = ["kill before", "kill after", "reply lost", "throttle", "time-out before
 
 def listed(study: Path) -> list[str]:
     """The annotations of the HITs that the marketplace has."""
-    with open_door(Study(study)) as door:
+    with open_marketplace(Study(study)) as door:
         return sorted(task.key for task in MTurkCrowd(door.endpoint).tasks())
 
 

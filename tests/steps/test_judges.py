@@ -12,7 +12,7 @@ from prefjudge.cli.app import app
 from prefjudge.crowd.mturk import crowd, groups
 from prefjudge.crowd.simulated import SimulatedWorker, Temper
 from prefjudge.errors import CrowdError, StudyError
-from prefjudge.fieldwork.crowds import open_door
+from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.marketplace.people.requirements import SIMULATED
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
@@ -35,7 +35,7 @@ def offered(served: Path) -> Path:
 def people_work(study: Path, hits: int = 100) -> None:
     """Let accounts that the admin made for people take so many HITs each."""
     opened = Study(study)
-    with open_door(opened) as door:
+    with open_marketplace(opened) as door:
         for number in range(3):
             reply = urllib3.request(
                 "POST",

@@ -8,7 +8,7 @@ from shutil import copytree
 import pytest
 
 from prefjudge.database import Connection, Database
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
@@ -84,7 +84,7 @@ def judging(tmp_path_factory: pytest.TempPathFactory) -> Path:
     init(study, config="demo", name="judging")
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
-    with keep_open(Study(study)):
+    with keep_marketplace_open(Study(study)):
         publish(study, yes=True)
         work(study, workers=6, most=1, error=0.1)
         collect(study)

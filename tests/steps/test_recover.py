@@ -11,7 +11,7 @@ import pytest
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.database import Database
 from prefjudge.errors import StudyError
-from prefjudge.fieldwork.crowds import keep_open, open_door
+from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.history import history
@@ -215,7 +215,7 @@ def test_a_hit_that_was_deleted_for_its_money_is_found_again(served: Path) -> No
     edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 2"))
     publish(served, yes=True)
     work(served, workers=1, error=0.0)
-    with open_door(Study(served)) as door:
+    with open_marketplace(Study(served)) as door:
         crowd = MTurkCrowd(door.endpoint)
         for task in list(crowd.tasks()):
             crowd.close(task.task_id)
@@ -334,7 +334,7 @@ def test_an_older_store_pays_nobody_whom_a_person_has_rejected_since(served: Pat
 def test_a_study_is_rebuilt_after_two_challenges(young: Path, files: str) -> None:
     """Each challenge was made against the answers of its day, and newcomers became answers since."""
     challenges = ([RUNS[3]], RUNS[4:])
-    with keep_open(Study(young)):
+    with keep_marketplace_open(Study(young)):
         run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
         for runs in challenges:
             pool_runs(young, runs, challenge=True)

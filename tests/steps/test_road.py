@@ -10,7 +10,7 @@ import urllib3
 from prefjudge.core.asking.costs import prorated
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import BudgetError, InputError, StudyError
-from prefjudge.fieldwork.crowds import open_door
+from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
@@ -112,7 +112,7 @@ def test_a_verb_run_twice_changes_nothing_the_second_time(served: Path) -> None:
 
 
 def test_the_ledger_is_the_marketplaces_to_the_cent(served: Path) -> None:
-    with open_door(Study(served)) as door:
+    with open_marketplace(Study(served)) as door:
         crowd = MTurkCrowd(door.endpoint)
         before = crowd.balance()
         offer = publish(served, yes=True)
@@ -291,7 +291,7 @@ def test_who_stops_early_is_paid_for_the_part_and_keeps_a_clean_record(served: P
     assert parts, "nobody stopped early"
     for answered, decision, _, slots in parts:
         assert decision == f"prorated: ${prorated(Decimal('2.00'), answered, slots)} by bonus"
-    with open_door(Study(served)) as door:
+    with open_marketplace(Study(served)) as door:
         crowd = MTurkCrowd(door.endpoint)
         bonuses = crowd.bonuses(_hit_of(served, parts[0][2]))
         assert [str(bonus.amount) for bonus in bonuses] == [parts[0][1].split("$")[1].split(" ")[0]]

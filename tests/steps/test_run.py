@@ -9,7 +9,7 @@ import pytest
 from prefjudge.core.planning.challenge import Duel
 from prefjudge.crowd.simulated import SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.fieldwork.exclusion import choose_excluded
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.steps.collect import collect
@@ -282,7 +282,7 @@ def test_the_verb_exits_with_3_where_the_budget_ended_it(young: Path) -> None:
 
 
 def test_a_marketplace_that_is_served_already_goes_on_after_a_run(young: Path) -> None:
-    with keep_open(Study(young)):
+    with keep_marketplace_open(Study(young)):
         run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
         pointer = young / "marketplace.db.serving"
         assert pointer.is_file(), "the other verbs find the server that is there"
@@ -309,6 +309,6 @@ def test_who_lets_people_judge_is_told_where(pooled: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(pooled, yes=True, tell=tell)
     assert f"run in another terminal: prefjudge serve {pooled}" in said.pop(0)
-    with keep_open(Study(pooled)), pytest.raises(KeyboardInterrupt):
+    with keep_marketplace_open(Study(pooled)), pytest.raises(KeyboardInterrupt):
         run(pooled, yes=True, tell=tell)
     assert not any("serve" in line for line in said)

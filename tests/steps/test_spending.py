@@ -13,7 +13,7 @@ from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, StudyError
 from prefjudge.fieldwork import spending
-from prefjudge.fieldwork.crowds import open_crowd, open_door
+from prefjudge.fieldwork.crowds import open_crowd, open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -85,7 +85,7 @@ def test_pairs_that_a_budget_left_waiting_are_published_when_it_grows(served: Pa
 
 def test_what_never_came_is_given_back(served: Path) -> None:
     change(served, "budget = 100.00", "budget = 20.00")
-    with open_door(Study(served)) as door:
+    with open_marketplace(Study(served)) as door:
         crowd = MTurkCrowd(door.endpoint)
         before = crowd.balance()
         publish(served, yes=True)
@@ -195,7 +195,7 @@ def test_who_stopped_early_and_was_approved_by_the_delay_gets_no_bonus_besides(
 COLLECT = [
     sys.executable,
     "-c",
-    "import sys, prefjudge; from prefjudge.fieldwork import spending; spending.PATIENCE = 900; "
+    "import sys, prefjudge; from prefjudge.fieldwork import spending; spending.LOCK_TIMEOUT = 900; "
     "prefjudge.collect(sys.argv[1])",
 ]
 
@@ -281,7 +281,7 @@ def test_a_payment_that_is_refused_keeps_no_other_from_being_made(
 
 def test_hits_in_workers_hands_are_counted(served: Path) -> None:
     publish(served, yes=True)
-    with open_door(Study(served)) as door:
+    with open_marketplace(Study(served)) as door:
         (group,) = (someone := Admin(door).worker(locale="US", approved=20_000)).groups()
         someone.accept({"HITId": group["hit_id"]})
     state = collect(served)
@@ -345,9 +345,9 @@ def test_an_unpaid_study_needs_no_bonus_for_an_early_exit(served: Path) -> None:
 
 def _wait_in_vain(study: Path) -> None:
     holder = Study(study)
-    with pytest.MonkeyPatch.context() as hasty, holder.database.alone(1.0) as alone:
+    with pytest.MonkeyPatch.context() as hasty, holder.database.exclusive(1.0) as alone:
         assert alone
-        hasty.setattr(spending, "PATIENCE", 0.2)
+        hasty.setattr(spending, "LOCK_TIMEOUT", 0.2)
         began = time.monotonic()
         for verb in (collect, pay):
             with pytest.raises(StudyError, match=r"another verb is .* in this study\nRepeat the verb when"):

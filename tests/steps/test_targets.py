@@ -15,7 +15,7 @@ import urllib3
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.tasks import Task
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.marketplace.keys import issue_key
 from prefjudge.marketplace.server import Server, start
 from prefjudge.steps.collect import collect
@@ -133,7 +133,7 @@ def add_live(study: Path, url: str) -> None:
 
 def rehearse(study: Path) -> None:
     """Judge all in the sandbox, with somebody who is barred."""
-    with keep_open(Study(study)):
+    with keep_marketplace_open(Study(study)):
         publish(study, yes=True)
         while not collect(study).finished:
             work(study, workers=6, error=0.0, careless=2, truth=TRUTH)
@@ -177,7 +177,7 @@ def test_an_interrupted_rehearsal_is_not_published_live(
         publish_one(crowd, task)
         raise CrowdError("the line is dead")
 
-    with keep_open(Study(pooled)):
+    with keep_marketplace_open(Study(pooled)):
         monkeypatch.setattr(MTurkCrowd, "publish", break_off)
         with pytest.raises(CrowdError):
             publish(pooled, yes=True)
@@ -286,7 +286,7 @@ def lengthen(study: Path) -> None:
 
 def test_pages_that_the_api_finds_too_large_are_served_as_files(pooled: Path) -> None:
     lengthen(pooled)
-    with keep_open(Study(pooled)):
+    with keep_marketplace_open(Study(pooled)):
         with pytest.raises(InputError, match=r"the API takes 65,535\nPut fewer pairs .* design.pages_url"):
             publish(pooled, yes=True)
         assert (status(pooled).hits, status(pooled).committed) == ({}, "0.00"), "and it can be packed anew"
@@ -324,7 +324,7 @@ def test_the_verbs_of_a_study_go_on_while_its_network_works(pooled: Path) -> Non
 
 def test_the_verbs_of_a_study_go_on_once_its_marketplace_has_keys(pooled: Path) -> None:
     issue_key(f"sqlite:///{pooled / 'marketplace.db'}", "another")
-    with keep_open(Study(pooled)):
+    with keep_marketplace_open(Study(pooled)):
         publish(pooled, yes=True)
         work(pooled, workers=6, error=0.0, truth=TRUTH)
         assert collect(pooled).finished
@@ -333,7 +333,7 @@ def test_the_verbs_of_a_study_go_on_once_its_marketplace_has_keys(pooled: Path) 
 
 
 def test_the_address_of_a_running_marketplace_is_for_its_owner_only(pooled: Path) -> None:
-    with keep_open(Study(pooled)):
+    with keep_marketplace_open(Study(pooled)):
         assert (pooled / "marketplace.db.serving").stat().st_mode & 0o777 == 0o600
 
 

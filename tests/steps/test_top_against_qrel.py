@@ -7,7 +7,7 @@ import pytest
 from prefjudge.core.planning.power import power, wins_needed
 from prefjudge.core.pooling.top_pairs import TopSplit
 from prefjudge.errors import InputError
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.formats.pools import read_pool, write_pool
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
@@ -93,7 +93,7 @@ def test_a_study_of_one_run_needs_no_resolve_and_finds_what_it_pooled(tmp_path: 
     assert pooled.split is not None
     assert pooled.split.pairs == pooled.pairs
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
-    with keep_open(Study(study)):
+    with keep_marketplace_open(Study(study)):
         publish(study, sandbox=True, yes=True)
         work(study, workers=6, error=0.0, truth=TRUTH)
         collect(study)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import PrefjudgeError, StudyError
-from prefjudge.fieldwork.crowds import keep_open
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.marketplace.server import start
 from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
@@ -28,7 +28,7 @@ from tests.steps.test_recover import lose, there
 @pytest.fixture
 def published(pooled: Path) -> Path:
     """A published study whose marketplace nobody serves now."""
-    with keep_open(Study(pooled)):
+    with keep_marketplace_open(Study(pooled)):
         publish(pooled, yes=True)
     return pooled
 
@@ -104,7 +104,7 @@ def test_a_study_goes_on_without_its_marketplace_once_that_is_given_up(pooled: P
         config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 5\njudgments_per_pair = 2")
         + '\n[pay]\nwhen = "pay"\n'
     )
-    with keep_open(Study(pooled)):
+    with keep_marketplace_open(Study(pooled)):
         publish(pooled, yes=True)
         work(pooled, workers=3, error=0.1, most=4)
         collect(pooled)
@@ -121,7 +121,7 @@ def test_a_study_goes_on_without_its_marketplace_once_that_is_given_up(pooled: P
     after = status(pooled)
     assert (after.judgments, after.committed) == (before.judgments, before.committed)
     config.write_text(config.read_text().replace("budget = 100.00", f"budget = {after.committed}"))
-    with keep_open(Study(pooled)):
+    with keep_marketplace_open(Study(pooled)):
         with pytest.raises(PrefjudgeError, match="would commit"):
             publish(pooled, yes=True)
         config.write_text(config.read_text().replace(f"budget = {after.committed}", "budget = 500.00"))
@@ -151,7 +151,7 @@ def test_a_study_that_lost_its_marketplace_too_is_not_called_whole(published: Pa
     for path in published.with_name("kept").glob("marketplace.db*"):
         shutil.copyfile(path, published / path.name)
     before = there(published)
-    with keep_open(Study(published)):
+    with keep_marketplace_open(Study(published)):
         recover(published)
         pool_demo(published)
         gold(published, accept=True, file=COLLECTION / "gold.tsv")

@@ -9,7 +9,7 @@ from prefjudge.core.resolving.resolutions import Resolutions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sureness:
+class ConfidenceSummary:
     """How sure the winners are to be the best.
 
     Attributes
@@ -56,7 +56,7 @@ class ResolvedQuery:
     p_best: dict[str, float]
 
 
-def assess_sureness(resolutions: Resolutions, confidence: Confidence) -> Sureness:
+def summarise_confidence(resolutions: Resolutions, confidence: Confidence) -> ConfidenceSummary:
     """Return how sure the winners are; both arguments come from the same judgments and pools."""
     rows = np.flatnonzero(resolutions.winner)
     query = resolutions.query[rows]
@@ -65,7 +65,7 @@ def assess_sureness(resolutions: Resolutions, confidence: Confidence) -> Surenes
     each = total[count > 0] / count[count > 0]
     scales = confidence.scales
     low, high = scales.interval(0.9)
-    return Sureness(
+    return ConfidenceSummary(
         model=confidence.model,
         scale=scales.mean,
         rests_on="votes" if scales.told else "prior",

@@ -111,14 +111,14 @@ def recover(
     CrowdError
         The marketplace failed or cannot be reached.
     """
-    from prefjudge.fieldwork.spending import wait_turn
+    from prefjudge.fieldwork.spending import lock_spending
     from prefjudge.steps.recover.hits import HitRecovery
 
     _check_strategy(strategy)
     opened = Study(study, recovering=True)
     target = LIVE if live else SANDBOX
     if give_up and is_lost(opened, target):
-        with wait_turn(opened):
+        with lock_spending(opened):
             given_up, notices = give_up_marketplace(opened, target)
         return RecoverResult(study=str(study), target=target, given_up=given_up, notices=notices)
     if give_up and (lacking := _lacking(opened)):
@@ -127,7 +127,7 @@ def recover(
             f"{lacking[0][0].upper()}{lacking[0][1:]}. Then see whether any HIT is left to give up: "
             f"prefjudge recover {quoted(opened.folder)}",
         )
-    with wait_turn(opened), open_crowd(opened, target) as crowd:
+    with lock_spending(opened), open_crowd(opened, target) as crowd:
         with opened.transaction() as db:  # a kill from here on leaves a study that asks for this verb again
             keep_setting(db, RECOVERING, BEING_UPDATED)
         own, others = _own_hits(opened, crowd)

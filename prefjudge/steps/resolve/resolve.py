@@ -14,10 +14,10 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.confidence_summary import (
+    ConfidenceSummary,
     ResolvedQuery,
-    Sureness,
-    assess_sureness,
     resolved_queries,
+    summarise_confidence,
 )
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.cycles import name_cycles
@@ -32,7 +32,7 @@ from prefjudge.formats.pools import write_pref_qrels, write_prefs
 from prefjudge.formats.qrels import write_qrels
 from prefjudge.formats.resolutions import write_resolutions
 from prefjudge.gather.inputs import as_path, expand
-from prefjudge.gather.judgments import Votes, fitting_rule, gather_votes
+from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of, write_stamp
@@ -70,7 +70,7 @@ class ResolveResult:
     statuses: dict[str, int]
     rules: dict[str, dict[str, int]]
     cycles: dict[str, tuple[str, ...]]
-    confidence: "Sureness | None"
+    confidence: "ConfidenceSummary | None"
     sensitivity: tuple["Variation", ...]
     per_query: tuple["ResolvedQuery", ...]
     form: str
@@ -151,7 +151,7 @@ def resolve(
     judgments = as_path(judgments)
     out = as_path(out)
     _check_rules(rule, sparse_rule)
-    votes = gather_votes(opened, judgments, without, with_models=with_models, verb="resolve")
+    votes = gather_judgments(opened, judgments, without, with_models=with_models, verb="resolve")
     fitting, notices = (rule, ()) if rule else fitting_rule(votes)
     names = tuple(dict.fromkeys(fitting))
     if with_models and out is None:
@@ -188,7 +188,7 @@ def resolve(
         statuses=first.counts(),
         rules={name: resolutions.counts() for name, resolutions in found.items()},
         cycles=name_cycles(votes.log, first),
-        confidence=assess_sureness(first, chances) if chances else None,
+        confidence=summarise_confidence(first, chances) if chances else None,
         sensitivity=_sensitivity(votes, names, ties, strengths, runs, measure) if sensitivity else (),
         per_query=resolved_queries(first, chances) if per_query else (),
         form=form.value,
@@ -228,13 +228,13 @@ def _check_rules(rules: Sequence[str], sparse_rule: str | None) -> None:
             raise InputError(f"there is no rule {name!r}", f"The rules are: {', '.join(RULES)}.")
 
 
-def _confidence(votes: Votes, strengths: bool, seed: int | None) -> "Confidence":
+def _confidence(votes: JudgmentInput, strengths: bool, seed: int | None) -> "Confidence":
     rng = generator(votes.study, "resolve", seed)
     return assess_confidence(votes.log, rng=rng, pools=votes.pools, strengths=strengths)
 
 
 def _sensitivity(
-    votes: Votes,
+    votes: JudgmentInput,
     rules: tuple[str, ...],
     ties: TieWorth,
     strengths: bool,
@@ -257,7 +257,7 @@ def _write(
     out: Path,
     form: Form,
     qrels: "Qrels",
-    votes: Votes,
+    votes: JudgmentInput,
     found: Sequence["Resolutions"],
     chances: "Confidence | None",
 ) -> None:

@@ -12,11 +12,13 @@ from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, relabel
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.gather.inputs import expand, paths_of
-from prefjudge.gather.judgments import Votes
+from prefjudge.gather.judgments import JudgmentInput
 from prefjudge.gather.waiting_runs import split_runs
 
 
-def run_comparison(votes: Votes, runs: Sequence[str | Path], measure: str | None) -> "CompareRuns | None":
+def run_comparison(
+    votes: JudgmentInput, runs: Sequence[str | Path], measure: str | None
+) -> "CompareRuns | None":
     """Return how to compare the order of the runs under two preference qrels; None without runs."""
     order, paths = Order.SCORE, expand(runs) if runs else ()
     if not paths and votes.study is not None:

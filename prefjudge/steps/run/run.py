@@ -17,7 +17,7 @@ from prefjudge.core.planning.rounds import Round
 from prefjudge.counts import many
 from prefjudge.errors import BudgetError, StudyError, quoted
 from prefjudge.evaluation.leaderboards.correlation import RankShift
-from prefjudge.fieldwork.crowds import keep_open, open_crowd
+from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd
 from prefjudge.fieldwork.drives import find_drive
 from prefjudge.fieldwork.spending import refuse_unknown_hits, refuse_unwhole
 from prefjudge.steps.collect import collect
@@ -126,7 +126,7 @@ def run(
     staff = partial(work, opened, workers=workers, error=error, careless=careless, truth=truth)
     crew = _Crew(study=opened, target=target, work=staff if workers else None, every=every, tell=tell)
     rounds, stopped_by = 0, ""
-    with keep_open(opened, target) as unserved:
+    with keep_marketplace_open(opened, target) as unserved:
         with open_crowd(opened, target) as crowd:  # a store that is outdated is refused as it is
             refuse_unknown_hits(opened, crowd)
         with opened.transaction() as db:

@@ -28,7 +28,7 @@ from prefjudge.evaluation.scoring.preference_measures import PreferenceMeasure, 
 from prefjudge.evaluation.testing.intervals import Statistic
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.readers import Reader
-from prefjudge.gather.score_inputs import Sources, official_qrels
+from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
 from prefjudge.gather.seeds import generator
 
 _HITS = 15
@@ -36,7 +36,7 @@ _HITS = 15
 
 
 def score_boards(
-    found: "Sources",
+    found: "ScoreInputs",
     by_labels: Sequence["Measure"],
     by_pairs: Sequence["PreferenceMeasure"],
     statistic: "Statistic",
@@ -71,7 +71,7 @@ def score_boards(
 
 
 def correlations(
-    boards: Sequence["Board"], found: "Sources", notices: list["Notice"]
+    boards: Sequence["Board"], found: "ScoreInputs", notices: list["Notice"]
 ) -> Iterator["RankCorrelation"]:
     """Compare each two boards of one measure: as printed, and over the queries that both label sets judge."""
     judged = {labels.name: set(labels.queries) for labels in found.qrels}
@@ -102,7 +102,7 @@ def few_hits(boards: Sequence["Board"]) -> Iterator["Notice"]:
             yield Notice(where=f"{board.measure} {board.qrels}", what=f"{runs}: such scores say little")
 
 
-def all_win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
+def all_win_ratios(found: "ScoreInputs", reader: "Reader") -> "WinRatios | None":
     """Return the win ratios of all pairs of runs; None without judgments, or with nothing to compare."""
     official = official_qrels(found)
     if found.judgments is None:
@@ -114,7 +114,7 @@ def all_win_ratios(found: "Sources", reader: "Reader") -> "WinRatios | None":
     return win_ratios(found.judgments, heads, official, queries=queries)
 
 
-def all_pairings(found: "Sources") -> tuple[tuple["Pairings", ...], int | None]:
+def all_pairings(found: "ScoreInputs") -> tuple[tuple["Pairings", ...], int | None]:
     """Return how often each label set's passages win their pairs, and how many queries end in a cycle.
 
     Of the official qrels those count that were pooled: other relevant passages were judged as rivals.
@@ -129,7 +129,7 @@ def all_pairings(found: "Sources") -> tuple[tuple["Pairings", ...], int | None]:
 
 
 def runs_left_out(
-    found: "Sources", measure: "Measure", reader: "Reader", notices: list["Notice"]
+    found: "ScoreInputs", measure: "Measure", reader: "Reader", notices: list["Notice"]
 ) -> tuple["LeftOut", ...]:
     """Score each run under preference qrels that its own pooled passages had no part in.
 
@@ -160,7 +160,7 @@ def runs_left_out(
     return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
 
 
-def _contributors(found: "Sources", runs: Sequence[str], pools: "Pools") -> Iterator["Notice"]:
+def _contributors(found: "ScoreInputs", runs: Sequence[str], pools: "Pools") -> Iterator["Notice"]:
     """Say whose passages are left out, and where that is known from.
 
     Raises
@@ -183,7 +183,7 @@ def _contributors(found: "Sources", runs: Sequence[str], pools: "Pools") -> Iter
 
 
 def query_samples(
-    found: "Sources", boards: Sequence["Board"], size: int, seed: int | None
+    found: "ScoreInputs", boards: Sequence["Board"], size: int, seed: int | None
 ) -> tuple["SampleAgreement", ...]:
     """Say how far boards over samples of so many queries agree with those over all of them."""
     rng = generator(found.study, "query samples", seed)

@@ -10,7 +10,7 @@ from prefjudge.formats.atomic import write_text
 from prefjudge.formats.figures import write_figure
 from prefjudge.gather.official import RunOrder
 from prefjudge.gather.outputs import beside, own_file
-from prefjudge.gather.score_inputs import Sources
+from prefjudge.gather.score_inputs import ScoreInputs
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.plots.leaderboards import plot_leaderboard, plot_two_boards, plot_win_ratios
@@ -29,7 +29,7 @@ WIN_RATIO_FILE = "winratio.csv"
 
 def write_score(
     result: "ScoreResult",
-    found: "Sources",
+    found: "ScoreInputs",
     *,
     out: str | Path | None,
     per_query: bool,

@@ -15,7 +15,7 @@ from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.evaluation.testing.intervals import Statistic
 from prefjudge.formats.problems import Notice
 from prefjudge.gather.readers import Reader
-from prefjudge.gather.score_inputs import Sources
+from prefjudge.gather.score_inputs import ScoreInputs
 
 
 def check_in_sql(engine: str, measures: Sequence["Measure"], options: Mapping[str, object]) -> None:
@@ -34,7 +34,7 @@ def check_in_sql(engine: str, measures: Sequence["Measure"], options: Mapping[st
 
 
 def boards_in_sql(
-    found: "Sources",
+    found: "ScoreInputs",
     measures: Sequence["Measure"],
     statistic: "Statistic",
     reader: "Reader",

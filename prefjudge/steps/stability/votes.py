@@ -26,7 +26,7 @@ from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.runs import stem
 from prefjudge.gather.readers import Reader
-from prefjudge.gather.score_inputs import Sources
+from prefjudge.gather.score_inputs import ScoreInputs
 
 
 class VoteSet:
@@ -36,7 +36,7 @@ class VoteSet:
         self,
         name: str,
         judgments: "Judgments",
-        found: "Sources",
+        found: "ScoreInputs",
         measures: Sequence["Measure"],
         reader: "Reader",
     ) -> None:
@@ -97,7 +97,7 @@ class VoteSet:
 
 
 def vote_sets(
-    found: "Sources",
+    found: "ScoreInputs",
     paths: Sequence[Path],
     measures: Sequence["Measure"],
     reader: "Reader",

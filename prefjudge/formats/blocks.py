@@ -1,4 +1,4 @@
-"""Sources: the bytes of a file as blocks of whole lines, however it is compressed.
+"""Blocks: the bytes of a file as blocks of whole lines, however it is compressed.
 
 The first bytes of a file say what it is, not its name. ``-`` is standard input.
 """

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.copies import Copy
 from prefjudge.engines.judged import Judged, JudgedRows, found
+from prefjudge.engines.run_copy import Copy
 from prefjudge.formats.problems import decode
 
 
