@@ -123,10 +123,11 @@ def _pinned(study: Study, target: str, configured: "TargetConfig", address: Addr
 
 
 def _settings(config: "StudyConfig", target: "TargetConfig", address: Address | None = None) -> CrowdSettings:
+    fees = config.fees
     return CrowdSettings(
         url=address.local if address else target.url,
         live=target.live,
-        fees=config.fees.model_dump(),
+        fees={"rate": fees.rate, "many_rate": fees.many_rate, "minimum": fees.minimum},
         options=target.options,
         key=local_key(address) if address else None,
     )
