@@ -21,7 +21,7 @@ def compare_files(paths: Sequence[Path], rng: np.random.Generator) -> str:
     """
     with tempfile.TemporaryDirectory() as folder:
         joined = Path(folder) / "all.txt"
-        joined.write_text("".join(path.read_text(encoding="utf-8") for path in paths), encoding="utf-8")
+        joined.write_text("\n".join(path.read_text(encoding="utf-8") for path in paths), encoding="utf-8")
         every = assess_confidence(read_judgments(joined), rng=rng)
     lines = [FORM.format(*HEAD)]
     for path in paths:

@@ -140,15 +140,16 @@ def test_one_vote_is_as_right_as_votes_usually_are() -> None:
     assert not found.scales.told
 
 
-def test_votes_that_could_be_coin_tosses_tell_nothing() -> None:
-    """One vote on each of 200 pairs is as probable under every error."""
+@pytest.mark.parametrize("pairs", [200, 1000])
+def test_votes_that_could_be_coin_tosses_tell_nothing(pairs: int) -> None:
+    """One vote on each pair is as probable under every error."""
     rng = np.random.default_rng(5)
-    judgments = judgments_of(*(f"q{i} a b {'ab'[rng.integers(2)]}" for i in range(200)))
+    judgments = judgments_of(*(f"q{i} a b {'ab'[rng.integers(2)]}" for i in range(pairs)))
     found = assess(judgments)
     prior = prior_scales()
     assert not found.scales.told
-    assert found.scales.error == pytest.approx(prior.error, abs=0.01)
-    assert found.scales.deviation == pytest.approx(prior.deviation, abs=0.01)
+    assert found.scales.error == pytest.approx(prior.error, abs=0.005)
+    assert found.scales.deviation == pytest.approx(prior.deviation, abs=0.005)
     assert found.highest().mean() == pytest.approx(0.68, abs=0.01)
     assert found.highest().max() < 0.8
 

@@ -28,8 +28,9 @@ _SPREAD = 0.6
 votes, and the mean of one vote's being right is 0.68."""
 _SAMPLE = 1000
 """How many queries are enough to tell the scale."""
-_DRAWS, _MOST_DRAWS = 200, 1000
-"""Posterior samples of each query: more where queries are few, for the same precision of their sum."""
+_LEAST_DRAWS, _MOST_DRAWS, _CELLS = 200, 1000, 1 << 22
+"""Posterior samples of each query, and about how many samples times cells of vote matrices. Small pools tell
+little about the scale, so that the error of their samples has to be smaller still."""
 _POINTS = 9
 _NEGLIGIBLE = 10.0
 """A scale that is less probable than the likeliest one by so many logs does not count."""
@@ -173,8 +174,8 @@ def estimate_scales(
 def _evidence(stacks: Sequence[Floats], rng: np.random.Generator) -> Callable[[float], float]:
     """Return the log probability of all votes as a function of the scale."""
     seed = int(rng.integers(1 << 32))
-    queries = sum(len(votes) for votes in stacks)
-    draws = int(np.clip(_DRAWS * _SAMPLE // max(1, queries), _DRAWS, _MOST_DRAWS))
+    cells = sum(votes.size for votes in stacks)
+    draws = int(np.clip(_CELLS // max(1, cells), _LEAST_DRAWS, _MOST_DRAWS))
     starts: list[Floats | None] = [None] * len(stacks)
 
     def log_likelihood(scale: float) -> float:
