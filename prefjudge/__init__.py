@@ -85,7 +85,7 @@ VERBS = (
     Verb(
         "run",
         _ROAD,
-        "Have a study, or its open challenge, judged round after round until a rule or the budget ends it.",
+        "Have a study, or its open challenge, judged in rounds until it is settled or the budget is spent.",
     ),
     Verb("resolve", _ROAD, "Resolve each query's judgments as a tournament into preference qrels."),
     Verb("score", _ROAD, "Score runs under one or more qrels, with intervals, and compare the leaderboards."),
@@ -150,7 +150,7 @@ VERBS = (
     Verb(
         "doctor",
         _SAFE,
-        "Examine a study or a store: damage, ledger, marketplace, file modes, clock, room and versions.",
+        "Examine a study or a store: damage, ledger, marketplace, file modes, disk, clock and versions.",
     ),
     Verb(
         "recover",

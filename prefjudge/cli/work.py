@@ -44,5 +44,5 @@ def _spread(text: str) -> tuple[float, float]:
     except ValueError:
         raise InputError(
             f"--error {text}: not a number, or two with a colon between them",
-            "For instance: --error 0.1:0.35",
+            "Give, for instance: --error 0.1:0.35",
         ) from None

@@ -67,7 +67,7 @@ def gather_judgments(
     if (study is None) == (judgments is None):
         raise InputError(
             f"{verb} takes either a study or a file of judgments",
-            f"For instance: prefjudge {verb} STUDY, or: prefjudge {verb} --judgments FILE",
+            f"Run, for instance: prefjudge {verb} STUDY, or: prefjudge {verb} --judgments FILE",
         )
     notices: list[Notice] = []
     if judgments is not None:

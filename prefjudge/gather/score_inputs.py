@@ -76,7 +76,7 @@ class ScoreInputs:
 def need_files(verb: str, example: str, *, given: bool) -> None:
     """Refuse to work on nothing."""
     if not given:
-        raise InputError(f"{verb} takes a study, or --runs and --qrels", f"For instance: {example}")
+        raise InputError(f"{verb} takes a study, or --runs and --qrels", f"Run, for instance: {example}")
 
 
 def gather(

@@ -54,7 +54,7 @@ def need_one(verb: str, study: object, store: str | None) -> None:
     if (study is None) == (store is None):
         raise InputError(
             f"{verb} takes either a study or the URL of a store",
-            f"For instance: prefjudge {verb} STUDY, or: prefjudge {verb} --store sqlite:///marketplace.db",
+            f"Run, for instance: prefjudge {verb} STUDY, or: prefjudge {verb} --store sqlite:///marketplace.db",
         )
 
 

@@ -1,4 +1,4 @@
-"""Asks how far two halves of the queries agree about which run is better."""
+"""Measures how far two halves of the queries agree about which run is better."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def agreement(
     out: str | Path | None = None,
     **how: Unpack[ReadOptions],
 ) -> AgreementResult:
-    """Split the queries at random into halves, and compare what the halves say about every pair of runs.
+    """Split the queries at random into halves, and compare what they say about every pair of runs.
 
     Parameters
     ----------

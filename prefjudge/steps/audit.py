@@ -33,8 +33,8 @@ from prefjudge.render.tables.audit import findings_table
 class AuditResult:
     """The audit of a leaderboard, and what it was made from.
 
-    ``submissions`` are the entries that were audited, ``measure`` what they are scored by: empty where
-    neither the header nor the caller says it.
+    ``submissions`` are the entries that were audited. ``measure`` is what they are scored by, empty where
+    neither the header nor the caller names it.
     """
 
     audit: "Audit"
@@ -68,7 +68,7 @@ def audit(
     out: str | Path | None = None,
     **how: Unpack[ReadOptions],
 ) -> AuditResult:
-    """Hold a leaderboard's submissions against its rules.
+    """Check a leaderboard's submissions against its rules.
 
     Parameters
     ----------
@@ -78,17 +78,17 @@ def audit(
         Run files, or folders of them, to find runs that return nearly the same. A run's name is its
         submission's id.
     aliases : Path, optional
-        What names stand for, beside the table of institutions that ships with prefjudge. Each line has a
-        submission's id or the name of a team, a person or an institution, a tab, and what it stands for.
-        ``#`` begins a comment line; case, accents and punctuation do not matter; ``Anonymous`` says that the
-        team is not known.
+        What names stand for, in addition to the table of institutions that ships with prefjudge. Each line
+        has a submission's id or the name of a team, a person or an institution, a tab, and what it stands
+        for. ``#`` begins a comment line; case, accents and punctuation do not matter; ``Anonymous`` says that
+        the team is not known.
     merge : bool
-        Whether to take names together for one team that share people or a submission id's suffix, or are
-        spelled nearly alike. Names that state different institutions never are.
+        Whether to treat names as one team that share people or a submission id's suffix, or are spelled
+        nearly alike. Names that state different institutions are never merged.
     limit : int
         How many submissions a team may make at most within ``days``.
     days : int
-        In any period of so many days.
+        The length of the period in days; any such period counts.
     since : str, optional
         When the rules came into force, yyyy-mm-dd.
     until : str, optional
@@ -101,7 +101,7 @@ def audit(
     embargo_months : int, optional
         How long a submission may stay anonymous by these rules: 9 by default.
     alike : float
-        From which likeness on, 0 to 1, two descriptions or runs are reported.
+        Report two descriptions or runs whose likeness, from 0 to 1, is at least this.
     depth : int
         How many top documents of the runs to compare.
     order : Order, optional
@@ -133,7 +133,9 @@ def audit(
     files += [("aliases", aliases)] if aliases else []
     check_outputs(out, inputs=(path for _, path in files), plot=plot)
     if embargo_months is not None and not ours:
-        raise InputError("--embargo-months belongs to a rule that is off", "Add --ours, which turns it on.")
+        raise InputError(
+            "--embargo-months belongs to a rule that is switched off", "Add --ours, which turns it on."
+        )
     rules = Rules(
         limit=limit,
         days=days,

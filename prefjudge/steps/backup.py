@@ -1,4 +1,4 @@
-"""Copies a store while its servers and verbs go on, and reads the copy back."""
+"""Copies a store while servers and verbs use it, and reads the copy back."""
 
 import os
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def backup(
     The copy is the store as it was at one moment. It is read back before it gets its name: its integrity,
     the rows of every table and the sum of its ledger are compared with the store's at that moment. Only its
     owner may read it. A study that is restored from it publishes and pays nothing before ``recover`` has
-    asked the marketplace what happened since.
+    asked the marketplace what happened since the backup.
 
     Parameters
     ----------
@@ -53,23 +53,25 @@ def backup(
     store : str, optional
         The URL of the store instead, of a study or a marketplace.
     replace : bool
-        Let the backup take the place of a file that is there.
+        Replace a file that exists.
 
     Raises
     ------
     InputError
-        There is such a file, it cannot be written, or not one store and one file are named.
+        The file exists or cannot be written, or the store and the file are not given once each.
     StudyError
-        There is no store, it is PostgreSQL's, or the copy is not what the store is.
+        There is no store, it is in PostgreSQL, or the copy differs from the store.
     """
     if file is None:
-        raise InputError("backup needs a file to write", "For instance: prefjudge backup STUDY backup.db")
+        raise InputError(
+            "backup needs a file to write", "Run, for instance: prefjudge backup STUDY backup.db"
+        )
     need_one("backup", study, store)
     opened, target = open_study(study), Path(file)
     url = opened.store_url if opened else str(store)
     if file_of(url) is None:
         raise StudyError(
-            f"nothing was copied: {redacted(url)} is PostgreSQL's, which copies its databases itself",
+            f"nothing was copied: {redacted(url)} is in PostgreSQL, which has its own backups",
             f"Run: pg_dump --format=custom --no-owner --file='{target}' '{_nameless(url)}' (docs/backup.md)",
         )
     found = open_own(opened) if opened else open_store(url)
@@ -97,10 +99,10 @@ def _copy(found: Store, part: Path, target: Path) -> BackupResult:
         with copy.transaction(write=False) as db:
             after = _rows(db), found.ledger(db)
         if damage or after != before:
-            what = damage[0] if damage else "its rows or its ledger are other than the store's"
+            what = damage[0] if damage else "its rows or its ledger differ from the store's"
             raise StudyError(
                 f"no backup was written, as the copy is not sound: {what}",
-                "Look at the store itself: prefjudge doctor",
+                "Examine the store itself: prefjudge doctor",
             )
         _mark(copy, found, taken)
     finally:
@@ -128,7 +130,7 @@ def _nameless(url: str) -> str:
 
 
 def _mark(copy: Database, found: Store, taken: str) -> None:
-    """Let the copy say what it is: whoever restores it asks first what happened since."""
+    """Mark the copy as a backup: a study restored from it first asks what happened since."""
     marks = {COPIED: taken}
     if found.kind == "study":
         marks[RECOVERING] = f"was restored from a backup of {taken}"
@@ -139,7 +141,7 @@ def _mark(copy: Database, found: Store, taken: str) -> None:
 
 def _refuse_existing(target: Path, *, replace: bool) -> None:
     if target.is_dir() or (target.exists() and not replace):
-        hint = "Name a file in it." if target.is_dir() else "Name another file, or add --replace."
+        hint = "Name a file in it." if target.is_dir() else "Give another file, or add --replace."
         raise InputError(f"{target} is there already", hint)
 
 
@@ -154,7 +156,7 @@ def _new_file(target: Path) -> Path:
 
 
 def _name(part: Path, target: Path, *, replace: bool) -> None:
-    """Give a whole file its name; without leave it takes nobody's place, however late another came."""
+    """Give the finished file its name; without ``replace`` it never replaces a file, not even a later one."""
     if replace:
         part.replace(target)
     else:

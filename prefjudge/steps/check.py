@@ -1,4 +1,4 @@
-"""Checks run, qrels and judgments files before anybody scores them, and collections against their lists."""
+"""Checks run, qrels and judgments files before they are used, and collections against their lists."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -77,14 +77,14 @@ def check(
     workers: Annotated[int, Ge(1)] | Executor | None = 1,
     manifest: str | Path | None = None,
 ) -> CheckResult:
-    """Check files line by line, and say what in them may surprise.
+    """Check files line by line, and warn of what may surprise.
 
     Parameters
     ----------
     files : sequence of paths or patterns
         Run, qrels or judgments files, or folders of them; with ``manifest``, one folder.
     kind : {'auto', 'run', 'qrels', 'judgments'}
-        What the files are; ``auto`` looks at their first lines, and says of what is none of these what it is.
+        What the files are; ``auto`` looks at their first lines, and names other formats that it recognizes.
     qrels : Path, optional
         Judged documents: adds Judged@cutoff and the queries that a run should have.
     queries : Path, optional
@@ -97,16 +97,17 @@ def check(
         How many processes check files side by side; at a terminal, for large files, one a core. For programs
         as in `ReadOptions`.
     manifest : str or Path, optional
-        The list of files that the folder should hold: ``trec-dl-2020``, or a TOML file.
+        The list of files that the folder should contain: ``trec-dl-2020``, or a TOML file.
 
     Raises
     ------
     InputError
-        No file is named, or the qrels, queries or manifest cannot be read. A bad file is a result, no error.
+        No file is named, or the qrels, queries or manifest cannot be read. A bad file is a result, not an
+        error.
     """
     files = several(files)
     if not files:
-        raise InputError("check needs a file", "For instance: prefjudge check run.gz --qrels FILE")
+        raise InputError("check needs a file", "Run, for instance: prefjudge check run.gz --qrels FILE")
     if manifest is not None:
         return CheckResult(files=(), identical=(), manifest=_against(str(manifest), files))
     judged = read_qrels(qrels, fractions=True) if qrels else None
@@ -130,7 +131,7 @@ def _against(manifest: str, files: Sequence[str | Path]) -> tuple["FoundFile", .
     listed = read_manifest(manifest)
     if len(files) != 1 or not Path(files[0]).is_dir():
         raise InputError(
-            "a manifest is checked against one folder", f"For instance: --manifest {manifest} DIR"
+            "a manifest is checked against one folder", f"Give, for instance: --manifest {manifest} DIR"
         )
     return tuple(find_listed(Path(files[0]), one) for one in listed)
 

@@ -109,9 +109,9 @@ def compare(
     alpha : float
         The level of the verdicts.
     resamples : int, optional
-        How often the tests that draw do so.
+        How many resamples the permutation test and the bootstrap draw.
     seed : int, optional
-        The seed of what they draw; a study has its own.
+        The seed of the resamples; a study has its own.
     out : Path, optional
         Write the tests: CSV, JSON, Markdown, LaTeX or Parquet by the suffix. The tests of reciprocal ranks
         over all queries and the outcomes go beside it: ``NAME.reciprocal-ranks.csv``, ``NAME.outcomes.csv``.
@@ -127,7 +127,10 @@ def compare(
     b = as_path(b)
     out = as_path(out)
     if (a is None) != (b is None):
-        raise InputError("compare takes two runs", "For many: compare --baseline RUN --runs 'DIR/*'")
+        raise InputError(
+            "compare takes two runs",
+            "Run, for more than two: prefjudge compare --baseline RUN --runs 'DIR/*'",
+        )
     leads = [("--baseline", name) for name in several(baseline)]
     leads = [("A", a), *leads] if a else leads
     files = [*(str(path) for path in (a, b) if path is not None), *map(str, several(runs))]
@@ -186,7 +189,7 @@ def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
 
 
 def _with_several_answers(found: "ScoreInputs", comparisons: Sequence[Comparison]) -> "list[Notice]":
-    """Warn of label sets whose queries have several relevant documents, which outcomes are not made for."""
+    """Warn of label sets whose queries have several relevant documents: outcomes assume one."""
     notices = []
     broken_down = {one.significance.qrels for one in comparisons if one.outcomes}
     for labels in found.qrels:
@@ -195,7 +198,7 @@ def _with_several_answers(found: "ScoreInputs", comparisons: Sequence[Comparison
             of = many(len(labels.queries), "query")
             what = (
                 f"{count:,} of {of} have several relevant documents: the outcomes take the first that a run "
-                "finds, and their method is for one a query (Lin et al. 2021, section 6)"
+                "finds, and the method assumes one per query (Lin et al. 2021, section 6)"
             )
             notices.append(Notice(where=labels.name, what=what))
     return notices

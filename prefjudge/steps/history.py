@@ -1,4 +1,4 @@
-"""Tells how the best-known answers came about, version after version."""
+"""Shows the versions of the best-known answers, and what changed from one to the next."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Version:
     challenge : int or None
         The challenge that made it; None for the first version.
     duels : tuple of Duel
-        How each newcomer of the challenge fared, and which runs brought it.
+        How each newcomer of the challenge fared, and which runs contributed it.
     changes : tuple of Change
         The queries whose answers differ.
     moved : tuple of RankShift
@@ -77,8 +77,8 @@ def history(study: str | Path | Study, *, moves: bool = True) -> HistoryResult:
     study : Path
         The study's folder.
     moves : bool
-        Compare the leaderboards of the versions, too: of all runs that the study has by now, by its first
-        measure. It reads the runs, so that it takes as long as ``score``.
+        Compare the leaderboards of the versions, too: of all runs in the study, by its first measure. It
+        reads the runs, so it takes as long as ``score``.
     """
     opened, notices = open_study(study), list[str]()
     with opened.reading():

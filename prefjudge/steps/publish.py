@@ -1,4 +1,4 @@
-"""Publishes HITs for the pairs that wait: exactly one for each, whatever happens in between."""
+"""Publishes HITs for the pairs that wait: each exactly once, also when a call is interrupted."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from prefjudge.study.targets import LIVE, SANDBOX, choose_target, current_target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishResult:
-    """What ``publish`` did, or would do; ``account`` is what there is to spend, where the crowd tells."""
+    """What ``publish`` did, or would do; ``account`` is the balance to spend, where the crowd tells it."""
 
     name: str
     target: str
@@ -66,11 +66,12 @@ def publish(
     sandbox : bool
         Use the sandbox: play money.
     live : bool
-        Use the live target of the config, which pays. It must be asked for, and goes before ``sandbox``.
+        Use the live target of the config, which pays real money. It is never the default, and overrides
+        ``sandbox``.
     dry_run : bool
         Say what would be published and what it would cost; publish and record nothing.
     yes : bool
-        Do not ask. Else ``confirm`` is asked.
+        Do not ask for confirmation. Otherwise ``confirm`` is called.
     confirm : callable, optional
         Shown the estimate; publishes where it returns True.
     progress : callable, optional
@@ -81,7 +82,7 @@ def publish(
     ConfigError
         Neither target was asked for.
     StudyError
-        There are no pairs, no texts or too few gold pairs, or nobody said yes.
+        There are no pairs, no texts or too few gold pairs, or it was not confirmed.
     BudgetError
         The budget does not allow it.
     CrowdError
@@ -98,15 +99,16 @@ def publish(
                 return agreed
             if confirm is None or not confirm(agreed):
                 raise StudyError(
-                    "nothing was published: nobody said yes", "Repeat with --yes, or answer the question."
+                    "nothing was published: it was not confirmed",
+                    "Answer the question with yes, or add --yes.",
                 )
         with lock_spending(opened):
             hits = _due(opened, target)
             offer = _offer(opened, target, crowd, hits)
             if agreed is not None and offer.total > agreed.total:
                 raise StudyError(
-                    f"nothing was published: it was to cost ${agreed.total}, and costs ${offer.total} now",
-                    "Repeat the verb: something has changed meanwhile.",
+                    f"nothing was published: ${agreed.total} was confirmed, and it costs ${offer.total} now",
+                    "Repeat the verb: the study or the prices have changed meanwhile.",
                 )
             publish_hits(opened, crowd, hits, progress)
         done = _offer(opened, target, crowd, hits)
@@ -149,13 +151,13 @@ def _offer(
 
 
 def _warn(study: Study, target: str, crowd: Crowd, cost: Estimate, account: Decimal | None) -> Iterator[str]:
-    """Give what to think about before anything is published."""
+    """Yield warnings to read before anything is published."""
     design, experience = study.config.design, study.config.workers.approved_more_than
     with study.transaction(write=False) as db:
         rehearsed = count_judgments(db)[0] if target != current_target(db) else 0
     if rehearsed:
         yield (
-            f"{many(rehearsed, 'judgment was', 'judgments were')} made in the sandbox: none counts "
+            f"{many(rehearsed, 'judgment was', 'judgments were')} made in the sandbox, and will not count "
             f"once the study is live"
         )
     if target == LIVE and account is not None and account < cost.total:
@@ -165,7 +167,7 @@ def _warn(study: Study, target: str, crowd: Crowd, cost: Estimate, account: Deci
     if experience is not None:
         yield (
             f"only workers with more than {experience:,} approved HITs see these HITs, and whom you invite "
-            "to a marketplace of your own has none (approved_more_than in study.toml)"
+            "to a marketplace of your own have none (approved_more_than in study.toml)"
         )
     if cost.rewards and cost.hourly is not None and cost.hourly < design.hourly_floor:
         yield (

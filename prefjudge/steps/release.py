@@ -1,4 +1,4 @@
-"""Writes what a study found into a folder that can be published, and how it was made."""
+"""Writes a study's judgments and answers, and how they were made, into a folder to publish."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -33,15 +33,15 @@ from prefjudge.version import __version__
 
 FOLDER = "release"
 FORMAT = 1
-"""The number of the layout of `RECORD`: a reader of an older one goes by it."""
+"""The version of the layout of `RECORD`, for readers of older releases."""
 RECORD = "release.json"
 _ANSWERS = "the best answers (TREC qrels)"
 _TOURNAMENTS = "each query's tournament: its status, its winners and their wins"
 _KEPT = "the judgments that count: query, left, right, preferred, worker"
 _PREFS = "the same in trec_eval's prefs format"
 _LOG = "every judgment, and why some do not count"
-_WORK = "every assignment, and how it fared on gold"
-_MODELS = "what language models chose, with either passage first"
+_WORK = "every assignment, and its results on gold pairs"
+_MODELS = "what language models chose, with each passage first"
 _POOL = "the candidates, and what put them there"
 _CHOICES = {1: "left", -1: "right", 0: "tie"}
 _SOMETIMES = ("models.jsonl", "queries.tsv", "passages.tsv", "gold.tsv")
@@ -97,9 +97,9 @@ def release(
     texts : bool
         Add the texts of the queries and passages that were judged, where their licence allows it.
     gold : bool
-        Add the gold pairs, which then screen nobody any more.
+        Add the gold pairs. Once they are public they cannot screen workers any more.
     rehearsal : bool
-        Release simulated judgments, too: the page of the release and every judgment in it say so.
+        Release simulated judgments, too: the release's page and every judgment in it say so.
 
     Raises
     ------
@@ -114,15 +114,15 @@ def release(
     bundle = _Bundle(opened, folder)
     if bundle.rehearsal and not rehearsal:
         raise StudyError(
-            f"{bundle.rehearsal}: they are nobody's preferences",
-            "Have people judge, or say --rehearsal: then the release says what it is.",
+            f"{bundle.rehearsal}: they are not people's preferences",
+            "Have people judge, or add --rehearsal: then the release says what it is.",
         )
     bundle.write(texts=texts, gold=gold)
     return bundle.close()
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a folder that holds something else than a release, be it one that was never finished."""
+    """Refuse a folder that holds anything but a release, finished or not."""
     try:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
@@ -157,7 +157,9 @@ class _Bundle:
         log, pools = self.best.votes.log, self.best.votes.pools
         found, qrels = self.best.resolutions, self.best.qrels
         assert pools is not None
-        write_text(self.folder / RECORD, '{"prefjudge": null}\n')  # an unfinished release is known again
+        write_text(
+            self.folder / RECORD, '{"prefjudge": null}\n'
+        )  # first, so that a repeat recognizes an unfinished release as its own
         votes, works = list(map(self._judgment, self.log)), list(map(self._assignment, self.assignments))
         labels = partial(write_qrels, rehearsal=self.rehearsal)
         files: list[tuple[str, str, int, Callable[[Path, Any], None], Any]] = [
@@ -195,7 +197,7 @@ class _Bundle:
             self.files.append(ReleasedFile(name=name, holds=holds, rows=rows, sha256=sha256))
 
     def close(self) -> ReleaseResult:
-        """Write what tells of the files, take away what an earlier release left, and return the result."""
+        """Write the record and the checksums, remove what an earlier release left, and return the result."""
         result = ReleaseResult(
             study=str(self.study.folder),
             out=str(self.folder),
@@ -247,7 +249,7 @@ class _Bundle:
         }
 
     def _record(self, result: ReleaseResult) -> dict[str, Any]:
-        """Return what a program reads of the release: numbers, design, and files; no path, time or secret."""
+        """Return the release's record for programs: numbers, design and files; no path, time or secret."""
         config = self.study.config
         return {
             "format": FORMAT,

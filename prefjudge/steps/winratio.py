@@ -138,7 +138,7 @@ def winratio(
     if study is None and not (runs and judgments):
         raise InputError(
             "winratio takes a study, or --runs and --judgments",
-            "For instance: prefjudge winratio --runs 'runs/*' --judgments FILE --qrels FILE",
+            "Run, for instance: prefjudge winratio --runs 'runs/*' --judgments FILE --qrels FILE",
         )
     counted = named_count(count)
     notices: list[Notice] = []

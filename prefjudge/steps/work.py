@@ -153,7 +153,7 @@ def _errors(study: Study, workers: int, error: float | tuple[float, float]) -> l
     if not 0 <= low <= high <= 0.5:
         raise StudyError(
             f"errors from {low:g} to {high:g}: they go from 0 to 0.5, the smaller one first",
-            "For instance: --error 0.2, or --error 0.1:0.35",
+            "Give, for instance: --error 0.2, or --error 0.1:0.35",
         )
     step = (high - low) / max(workers - 1, 1)
     return [low + step * int(place) for place in study.rng("errors").permutation(workers)]

@@ -101,8 +101,8 @@ def test_sizes_must_be_sizes(text: str) -> None:
         ({"sizes": "2:3", "seconds_per_pair": float("nan")}, "--seconds-per-pair nan: out of bounds"),
         ({"sizes": "2:3", "most_rounds": 0}, "--most-rounds 0: out of bounds"),
         ({"sizes": "2:3", "seed": -1}, "--seed -1: not a seed"),
-        ({"sizes": "2:3", "budget": Decimal("NaN")}, "--budget NaN: no such amount"),
-        ({"sizes": "2:3", "reward": Decimal(-1)}, "--reward -1: no such amount"),
+        ({"sizes": "2:3", "budget": Decimal("NaN")}, "--budget NaN: not a possible amount"),
+        ({"sizes": "2:3", "reward": Decimal(-1)}, "--reward -1: not a possible amount"),
     ],
 )
 def test_mistakes_are_named(options: dict[str, object], message: str) -> None:

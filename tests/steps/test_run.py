@@ -257,7 +257,7 @@ def test_what_does_not_fit_is_said(young: Path) -> None:
         pool_runs(young, RUNS[3:], challenge=True)
     with pytest.raises(InputError, match="no strategy 'best'"):
         run(young, strategy="best", **HONEST)  # type: ignore[arg-type]
-    with pytest.raises(StudyError, match="nobody said yes"):
+    with pytest.raises(StudyError, match="it was not confirmed"):
         run(young, strategy="halving")
     with pytest.raises(StudyError, match="driven by halving, not knockout:3"):
         run(young, strategy="knockout:3")

@@ -317,7 +317,7 @@ def test_what_grows_while_publish_asks_is_asked_again(served: Path) -> None:
 
     with Study(served).transaction() as db:  # the pairs' votes are not those of the config
         db.execute("INSERT INTO settings VALUES ('strategy', 'test')")
-    with pytest.raises(StudyError, match=r"it was to cost \$16.80, and costs \$33.60 now"):
+    with pytest.raises(StudyError, match=r"\$16.80 was confirmed, and it costs \$33.60 now"):
         publish(served, confirm=ask_for_more)
     assert status(served).hits == {}
 

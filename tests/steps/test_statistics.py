@@ -372,7 +372,7 @@ def test_wrong_days_and_aliases_are_named(tmp_path: Path) -> None:
         audit(board, since="2021/01/01")
     with pytest.raises(InputError, match=r"aliases\.tsv:1"):
         audit(board, aliases=known)
-    with pytest.raises(InputError, match="--embargo-months belongs to a rule that is off"):
+    with pytest.raises(InputError, match="--embargo-months belongs to a rule that is switched off"):
         audit(board, embargo_months=6)
     with pytest.raises(InputError, match="there is no"):
         audit(board, aliases=tmp_path / "absent")

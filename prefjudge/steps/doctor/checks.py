@@ -1,4 +1,4 @@
-"""What is examined of one store: integrity, schema, ledger, file modes, room and clock; and the versions."""
+"""The checks of one store: integrity, schema, ledger, file modes, disk space and clock; and the versions."""
 
 import os
 import platform
@@ -17,9 +17,9 @@ from prefjudge.study.settings import COPIED, RECOVERING
 from prefjudge.version import __version__
 
 _LEAST_ROOM = 100_000_000
-"""Bytes that are free on a disk on which a day's work and a backup fit."""
+"""Free bytes that leave room for a day's work and a backup."""
 _CLOCK = 120.0
-"""Seconds that two clocks may differ, or a time may lie ahead."""
+"""How many seconds two clocks may differ, or a time may be in the future."""
 
 
 class State(StrEnum):
@@ -102,7 +102,7 @@ def _check_schema(store: Store, whose: str) -> Check:
 
 
 def _check_copy(store: Store, db: Connection, whose: str) -> Check:
-    """Say whether the store is a backup's, and may lack what happened since."""
+    """Say whether the store was restored from a backup, and may lack what happened since."""
     taken, name = store.load_setting(db, COPIED), f"{whose}backup"
     if store.kind == "study" and (why := store.load_setting(db, RECOVERING)):
         found = f"the store {why}: what happened since is not in it until `prefjudge recover STUDY` has run"

@@ -1,4 +1,4 @@
-"""Examines a study or a store: what is damaged, missing, spent twice or readable by others."""
+"""Examines a study or a store: is anything damaged, missing, paid twice or readable by others?"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +23,9 @@ class DoctorResult:
 def doctor(study: str | Path | Study | None = None, *, store: str | None = None) -> DoctorResult:
     """Examine a study with its marketplaces, or one store; nothing in them is changed.
 
-    Looked at are each store's integrity, schema, ledger, file modes, disk space and clock, the versions of
-    what runs here, and for a study what it and each marketplace know of each other: HITs and assignments
-    unknown to either, and payments that were made twice.
+    It checks each store's integrity, schema, ledger, file modes, disk space and clock, and the versions of
+    the software. A study is compared with each of its marketplaces: are HITs or assignments unknown to
+    either, and was any payment made twice?
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _check_embedded(path: Path) -> list[Check]:
 
 
 def _check_targets(study: Study, own: Store) -> list[Check]:
-    """Hold the study against each marketplace that it published to."""
+    """Compare the study with each marketplace that it published to."""
     from prefjudge.steps.doctor.hits import compare_hits
 
     with own.database.transaction(write=False) as db:

@@ -1,4 +1,4 @@
-"""Holds what a study knows of its HITs against what the marketplace knows."""
+"""Compares what a study knows about its HITs with what the marketplace knows."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ from prefjudge.study.study import Study
 
 
 def compare_hits(study: Study, target: str) -> Check:
-    """Return what a study and its marketplace do not know of each other, or paid twice."""
+    """Return which HITs and assignments only one of the two knows, or were paid twice."""
     name = f"study against {target}"
     try:
         with open_crowd(study, target) as crowd:
@@ -23,8 +23,8 @@ def compare_hits(study: Study, target: str) -> Check:
     except PrefjudgeError as error:
         return failed(name, error)
     if wrong:
-        hint = f"Let the store learn what it lacks: prefjudge recover {quoted(study.folder)}; "
-        hint += "what a marketplace lacks that was restored from a backup, it will not learn."
+        hint = f"Run: prefjudge recover {quoted(study.folder)}; it adds what the store lacks. "
+        hint += "A marketplace that was restored from a backup stays without what it lacks."
         return Check(name=name, state=State.WRONG, found="; ".join(wrong), hint=hint)
     agreed = f"{many(hits, 'HIT')} and {many(assignments, 'assignment')} are the same in both"
     return Check(name=name, state=State.WELL, found=agreed)
@@ -44,7 +44,7 @@ def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int,
             unseen.append(hit.hit_id or "")
             continue
         lost += len(collected.get(key, set()) - there)
-        if hit.status is HitStatus.CLOSED:  # what comes to an open one, `collect` will know
+        if hit.status is HitStatus.CLOSED:  # `collect` has yet to fetch what came to an open one
             missed += len(there - collected.get(key, set()))
         twice += double
     orphans = sorted(set(listed) - set(known))

@@ -1,4 +1,4 @@
-"""How votes err in a plan: as often as is said, as the votes and gold pairs so far show, or as crowds do."""
+"""How votes err in a plan: the share that is given, or estimated from votes and gold pairs, or usual."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -27,7 +27,7 @@ class NoiseModel(StrEnum):
     """How votes err."""
 
     BRADLEY_TERRY = "bradley-terry"
-    """Close pairs are harder, as real ones are."""
+    """Close pairs are harder, as in reality."""
     CONSTANT = "constant"
     """All pairs are equally hard."""
 
@@ -50,13 +50,13 @@ def find_noise(
     """
     source = "given"
     if error is None:
-        error, source = USUAL_ERROR, "assumed: crowds show it on the best passages of a query"
+        error, source = USUAL_ERROR, "assumed: usual for crowds on the best passages of a query"
         votes = _votes(opened, judgments, notices)
         if votes is not None and len(votes):
             error, source = _estimated(votes, opened, own=judgments is None)
     if not 0.0 < error < 0.5:
         raise InputError(
-            f"--error {error}: not a share of wrong votes", "It lies between 0 and 0.5; 0.33 is usual."
+            f"--error {error}: not a share of wrong votes", "Give a share between 0 and 0.5; 0.33 is usual."
         )
     if kind is NoiseModel.CONSTANT:
         return ConstantNoise(error=error), error, source
@@ -68,7 +68,7 @@ def _votes(opened: PlannedStudy, judgments: Path | None, notices: "list[Notice]"
 
 
 def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[float, str]:
-    """Return the share of wrong votes that the votes and the gold pairs speak for, and the words for it."""
+    """Return the share of wrong votes that the votes and gold pairs suggest, and where it is from."""
     right, missed = (opened.golds.right, opened.golds.missed) if own else (0, 0)
 
     def log_weight(scale: float) -> float:

@@ -33,8 +33,8 @@ class PlanResult:
 
     ``error`` is the share of wrong votes on a random pair, and ``error_source`` says where it is from.
     ``reissued`` is the share of assignments that fail their gold pairs. ``committed`` is what the study has
-    spent or promised, and ``left`` what the budget has besides. The strategy of a plan, in its own words, is
-    what ``run`` takes; its name is shorter.
+    spent or promised, and ``left`` is the rest of the budget. ``run`` takes the ``strategy`` of a plan; the
+    plan's name is shorter.
     """
 
     sizes: dict[int, int]
@@ -75,35 +75,35 @@ def plan(
     Parameters
     ----------
     study : Path, optional
-        The study whose pools are to be judged; its config and its votes so far give what is not said here.
+        The study whose pools are to be judged; its config and votes give the defaults of the other options.
     sizes : str, optional
         Pool sizes instead: ``2:120,4:200`` are 120 queries with two candidates and 200 with four.
     error : float, optional
-        The share of wrong votes on a random pair; else it is estimated from the votes, repeats and gold pairs
-        so far, or taken to be 0.33.
+        The share of wrong votes on a random pair. By default it is estimated from the votes, repeats and gold
+        pairs so far; without any it is 0.33.
     noise : NoiseModel
         Whether close pairs are harder.
     judgments : Path, optional
         Votes to estimate the error from.
     strategy : sequence of str
         What to compare: ``default``, ``round-robin:3``, ``halving:1x2``, ``knockout:5``, ``lead:3``, or one
-        for each size, such as ``2=lead:3,6=knockout:5``; a choice of all by default.
+        for each size, such as ``2=lead:3,6=knockout:5``; a selection of all by default.
     budget : Decimal, optional
-        The most that rewards and fees may be, with what the study has committed already; its config's by
-        default. It pays for a plan that costs no more in 19 of 20 simulated studies.
+        The most that rewards and fees may come to, with what the study has committed already; its config's by
+        default. A plan is within it if it costs no more in 19 of 20 simulated studies.
     most_rounds : int
-        How often work may be published and collected at most, in the plan chosen.
+        The most rounds of publishing and collecting in the plan that is chosen.
     reward : Decimal, optional
         The reward of one assignment in dollars; 2.00 by default.
     pairs_per_hit : int, optional
         How many pairs a HIT holds; 10 by default.
     gold_per_hit : int, optional
-        How many gold pairs it holds on top; 3 by default.
+        How many gold pairs it holds in addition; 3 by default.
     seconds_per_pair : float, optional
         The time of one comparison; 25 by default.
     reissued : float, optional
         The share of assignments that will fail their gold pairs and be issued again; they are paid. By
-        default what the study has seen, or none.
+        default the share in the study so far, or 0.
     trials : int
         Simulated pools for each strategy and size.
     seed : int, optional
@@ -112,13 +112,13 @@ def plan(
     Raises
     ------
     InputError
-        Neither a study nor sizes are given, or an option makes no sense.
+        Neither a study nor sizes are given, or an option is out of bounds.
     """
     opened = PlannedStudy(open_study(study))
     if (study is None) == (sizes is None):
         raise InputError(
             "plan takes either a study or --sizes",
-            "For instance: prefjudge plan STUDY, or: prefjudge plan --sizes 2:120,4:200,6:180",
+            "Run, for instance: prefjudge plan STUDY, or: prefjudge plan --sizes 2:120,4:200,6:180",
         )
     histogram = opened.histogram() if sizes is None else parse_sizes(sizes)
     noise = as_choice(NoiseModel, noise, "noise model")
@@ -182,25 +182,29 @@ def parse_sizes(text: str) -> dict[int, int]:
             "Write SIZE:QUERIES with commas between: 2:120,4:200,6:180",
         ) from None
     if max(histogram) > 200:
-        raise InputError(f"--sizes {text}: pools of more than 200", "Pool less deep, or fewer runs.")
+        raise InputError(
+            f"--sizes {text}: pools of more than 200", "Use a smaller pool depth, or fewer runs."
+        )
     return dict(sorted(histogram.items()))
 
 
 def _check(value: float | None, option: str, least: float, most: float) -> None:
     """Refuse a number that is not between two others; NaN is not."""
     if value is not None and not least <= value <= most:
-        raise InputError(f"{option} {value}: out of bounds", f"It lies between {least:,} and {most:,}.")
+        raise InputError(f"{option} {value}: out of bounds", f"Give a number between {least:,} and {most:,}.")
 
 
 def _amount(value: Decimal | None, option: str) -> Decimal | None:
     if value is not None and not (value.is_finite() and 0 <= value <= _MOST_DOLLARS):
-        raise InputError(f"{option} {value}: no such amount", f"It lies between 0 and {_MOST_DOLLARS:,}.")
+        raise InputError(
+            f"{option} {value}: not a possible amount", f"Give an amount between 0 and {_MOST_DOLLARS:,}."
+        )
     return value
 
 
 def _share(value: float, option: str) -> float:
     if not 0.0 <= value < 1.0:
-        raise InputError(f"{option} {value}: not a share", "A share lies between 0 and 1.")
+        raise InputError(f"{option} {value}: not a share", "Give a share between 0 and 1, such as 0.1.")
     return value
 
 
@@ -233,11 +237,13 @@ def _strategies(names: Sequence[str]) -> tuple["Strategy", ...]:
     try:
         return tuple(map(parse_strategy, names)) or STRATEGIES
     except ValueError as problem:
-        raise InputError(str(problem), "For instance: --strategy round-robin:3 --strategy halving") from None
+        raise InputError(
+            str(problem), "Give, for instance: --strategy round-robin:3 --strategy halving"
+        ) from None
 
 
 def _left_out(plans: Sequence["Plan"], left: Decimal | None, most_rounds: int) -> tuple[str, ...]:
-    """Name the plans that only the number of rounds keeps from being chosen."""
+    """Return a notice of the plans that were not chosen only because of their number of rounds."""
     if left is None:
         return ()
     slow = [plan for plan in plans if plan.rounds > most_rounds and plan.most <= left]

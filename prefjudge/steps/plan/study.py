@@ -1,4 +1,4 @@
-"""What a study knows of itself before it is planned, or while it is judged: money, votes and gold pairs."""
+"""What a plan needs of a study: its pools, money, votes and gold pairs so far."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prefjudge.study.config import StudyConfig
 
 _MOST_FAILING = 0.9
-"""So many assignments at most are taken to fail: else nothing would ever be judged."""
+"""The largest share of assignments that is assumed to fail: at 1 no plan would ever end."""
 
 
 class PlannedStudy:
@@ -36,7 +36,7 @@ class PlannedStudy:
         self.judgments: Judgments | None = None
         """The votes so far."""
         self.driven_by = ""
-        """The strategy that ``run`` has begun with, or ``publish``; nothing where HITs are still to come."""
+        """The strategy that ``run`` began with, or ``publish``; empty before the first HIT."""
         if study is not None:
             self._look(study)
 
@@ -63,16 +63,16 @@ class PlannedStudy:
         return self.sizes
 
     def words(self, budget: Decimal | None, left: Decimal | None) -> tuple[str, ...]:
-        """Say what has happened to the study already, which a plan does not know."""
+        """Return a notice of what the study has spent already, which a plan does not include."""
         if not (self.committed or self.driven_by):
             return ()
         rehearsed = (str(self.rehearsal),) if self.rehearsal else ()
-        of_budget = "" if left is None else f"; ${left:,.2f} of the budget of ${budget:,.2f} are left"
+        of_budget = "" if left is None else f"; ${left:,.2f} of the budget of ${budget:,.2f} is left"
         again = (
             f"; {self.failing:.0%} of the assignments failed and are counted again" if self.failing else ""
         )
         return (
-            f"the study has committed ${self.committed:,.2f} already{of_budget}. The plans are of judging "
+            f"the study has committed ${self.committed:,.2f} already{of_budget}. The plans are for judging "
             f"all pools from the start{again}",
             *rehearsed,
         )

@@ -200,7 +200,7 @@ def _challenge(
 ) -> PoolResult:
     if study is None:
         raise InputError(
-            "a challenge needs a study", "For instance: prefjudge pool STUDY --challenge --runs …"
+            "a challenge needs a study", "Run, for instance: prefjudge pool STUDY --challenge --runs …"
         )
     opened = open_challenge(study, reader, paths, collection)
     if opened.unknown:
@@ -269,7 +269,7 @@ def _duels(heads: Heads, qrels: Qrels | None) -> Pools:
     if qrels is None or len(heads.runs) != 1:
         raise InputError(
             "the design top-against-qrel compares one run with the qrels",
-            "For instance: prefjudge pool STUDY --design top-against-qrel --runs RUN --qrels FILE",
+            "Run, for instance: prefjudge pool STUDY --design top-against-qrel --runs RUN --qrels FILE",
         )
     pools = pool_top_pairs(heads, qrels)
     if pools.sizes.max(initial=0) < 2:

@@ -1,4 +1,4 @@
-"""The best answers beside the labels: what a report says of each query, and where people prefer another."""
+"""The report's section on best answers: beside the labels, and where people prefer another passage."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _MOST_ROWS = 500
 _STATUSES = {
     "single": "one best answer",
     "tie": "several that cannot be told apart",
-    "cycle": "several that are preferred to each other in a circle",
+    "cycle": "several that are preferred to each other in a cycle",
     "sparse": "not enough is judged to say",
 }
 
@@ -126,7 +126,7 @@ def _answers_table(
     statuses = dict.fromkeys(one.status.value for one in listed)
     notes = [". ".join(f"{status}: {_STATUSES[status]}" for status in statuses) + "."] if listed else []
     if labelled:
-        notes.append("labelled: what the qrels put into the pool; they may label other passages, too.")
+        notes.append("labelled: the passages that the qrels put into the pool; they may label others, too.")
     if len(listed) < len(rows):
         notes.append(
             f"Listed are {len(listed):,} of {len(rows):,} queries, of those without a single best answer or "

@@ -1,4 +1,4 @@
-"""What the papers' tables say of a study: sections of its report."""
+"""The papers' tables for a study: sections of its report."""
 
 from collections.abc import Callable
 from functools import partial
@@ -67,14 +67,16 @@ def outcomes_section(
     """Return Tables 1 and 2 of Lin et al. (SIGIR 2021): every run against the best one."""
     first = next((board for board in scored.leaderboards if board.measure.startswith("RR")), None)
     if first is None:
-        notices.append("Outcomes are of reciprocal ranks, and the study's measures have none, such as RR@10.")
+        notices.append("Outcomes need reciprocal ranks: the study's measures have none, such as RR@10.")
     if first is None or len(first.ranked) < 2 or first.queries < 2:
         return []
     best = first.ranked[0].run
     result = compare(study=study, baseline=best, measure=first.measure, **how)
     notices.extend(result.notices)
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
-    parted = [words for one in result.comparisons for words in one.outcome_words if "The tests part" in words]
+    parted = [
+        words for one in result.comparisons for words in one.outcome_words if "The tests differ" in words
+    ]
     return [
         Section(
             heading="Outcomes",

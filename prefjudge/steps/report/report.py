@@ -1,4 +1,4 @@
-"""Writes one page of what a study found, for people: leaderboards, changed answers, and how it was judged."""
+"""Writes a study's report, an HTML page: leaderboards, changed answers, and how it was judged."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -63,8 +63,8 @@ def report(
 ) -> ReportResult:
     """Write a study's report: one HTML file that needs nothing else, with no worker's id in it.
 
-    What the study does not have yet is left out, and said. Nothing but the page is written. Plots need the
-    extra ``plot``.
+    What the study does not have yet is left out, and a notice says so. Nothing but the page is written. Plots
+    need the extra ``plot``.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def report(
     if path is None:
         raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
     if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{path}: a report is an HTML page", "Let its name end in .html.")
+        raise InputError(f"{path}: a report is an HTML page", "Give it a name that ends in .html.")
     with opened.reading():  # a study that is being collected shows one state in all sections
         check_outputs(path, study=opened)
         state = status(opened)
@@ -109,7 +109,7 @@ def report(
 
 
 def _sections(study: Study, state: StatusResult, how: ReadOptions) -> tuple[list[Section], tuple[str, ...]]:
-    """Return what the study has come to so far, and what a reader must know."""
+    """Return how far the study is, and what a reader must know."""
     notices: list[str] = []
     sections: list[Section] = []
     for part in (
@@ -122,7 +122,7 @@ def _sections(study: Study, state: StatusResult, how: ReadOptions) -> tuple[list
     ):
         try:
             sections += part(notices)
-        except PrefjudgeError as error:  # the study has not come so far, or its files have gone
+        except PrefjudgeError as error:  # the study has no such section yet, or its files are gone
             notices.append(error.message)
     return sections, tuple(dict.fromkeys(notices))
 
@@ -130,7 +130,11 @@ def _sections(study: Study, state: StatusResult, how: ReadOptions) -> tuple[list
 def _lead(state: "StatusResult", under_way: str) -> list[str]:
     pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
     dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
-    judged = f"{many(state.judgments, 'judgment')} count{dropped}" if state.assignments else "none is judged"
+    judged = (
+        f"{many(state.judgments, 'judgment')} count{dropped}"
+        if state.assignments
+        else "no pair is judged yet"
+    )
     return [
         f"Workers compare the top passages of the runs side by side: {pools}; {judged}.",
         *([f"The study is under way: {under_way}."] if under_way else []),
@@ -228,7 +232,7 @@ def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list
     words = [
         f"Committed: ${state.committed}{of_budget}.",
         *(
-            f"Besides, the model {model} judged {many(pairs, 'pair')}; the judgments are without its votes."
+            f"The model {model} also judged {many(pairs, 'pair')}; its votes are not among the judgments."
             for model, pairs in models.items()
         ),
     ]

@@ -205,7 +205,7 @@ def _reproduce(chosen: Paper, given: Given, out: Path, *, simulate: bool) -> Rep
     )
 
 
-_EXAMPLE = "For instance: prefjudge reproduce shallow-pooling --runs 'runs/*' --qrels FILE --out DIR"
+_EXAMPLE = "Run, for instance: prefjudge reproduce shallow-pooling --runs 'runs/*' --qrels FILE --out DIR"
 
 
 def _keep_inputs(folder: Path, given: "Given") -> None:

@@ -1,4 +1,4 @@
-"""Resolves judgments into preference qrels, and says how sure they are."""
+"""Resolves judgments into preference qrels, and estimates how reliable they are."""
 
 import os
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ from prefjudge.study.answers import last_version
 from prefjudge.study.study import QRELS_FILE, Study, open_study
 
 _SURE_QUERIES = 20_000
-"""Up to so many queries, the probabilities are computed without being asked for."""
+"""Up to this many queries, the probabilities are computed by default."""
 
 
 class Form(StrEnum):
@@ -109,11 +109,11 @@ def resolve(
     rule : sequence of RuleName
         The rules to apply; the first one's winners are written. By default the one of the study's config, or
         ``shallow-pooling``. Where the study's strategy gave some pairs more votes than others, a rule that
-        counts votes does not fit: ``bradley-terry`` takes its place, and a notice says so.
+        counts votes does not fit: ``bradley-terry`` is used instead, and a notice says so.
     ties : TieWorth
         Whether a tie is worth nothing, or half a vote, to each side.
     strengths : bool
-        Count a vote as often as it is strong.
+        Count a vote by its strength: once for the weakest, twice for the next.
     sparse_rule : RuleName, optional
         Name provisional winners of queries that lack judgments of some pairs, by this rule; ``unbeaten`` is
         meant for them.
@@ -156,7 +156,7 @@ def resolve(
     names = tuple(dict.fromkeys(fitting))
     if with_models and out is None:
         raise InputError(
-            "people's answers are not replaced by models'", "Give --out FILE for those with models."
+            "people's answers are not replaced by models'", "Give --out FILE to write those with models."
         )
     if opened is not None and out is None and form is Form.TREC:
         _refuse_kept_answers(opened)
@@ -212,20 +212,20 @@ def _words_on_sparse(counts: dict[str, int], study: Study | None, sparse_rule: s
 
 
 def _refuse_kept_answers(study: Study) -> None:
-    """Leave the answers alone that ``run`` keeps: a strategy does not judge every pair of a pool."""
+    """Do not overwrite the answers that ``run`` keeps: a strategy does not judge every pair of a pool."""
     with study.transaction(write=False) as db:
         version = last_version(db)
     if version:
         raise StudyError(
             f"the answers of this study, version {version}, are kept by `prefjudge run`",
-            "Give --out FILE to resolve its judgments by a rule besides.",
+            "Give --out FILE to write what a rule makes of its judgments.",
         )
 
 
 def _check_rules(rules: Sequence[str], sparse_rule: str | None) -> None:
     for name in (*rules, *((sparse_rule,) if sparse_rule else ())):
         if name not in RULES:
-            raise InputError(f"there is no rule {name!r}", f"The rules are: {', '.join(RULES)}.")
+            raise InputError(f"there is no rule {name!r}", f"Choose one of: {', '.join(RULES)}.")
 
 
 def _confidence(votes: JudgmentInput, strengths: bool, seed: int | None) -> "Confidence":

@@ -61,7 +61,7 @@ def observe(study: Study | None, judgments: Path | None, *, ids: bool) -> Observ
     if judgments is None or study is not None:
         raise InputError(
             "workers takes either a study or a file of judgments",
-            "For instance: prefjudge workers STUDY, or: prefjudge workers --judgments FILE",
+            "Run, for instance: prefjudge workers STUDY, or: prefjudge workers --judgments FILE",
         )
 
     notices: list[Notice] = []
