@@ -5,28 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from prefjudge.errors import InputError
 from prefjudge.formats.blocks import Holds, blocks
 from prefjudge.formats.problems import Notice, Problems
+from prefjudge.formats.text_formats import Reading, Record, format_of, record_reader
+from prefjudge.formats.topic_fields import FIELDS, IDS, Field
 
-_ID_KEYS = ("_id", "id", "pid", "docid", "doc_id", "qid", "query_id", "document_id", "passage_id")
-_TEXT_KEYS = ("text", "passage", "contents", "body", "segment", "query", "question")
+_ID_KEYS = tuple(
+    dict.fromkeys(
+        ("_id", "id", "pid", "docid", "doc_id", "qid", "query_id", "document_id", "passage_id", *IDS)
+    )
+)
+_TEXT_KEYS = ("text", "passage", "contents", "body", "segment", "query", "question", "query_txt")
 _TITLE_KEYS = ("title",)
 _AFTER_CR = re.compile(rb"\r[^\s]+\t")
 """A CR, and what may be an id."""
 _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One line: its number, its id and its text."""
-
-    line: int
-    name: bytes
-    text: bytes
 
 
 def is_json(head: bytes) -> bool:
@@ -35,18 +34,21 @@ def is_json(head: bytes) -> bool:
 
 
 def read_records(
-    path: str | Path, problems: Problems, notices: list[Notice] | None = None
+    path: str | Path, problems: Problems, notices: list[Notice], field: Field = Field.TITLE
 ) -> Iterator[Record]:
-    """Yield the records of a file of tab-separated or JSON lines; blank lines are passed over."""
-    parse = None
-    for block in blocks(path, Holds.TEXTS, notices=notices):
-        if parse is None and block.data.strip():
-            parse = parse_json if is_json(block.data) else parse_tabs
+    """Yield the records of a file of queries, in any format; blank lines are passed over."""
+    rest = blocks(path, Holds.TEXTS, notices=notices)
+    first = next((block for block in rest if block.data.strip()), None)
+    if first is None:
+        return
+    every = chain([first], rest)
+    if kind := format_of(first.data):
+        yield from record_reader(kind)(every, Reading(problems=problems, notices=notices, field=field))
+        return
+    parse = partial(parse_json, field=field) if is_json(first.data) else parse_tabs
+    for block in every:
         for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
-            if parse is None or not (line := line.rstrip(b"\r")).strip():
-                continue
-            record = parse(line, number, problems)
-            if record is not None:
+            if (line := line.rstrip(b"\r")).strip() and (record := parse(line, number, problems)):
                 yield record
 
 
@@ -87,8 +89,11 @@ def hidden_line(line: bytes) -> int | None:
     return None
 
 
-def parse_json(line: bytes, number: int, problems: Problems) -> Record | None:
-    """Read a JSON object: an id, a text, perhaps a title, under the names that collections use."""
+def parse_json(line: bytes, number: int, problems: Problems, field: Field = Field.TITLE) -> Record | None:
+    """Read a JSON object: an id, a text, perhaps a title, under the names that collections use.
+
+    A title alone is the text. Another ``field`` than the title is that of a topic.
+    """
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -97,10 +102,18 @@ def parse_json(line: bytes, number: int, problems: Problems) -> Record | None:
         problems.add(number, column, what, line, "Write one JSON object with an id and a text on each line.")
         return None
     name = _member(record, _ID_KEYS)
-    text = _member(record, _TEXT_KEYS)
+    keys = _TEXT_KEYS if field == Field.TITLE else FIELDS[field]
+    title = _member(record, _TITLE_KEYS) if field == Field.TITLE else None
+    text = _member(record, keys)
+    if text is None and (title is None or not title.strip()):
+        _refuse_vectors(record, number, problems)
+    elif text is None:
+        title, text = None, title
     if name is None or text is None:
         missing = "an id" if name is None else "a text"
-        known = ", ".join(_ID_KEYS if name is None else _TEXT_KEYS)
+        known = ", ".join(
+            _ID_KEYS if name is None else (*keys, *_TITLE_KEYS) if field == Field.TITLE else keys
+        )
         problems.add(
             number,
             1,
@@ -109,9 +122,17 @@ def parse_json(line: bytes, number: int, problems: Problems) -> Record | None:
             f"Put it under one of: {known}",
         )
         return None
-    title = _member(record, _TITLE_KEYS)
     whole = f"{title}\n{text}" if title and title.strip() else text
     return Record(number, name.encode("utf-8", "surrogatepass"), _trimmed(whole).encode("utf-8", "replace"))
+
+
+def _refuse_vectors(record: Any, number: int, problems: Problems) -> None:
+    """Refuse a file of vectors at its first line: every other would say the same."""
+    if isinstance(record, dict) and isinstance(record.get("vector", record.get("embedding")), list):
+        raise InputError(
+            f"{problems.path}:{number}: holds vectors, which nobody can read",
+            "Give the file of the texts that the vectors were made from.",
+        )
 
 
 def _trimmed(text: str) -> str:

@@ -82,7 +82,7 @@ _POINTER = Foreign(
 _TOPICS = Foreign(
     kind="topics",
     what=f"holds TREC topics (SGML or XML), {_LINES}",
-    way="write queries as lines of id, tab, text",
+    way="give it with --queries",
 )
 _DOCUMENTS = Foreign(
     kind="documents",
@@ -91,7 +91,7 @@ _DOCUMENTS = Foreign(
 )
 _MARKUP = (  # what stands behind the first "<", in lower case
     (re.compile(rb"<(!doctype\s+html|html|head)\b", re.IGNORECASE), _HTML),
-    (re.compile(rb"<(top|topics?|queries|query)\b", re.IGNORECASE), _TOPICS),
+    (re.compile(rb"<(top|topics?|queries|query|!ELEMENT\s+topic)\b", re.IGNORECASE), _TOPICS),
     (re.compile(rb"<docs?\b", re.IGNORECASE), _DOCUMENTS),
 )
 _BEIR = Foreign(
@@ -134,9 +134,14 @@ def foreign_text(head: bytes) -> Foreign | None:
     if text.startswith(b"version https://git-lfs"):
         return _POINTER
     if text.startswith(b"<"):
-        found = [(match.start(), what) for tag, what in _MARKUP if (match := tag.search(text))]
-        return min(found, key=lambda one: one[0])[1] if found else None
+        found = _markup(text)
+        return None if found is _TOPICS else found
     return None
+
+
+def _markup(text: bytes) -> Foreign | None:
+    found = [(match.start(), what) for tag, what in _MARKUP if (match := tag.search(text))]
+    return min(found, key=lambda one: one[0])[1] if found else None
 
 
 def foreign_columns(head: bytes) -> Foreign | None:
@@ -148,4 +153,6 @@ def foreign_columns(head: bytes) -> Foreign | None:
         if _OF_QUERIES.match(text):
             return _JSON_RUN if _FRACTION.search(text) else _JSON_QRELS
         return _RECORDS
-    return foreign_text(head)
+    if text.startswith(b"["):
+        return _RECORDS
+    return foreign_text(head) or (_markup(text) if text.startswith(b"<") else None)

@@ -11,7 +11,8 @@ from prefjudge.errors import InputError
 from prefjudge.formats.blocks import Block, Holds, blocks
 from prefjudge.formats.lookup import NotSorted, sorted_file
 from prefjudge.formats.problems import Notice, Problems, Stop, decode, encode
-from prefjudge.formats.records import Record, hidden_line, is_json, parse_json, parse_tabs, readable
+from prefjudge.formats.records import hidden_line, is_json, parse_json, parse_tabs, readable
+from prefjudge.formats.text_formats import Record, format_of
 
 _PLACED = re.compile(rb"(\w+_\d+)_(\d+)")
 
@@ -97,6 +98,8 @@ def _scan(
         for block in blocks(path, Holds.TEXTS, notices=notices):
             if json is None:
                 json = is_json(block.data)
+                if "topics" in format_of(block.data):
+                    raise InputError(f"{path} holds topics, not a collection", "Give it with --queries.")
             for record in (
                 _json_records(block, wanted, problems) if json else _tab_records(block, wanted, problems)
             ):

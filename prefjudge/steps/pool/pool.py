@@ -29,6 +29,7 @@ from prefjudge.fieldwork.pool_store import store_pool
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.qrels import read_qrels
 from prefjudge.formats.queries import read_queries
+from prefjudge.formats.topic_fields import Field
 from prefjudge.gather.inputs import QRELS_NAME, as_choice, as_order, as_path, as_target, expand, input_files
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.read_options import ReadOptions
@@ -73,6 +74,7 @@ def pool(
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
     collection: str | Path | None = None,
+    field: Field = Field.TITLE,
     design: PoolDesign = PoolDesign.SHALLOW,
     depth: Annotated[int, Ge(1)] | None = None,
     order: Order | None = None,
@@ -98,6 +100,8 @@ def pool(
         The queries and their texts; others are left out.
     collection : Path, optional
         The texts of the passages (a study needs them to publish).
+    field : Field
+        The part of TREC topics that is the query's text.
     design : PoolDesign
         ``shallow`` pools the top of all runs with the qrels; ``top-against-qrel`` compares the top of one run
         with the qrel of each query, or with its own second where the qrel is on top.
@@ -145,7 +149,9 @@ def pool(
     duels = as_choice(PoolDesign, design, "design") is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
     per_query = as_choice(QrelsPerQuery, qrels_per_query, "choice of qrels") or settings.qrels
-    texts = read_queries(queries, notices=notices) if queries else None
+    texts = (
+        read_queries(queries, field=as_choice(Field, field, "field"), notices=notices) if queries else None
+    )
     changed, split = False, None
     if can_stay(out, engine) and not (opened or duels or collection or sample):
         judged = _judged(qrels, notices)
