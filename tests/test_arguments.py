@@ -226,7 +226,9 @@ def test_numbers_become_what_is_declared() -> None:
 
 
 def test_an_unknown_argument_is_named_with_the_one_that_was_meant() -> None:
-    with pytest.raises(InputError, match="score: there is no argument mesure\nmeasure was probably meant"):
+    with pytest.raises(
+        InputError, match="score: there is no argument mesure\nUse measure, if that was meant"
+    ):
         prefjudge.score(mesure="RR@10")  # type: ignore[call-arg]
     with pytest.raises(InputError, match="reject: missing a required argument: 'reason'"):
         prefjudge.reject("nowhere", "A1")  # type: ignore[call-arg]

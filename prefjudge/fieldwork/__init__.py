@@ -1,1 +1,1 @@
-"""Fieldwork: what the verbs share that spend and collect."""
+"""Fieldwork: what the verbs that publish, collect and pay share."""

@@ -23,7 +23,7 @@ Pairs = Mapping[int, tuple[str, str, str]]
 
 
 def assumed_judge(study: "Study", target: str) -> Judge:
-    """Return who judges at a target, by the config, but for those whom its marketplace calls simulated."""
+    """Return who judges at a target, by the config; its marketplace may say that a worker is simulated."""
     configured = study.config.targets.get(target)  # type: ignore[call-overload]
     return Judge(configured.judge) if configured else Judge.PERSON
 
@@ -39,8 +39,9 @@ def check_assignment(
 ) -> StudyAssignment:
     """Return the assignment with its verdict, by the gold pairs that were not withdrawn.
 
-    It is kept, or the verdict says why its data is dropped. It is simulated where the marketplace says so,
-    else by ``judge``: behind an account made for a person may be a program, and only the requester knows.
+    It is kept, or the verdict says why its data is dropped. It is simulated where the marketplace says so;
+    otherwise ``judge`` decides, since a program may use an account made for a person, and only the requester
+    knows.
     """
     if found.simulated:
         judge = Judge.SIMULATED

@@ -1,4 +1,4 @@
-"""Opens a challenge: the top results of new runs are to meet the best-known answers."""
+"""Opens a challenge: the top results of new runs are compared with the best-known answers."""
 
 import time
 from collections.abc import Sequence

@@ -66,8 +66,8 @@ def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
 def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]:
     """Keep a study's own marketplace answering, so that the verbs in the block share it.
 
-    Where somebody serves it already, or the target is elsewhere, there is nothing to keep; says whether there
-    was anything.
+    Nothing is started where the marketplace is served already, or the target is elsewhere; yields whether it
+    was started.
     """
     configured = _find_target(study, target)
     if configured.crowd != MARKETPLACE or configured.url or find_running(study.folder) is not None:
@@ -83,7 +83,7 @@ def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]
 
 
 def read_prices(config: "StudyConfig") -> Prices:
-    """Return what the crowd charges that a study is made for: the live one, if there is one."""
+    """Return the prices of the crowd that a study is made for: the live one, if there is one."""
     target = config.targets.get("live") or config.targets.get("sandbox") or TargetConfig()
     return find_crowd(target.crowd).read_prices(_settings(config, target))
 
@@ -97,7 +97,7 @@ def _find_target(study: Study, target: str) -> "TargetConfig":
         )
     if target == LIVE and not configured.live:
         raise StudyError(
-            "the live target is switched off: [targets.live] does not say live = true",
+            "the live target is switched off: [targets.live] lacks live = true",
             f"Set live = true in {study.folder / CONFIG_FILE} to spend real money, or work in the sandbox.",
         )
     return configured  # type: ignore[no-any-return]
@@ -109,7 +109,7 @@ def _pinned(study: Study, target: str, configured: "TargetConfig", address: Addr
     who = crowd.identity()
     if target == SANDBOX and who.play_money is False:
         raise StudyError(
-            f"{crowd.endpoint} is a live marketplace: what it holds is real money",
+            f"{crowd.endpoint} is a live marketplace: it spends real money",
             "Put its url into [targets.live] of study.toml, or point [targets.sandbox] at a sandbox.",
         )
     with study.transaction() as db:
@@ -117,7 +117,7 @@ def _pinned(study: Study, target: str, configured: "TargetConfig", address: Addr
     if pinned != who.name:
         raise StudyError(
             f"the study has published to the marketplace {pinned}, and {who.name} answers now",
-            "Point the target in study.toml at the marketplace that holds the study's HITs.",
+            "Set the target's url in study.toml to the marketplace that has the study's HITs.",
         )
     return crowd
 

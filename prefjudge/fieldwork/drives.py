@@ -37,7 +37,7 @@ class Drive(Protocol):
         """Return the best answers by the judgments so far."""
 
     def settle(self, db: Connection) -> None:
-        """Record that the study is driven so from now on; a repeat changes nothing."""
+        """Record that this drives the study from now on; a repeat changes nothing."""
 
 
 class PoolDrive:
@@ -57,7 +57,7 @@ class PoolDrive:
         return next_round(log, self._pools, self._strategy, best_known=self._first)
 
     def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
-        """Return the leaders of the queries that are through; the others get no answer."""
+        """Return the leaders of the queries that are finished; the others get no answer."""
         last = self.next(log)
         rows = np.flatnonzero(last.leaders & ~last.open[self._pools.query])
         return Qrels(
@@ -70,7 +70,7 @@ class PoolDrive:
         ), ()
 
     def settle(self, db: Connection) -> None:
-        """Record the strategy and the model; what `pool` asked for is not asked for any more."""
+        """Record the strategy and the model; the votes that `pool` asked for are no longer asked for."""
         if load_setting(db, "strategy") is None:
             clear_votes_wanted(db)
         keep_setting(db, "strategy", self._driver.strategy)
@@ -159,7 +159,7 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
         if settled is None and is_published(db):
             raise StudyError(
                 "the study was published by `publish`, pair by pair",
-                "Go on with collect, resolve and score.",
+                "Continue with collect, resolve and score.",
             )
     settled = strategy or "default" if settled is None else settled
     settled_model = model or "" if settled_model is None else settled_model

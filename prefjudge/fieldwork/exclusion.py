@@ -12,7 +12,7 @@ _NOTICE = "Held by those who have judged some of these passages before."
 
 
 def exclude_earlier(study: Study, crowd: Crowd, hit: StudyHit) -> tuple[WorkerGroup, ...]:
-    """Put the workers who had better not take a HIT into a group of its own, and return that.
+    """Put the workers who should not take a HIT into a group of the HIT's own, and return the group.
 
     A repeat is harmless. HITs whose pairs are new to everyone need none.
     """
@@ -28,7 +28,7 @@ def exclude_earlier(study: Study, crowd: Crowd, hit: StudyHit) -> tuple[WorkerGr
 
 
 def choose_excluded(overlap: Sequence[tuple[str, int]], *, pairs: int, known: int) -> tuple[str, ...]:
-    """Return who may not take a HIT of so many pairs.
+    """Return who may not take a HIT.
 
     Parameters
     ----------

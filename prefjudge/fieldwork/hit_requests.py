@@ -12,7 +12,7 @@ from prefjudge.study.pooling import load_pairs_by_number, load_passages, load_qu
 from prefjudge.study.study import Study
 
 PAGES_FOLDER = "pages"
-"""Where pages wait for a web server that are too large for the crowd."""
+"""The folder of pages that are too large for the crowd, for the study's own web server."""
 
 
 class Pages:

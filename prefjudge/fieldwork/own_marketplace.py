@@ -1,4 +1,4 @@
-"""A study's own marketplace: found where `serve` runs it, else started for the while."""
+"""A study's own marketplace: found where `serve` runs it, or else started for the length of the verb."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Address:
 
 @contextmanager
 def open_own(study: Study, target: str) -> Iterator[Address]:
-    """Give the address of a study's own marketplace, started for the while where nobody serves it.
+    """Give the address of a study's own marketplace, which is started for the block where nobody serves it.
 
     Raises
     ------

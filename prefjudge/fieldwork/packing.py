@@ -103,7 +103,8 @@ def _study_hit(
     config = study.config
     opaque = study.opaque("hit", batch, number, length=24)
     key = str(HitKey(mark=study.mark, batch=batch, number=number, assignments=votes, opaque=opaque))
-    rng = study.hidden_rng("hit", opaque)  # of its own, so that all pages together tell no more than one
+    # A stream for each HIT: what one page shows tells nothing about the places of gold pairs in another.
+    rng = study.hidden_rng("hit", opaque)
     plan = plan_hit(range(len(pairs)), range(len(gold)), layouts=config.design.layouts or _LAYOUTS, rng=rng)
     slots = tuple(
         StudySlot(
@@ -127,7 +128,7 @@ def _study_hit(
 
 
 def _how_to_get_gold(study: Study) -> str:
-    """Say what leads to gold pairs: suggestions need qrels and texts, which the study may not have."""
+    """Say how to get gold pairs: suggestions need qrels and texts, which the study may not have."""
     accept = f"prefjudge gold {quoted(study.folder)} --accept"
     with study.transaction(write=False) as db:
         can_suggest = load_passages(db) and any(one.kind == "qrels" for one in load_inputs(db))
@@ -135,7 +136,7 @@ def _how_to_get_gold(study: Study) -> str:
         return f"Run: prefjudge gold {quoted(study.folder)} --suggest 12, read the file, then: {accept}"
     columns = ", ".join(GOLD_COLUMNS)
     return (
-        f"The study has no qrels and texts to suggest any from. Write {study.folder / REVIEW_FILE} yourself "
-        f"(separated by tabs, with a header: {columns}), then: {accept}. Or hide none: gold_per_hit = 0 in "
+        f"Write {study.folder / REVIEW_FILE} (separated by tabs, with a header: {columns}), then: {accept}. "
+        "The study has no qrels and texts to suggest pairs from. To hide none, set gold_per_hit = 0 in "
         f"[design] of {study.folder / CONFIG_FILE}."
     )

@@ -43,6 +43,7 @@ def store_pool(
     pooled = {pools.queries[code] for code in np.unique(pools.query)}
     documents = {pools.docs[code] for code in np.unique(pools.doc)}
     shown = {key: text for key, text in passages.items() if key in documents}
+    # One transaction for the check and the writes: no HIT is recorded for the old pool in between.
     with study.transaction() as db:
         same, published = _is_stored(db, pools, pairs), is_published(db)
         if not same and published:
@@ -54,13 +55,13 @@ def store_pool(
             save_pools(db, pools, pairs)
         save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
         save_inputs(db, _with_texts(inputs, shown))
-        if not published:
+        if not published:  # pairs of published HITs keep the number of votes that they were published with
             _ask_by_design(study, db, published=False)
     return not same
 
 
 def follow_design(study: "Study", target: str) -> None:
-    """Ask for as many judgments of each pair as the design in study.toml says now.
+    """Ask for as many judgments of each pair as the design in study.toml now says.
 
     Raises
     ------

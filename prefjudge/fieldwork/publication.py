@@ -1,4 +1,4 @@
-"""Publication: each HIT goes out exactly once, whatever happens in between."""
+"""Publication: each HIT is published exactly once, also when a call is interrupted."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -46,6 +46,8 @@ def publish_hits(
 
 def _publish_one(study: Study, crowd: Crowd, task: Task, intent: Intent) -> str:
     """Publish a HIT, or find it where the crowd may have forgotten the token of the first call."""
+    # From an hour before the token expires the crowd is searched first: a call with an expired token would
+    # publish, and pay for, a second HIT.
     if time.time() - intent.intended > TOKEN_LIFE - 3600 and (found := _find(crowd, task.key)):
         return found
     try:
@@ -68,7 +70,7 @@ def _intend(study: Study, crowd: Crowd, hit: StudyHit) -> Intent:
     intent = intents.creation(study, crowd.prices, hit)
     with study.transaction() as db:
         known = intend(db, intent, budget=study.config.budget)
-        if known is intent:
+        if known is intent:  # new: an interrupted call has recorded its HIT already
             forget_answers(db, hit.target)
             save_hits(db, [hit])
     return known

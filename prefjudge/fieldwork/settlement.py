@@ -20,12 +20,12 @@ from prefjudge.study.past import note_deleted
 from prefjudge.study.study import Study
 
 UNUSABLE = "unusable answer"
-"""How the verdict on an assignment starts whose fields the page cannot have sent."""
+"""The start of the verdict on an assignment whose fields the page cannot have sent."""
 GIVEN_UP = "its HIT was given up: the texts that it shows are lost"
 """The verdict on an assignment that nobody can read any more."""
 
 STOPPED_EARLY = "You stopped early, as you may, and "
-"""How the reason of a bonus starts that takes the place of a reward."""
+"""The start of the reason of a bonus that replaces a reward."""
 
 
 class Act(StrEnum):
@@ -112,6 +112,7 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
 
 def _pay(study: Study, crowd: Crowd, target: str, due: Due) -> None:
     if due.act is Act.APPROVE:
+        # No intent: publishing the HIT has committed the reward, and a repeated approval pays nothing.
         crowd.approve(due.assignment_id)
         _decided(study, due.assignment_id, "approved")
     elif due.act is Act.PRORATE:
@@ -129,12 +130,13 @@ def withdraw(study: Study, crowd: Crowd, target: str, due: Due, feedback: str) -
 
 
 def release_unused(study: Study, crowd: Crowd, target: str) -> None:
-    """Take back what closed HITs hold for answers that never came, once those that came are decided on."""
+    """Take back the money of closed HITs for answers that never came, once those that came are decided on."""
     with study.transaction(write=False) as db:
         unused = load_unused(db, target)
     for hit in unused:
         used = hit.came * int(crowd.prices.submission(hit.reward_cents * CENT, hit.assignments) / CENT)
         release = intents.deletion(study, target, hit.hit_key, used - hit.cents)
+        # Before the call: the crowd no longer lists a deleted HIT, so `recover` finds it only by this note.
         note_deleted(study.folder, hit.hit_id)
         with intended(study, release, budget=None):
             crowd.delete(hit.hit_id)
@@ -167,6 +169,7 @@ def _prorate(study: Study, crowd: Crowd, target: str, due: Due) -> None:
             crowd.bonus(due.worker_id, due.assignment_id, due.amount, text, token=bonus.token)
     with intended(study, release, budget=None):
         crowd.release(due.assignment_id, text)
+    # Settled last and together: an interrupted call stays undecided, so the next `pay` repeats all of it.
     with study.transaction() as db:
         settle(db, bonus.token, "paid", time.time())
         settle(db, release.token, "released", time.time())
@@ -178,7 +181,7 @@ def _release(study: Study, crowd: Crowd, target: str, due: Due) -> Intent:
 
 
 def prorated_decision(amount: Decimal) -> str:
-    """Return how an assignment is recorded that was paid by a bonus in place of its reward."""
+    """Return the decision to record for an assignment that was paid by a bonus in place of its reward."""
     return f"prorated: ${amount} by bonus"
 
 

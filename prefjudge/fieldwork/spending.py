@@ -1,4 +1,4 @@
-"""The calls that spend: one verb at a time makes them, each after an intent and with its outcome recorded."""
+"""The calls that spend money: one verb at a time makes them, and each is recorded before and after."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,13 +18,14 @@ LOCK_TIMEOUT = 60.0
 
 @contextmanager
 def lock_crowd(study: Study, target: str) -> Iterator["Crowd"]:
-    """Give the crowd to one verb of the study at a time, in whichever process.
+    """Give the crowd to one verb of the study at a time, across all processes.
 
     Raises
     ------
     StudyError
         Another verb does not end, or the study's store is not whole.
     """
+    # The lock comes first: what another verb has just published must be in the store that is compared.
     with lock_spending(study), open_crowd(study, target) as crowd:
         refuse_unknown_hits(study, crowd)
         yield crowd
@@ -51,7 +52,8 @@ def lock_spending(study: Study) -> Iterator[None]:
 def refuse_unknown_hits(study: Study, crowd: "Crowd") -> None:
     """Refuse to spend with a store that is older than the study's work at the marketplace.
 
-    The newest HIT of the study there is the one to look at: what is published is recorded first.
+    Looking at the study's newest HIT is enough: each HIT is recorded before it is published, so a store that
+    knows the newest one knows all earlier ones.
 
     Raises
     ------
@@ -86,7 +88,7 @@ def refuse_unwhole(study: Study) -> None:
     if why := study.setting(RECOVERING):
         raise StudyError(
             f"the study's store {why}, and may lack what happened since",
-            f"The marketplace tells it: prefjudge recover {quoted(study.folder)}",
+            f"Run: prefjudge recover {quoted(study.folder)}; it asks the marketplace.",
         )
 
 
@@ -96,11 +98,12 @@ def intended(study: Study, intent: Intent, *, budget: Decimal | None) -> Iterato
 
     What the marketplace refused did nothing, so its intent is taken back.
     """
+    # Committed before the call: a process that is killed during it leaves a record that money may be spent.
     with study.transaction() as db:
         known = intend(db, intent, budget=budget)
     try:
         yield known
-    except RefusedError:
+    except RefusedError:  # any other error leaves the outcome unknown, and the intent counts as spent
         with study.transaction() as db:
             void(db, intent.token)
         raise

@@ -1,1 +1,1 @@
-"""Gather: what the verbs share that compute: their inputs, their outputs, and how a result was made."""
+"""Gather: what the verbs that compute share: their inputs, their outputs, and how a result was made."""

@@ -1,7 +1,7 @@
-"""What a program gives to a verb: checked against the verb's annotations before anything is done.
+"""Checks what a program gives to a verb against the verb's annotations, before anything is done.
 
 The command line has its own parser. A function may be given anything: a DataFrame, a dictionary, a generator.
-What a verb can take is made what it expects; all else is refused with the name of the argument.
+A value that fits is converted to the type that the verb expects; others are refused by the argument's name.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
@@ -31,7 +31,7 @@ R = TypeVar("R")
 
 
 _BEYOND = 2**63
-"""No count or seed is so large, and numpy holds none."""
+"""Larger counts and seeds are refused, as numpy cannot hold them."""
 
 _LONGEST_NAME = 255
 """The bytes of the longest name that file systems take."""
@@ -50,7 +50,7 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
     Raises
     ------
     InputError
-        From the function returned: an argument is unknown, missing, or nothing that the verb takes.
+        From the function returned: an argument is unknown or missing, or its value does not fit.
     """
     expected = full_signature(verb)
 
@@ -89,9 +89,9 @@ def _unbound(verb: str, expected: Signature, given: Mapping[str, object], error:
     names = list(expected.parameters)
     unknown = next((name for name in given if name not in names), None)
     if unknown is None:
-        return InputError(f"{verb}: {error}", f"It takes: {', '.join(names)}.")
+        return InputError(f"{verb}: {error}", f"Use its arguments: {', '.join(names)}.")
     close = get_close_matches(unknown, names, 1)
-    hint = f"{close[0]} was probably meant." if close else f"It takes: {', '.join(names)}."
+    hint = f"Use {close[0]}, if that was meant." if close else f"Use its arguments: {', '.join(names)}."
     return InputError(f"{verb}: there is no argument {unknown}", hint)
 
 
@@ -320,7 +320,7 @@ def _named(value: object) -> str:
 
 def _hint(takes: str, value: object) -> str:
     if isinstance(value, bytes):
-        return "Decode it: a text is wanted."
+        return "Decode it: a text is needed."
     if isinstance(value, Sequence | AbstractSet) and not isinstance(value, str):
         return "Look at its items."
     if "a path" in takes:

@@ -53,7 +53,7 @@ def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tu
     if not path.stat().st_size:
         raise StudyError(
             "no query of the study has a best answer yet",
-            f"Once more is judged, run: prefjudge {verb} {quoted(study.folder)}",
+            f"Collect more judgments, then run: prefjudge {verb} {quoted(study.folder)}",
         )
     return read_qrels(path, name=PREFERENCE_NAME, notices=notices), 0
 
@@ -61,7 +61,7 @@ def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tu
 def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
     """Return the best-known answers with the tournaments that they won.
 
-    A notice says so where the judgments, as they are now, speak for other answers than ``resolve`` wrote.
+    A notice says so where the judgments now lead to other answers than ``resolve`` wrote.
 
     Raises
     ------

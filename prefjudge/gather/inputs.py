@@ -15,7 +15,7 @@ T = TypeVar("T", str, Path, str | Path)
 E = TypeVar("E", bound=StrEnum)
 
 _ASIDE = (".md", ".rst", ".html", ".pdf", ".json", ".toml", ".yaml", ".yml", ".md5", ".sha256")
-"""Suffixes of what lies beside the runs in a folder."""
+"""Suffixes of files in a folder of runs that are not runs."""
 
 QRELS_NAME = "original"
 """What the study calls the qrels that it starts from."""
@@ -28,12 +28,12 @@ def as_path(path: None) -> None: ...
 @overload
 def as_path(path: str | Path | None) -> Path | None: ...
 def as_path(path: str | Path | None) -> Path | None:
-    """Return a path that a program may have given as text."""
+    """Return as a path what a program may have given as text."""
     return None if path is None else Path(path)
 
 
 def several(given: T | Sequence[T]) -> tuple[T, ...]:
-    """Return what a program may have given as one text or path, or as several."""
+    """Return as a list what a program may have given as one text or path, or as several."""
     if isinstance(given, str | Path):
         return (given,)  # a text is a sequence of texts too
     return tuple(given)
@@ -88,7 +88,7 @@ def expand(patterns: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...
         if not files:
             raise InputError(
                 f"no file matches {pattern}",
-                "Name run files, a folder of them, or a pattern in quotes such as 'runs/*.gz'.",
+                "Give run files, a folder of them, or a pattern in quotes such as 'runs/*.gz'.",
             )
         found |= dict.fromkeys(files)
     return tuple(found)
@@ -127,7 +127,7 @@ def input_files(
     if other is not None:
         raise InputError(
             f"{other} is not a run file, and a study is made from run files",
-            "Name run files, or leave the study out and write the pool with --out.",
+            "Give run files, or leave the study out and write the pool with --out.",
         )
     files = [("run", Path(path), tag) for path, tag in zip(paths, tags, strict=True)]
     named = {kind: Path(path) for kind, path in others.items() if path}
@@ -136,7 +136,9 @@ def input_files(
         InputFile(
             kind=kind,
             path=str(path.resolve()),
-            digest="" if kind == "collection" else digest(path),  # of that, the texts used
+            digest=""
+            if kind == "collection"
+            else digest(path),  # a collection is large: only the texts used are digested
             name=name,
         )
         for kind, path, name in files
@@ -155,8 +157,8 @@ def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Pat
     gone = [path for path in paths if not path.exists() and ":/" not in str(path)]
     if gone:
         raise StudyError(
-            f"{gone[0]} is not there any more, and the study was made from it",
+            f"{gone[0]} is gone, and the study was made from it",
             f"Run `prefjudge pool {quoted(study)}` again with the files where they are now: "
-            "it notes the places.",
+            "it records their paths.",
         )
     return paths

@@ -1,4 +1,4 @@
-"""The judgments that a step works on, from a study or from a file."""
+"""Reads the judgments that a verb works on, from a study or from a file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -93,9 +93,9 @@ def gather_judgments(
 
 
 def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the config's rule, or one that does without equally many votes where they are needed and absent.
+    """Return the config's rule, or one that allows unequal numbers of votes where pairs have them.
 
-    The notice says why it is another.
+    The notice says why it is a different one.
     """
     if votes.asked is None or votes.pools is None or not RULES[votes.rule].counts_votes:
         return (votes.rule,), ()
@@ -129,7 +129,7 @@ def _of_study(study: Study, notices: list["Notice"], with_models: bool) -> Judgm
 
 
 def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pairs":
-    """Return the pairs that have been asked for; a document that is in no pool has the code -1."""
+    """Return the pairs that were asked for; a document that is in no pool has the code -1."""
     wanted = [(query, a, b) for _, query, a, b, votes in pairs if votes]
     query = encode([row[0] for row in wanted], pools.queries)
     a, b = (encode([row[side] for row in wanted], pools.docs) for side in (1, 2))
@@ -152,7 +152,7 @@ def _leave_out(log: "Judgments", without: Sequence[str]) -> "Judgments":
     unknown = [worker for worker in without if worker not in log.workers]
     if unknown:
         raise InputError(
-            f"no judgment is by worker {unknown[0]!r}", "The fifth column of the judgments names them."
+            f"no judgment is by worker {unknown[0]!r}", "Give names from the fifth column of the judgments."
         )
     dropped = [code for code, worker in enumerate(log.workers) if worker in set(without)]
     return select_judgments(log, ~np.isin(log.worker, dropped)) if dropped else log

@@ -1,4 +1,4 @@
-"""How much of what waits for a challenge to end people have judged already."""
+"""How much of the runs that wait for a challenge to end is judged already."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ def count_not_judged(
 
 
 def in_words(runs: Sequence["NotJudged"]) -> dict[str, str]:
-    """Return what a provenance says of runs that are not ranked yet; nothing where there are none."""
+    """Return the provenance of runs that are not ranked yet; empty where there are none."""
     if not runs:
         return {}
     return {"not judged yet": ", ".join(f"{one.run} ({one.judged} of {one.queries})" for one in runs)}

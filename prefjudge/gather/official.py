@@ -38,8 +38,8 @@ def check_order(order_by: str | Path | None, found: "ScoreInputs") -> None:
     if order_by is None or str(order_by) in names or Path(order_by).is_file():
         return
     raise InputError(
-        f"--order-by {order_by}: no label set is called so, and no file",
-        f"Name a label set ({', '.join(names)}), or give a leaderboard's CSV.",
+        f"--order-by {order_by}: neither a label set's name nor a file",
+        f"Give a label set ({', '.join(names)}), or a leaderboard's CSV.",
     )
 
 
@@ -97,7 +97,7 @@ def official_scores(
     if not made.listed:
         raise InputError(
             f"{leaderboard} lists none of the runs, such as {one.ranked[0].run!r}",
-            "A run is listed where its tag is an entry's id, or the description of one entry alone.",
+            "Give runs whose tags are ids of its entries, or descriptions of one entry each.",
         )
     return made
 

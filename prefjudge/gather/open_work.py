@@ -1,4 +1,4 @@
-"""What is still to come in a study that is under way."""
+"""The work that is open in a study that is under way."""
 
 from prefjudge.counts import many
 from prefjudge.study.history import load_challenges
@@ -8,7 +8,7 @@ from prefjudge.study.study import Study
 
 
 def what_is_open(study: Study) -> str:
-    """Return what is still to come, in words; nothing where all is judged that was asked."""
+    """Return the open work in words; empty where all that was asked is judged."""
     with study.transaction(write=False) as db:
         hits, waiting = count_hits(db), len(waiting_pairs(db))
         challenge = next((one for one in load_challenges(db) if one.concluded is None), None)

@@ -12,7 +12,7 @@ from prefjudge.study.pooling import load_inputs
 from prefjudge.study.study import CONFIG_FILE, MARKETPLACE_FILE, STORE_FILE, Study
 
 _SCHEME = re.compile("[a-z][a-z0-9+.-]+:/")
-"""How an address begins that was taken for a path, which has lost a slash."""
+"""The start of an address that was read as a path, and so lost a slash."""
 
 
 def check_outputs(
@@ -22,7 +22,7 @@ def check_outputs(
     plot: Path | None = None,
     engine: str = "files",
 ) -> None:
-    """Refuse to write over what the verb reads, whatever it is called here, before any work is done.
+    """Refuse to overwrite what the verb reads, under any of its names, before any work is done.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def beside(path: str | Path, ending: str) -> str | Path:
 
 def _check_name(path: str | Path | None) -> None:
     if isinstance(path, Path) and not path.name:
-        raise InputError(f"{path} is a folder, and a file is written", "Give the file a name.")
+        raise InputError(f"{path} is a folder, not a file", "Give the name of a file.")
 
 
 def _check_address(path: str | Path | None, engine: str) -> None:
@@ -86,13 +86,15 @@ def _check_address(path: str | Path | None, engine: str) -> None:
     _check_name(path)
     if isinstance(path, Path) and _SCHEME.match(str(path)):
         raise InputError(
-            f"{path} looks like an address, and this is written into a file here",
-            "Name a file. What pool and score give can go to an address, with --engine spark.",
+            f"{path} looks like an address, and this is written to a local file",
+            "Give a file's name. Only pool and score write to an address, with --engine spark.",
         )
     if path is None or not is_address(path):
         return
     if not is_parquet(path):
-        raise InputError(f"{path}: only Parquet is written to an address", "Let its name end in .parquet.")
+        raise InputError(
+            f"{path}: only Parquet is written to an address", "Give it a name that ends in .parquet."
+        )
     if engine != "spark":
         raise InputError(f"{path} is an address, which a cluster writes", "Add --engine spark.")
 
@@ -112,7 +114,7 @@ def _holds(read: str | Path, output: str | Path) -> bool:
         if Path(output).samefile(read):
             return True
         return Path(read).is_dir() and Path(output).resolve().is_relative_to(Path(read).resolve())
-    except OSError:  # no such output, so that nothing is lost; or no such input, which its reader says
+    except OSError:  # no such output, so nothing is lost; or no such input, which its reader reports
         return False
 
 
@@ -123,4 +125,4 @@ def _is_named_after(plot: Path, path: str | Path) -> bool:
 
 
 def _refused(output: str | Path, path: str | Path) -> InputError:
-    return InputError(f"{output} would take the place of {path}, which is read", "Give another name.")
+    return InputError(f"{output} would replace {path}, which is read", "Give another name.")

@@ -1,4 +1,4 @@
-"""Provenance: how a result was made, and from which files, digested while the work goes on."""
+"""Provenance: how a result was made, and from which files, which are digested beside the work."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -57,7 +57,9 @@ def digesting(
             found = [one.result() if one else "" for one in running]
             for (_, path), state in zip(named, met, strict=True):
                 if _state(path) != state:
-                    raise InputError(f"{path} changed while it was read", "Wait for its writer; try again.")
+                    raise InputError(
+                        f"{path} changed while it was read", "Wait until it is written, and try again."
+                    )
             return tuple(
                 InputDigest(kind=kind, path=str(path), digest=one)
                 for (kind, path), one in zip(named, found, strict=True)

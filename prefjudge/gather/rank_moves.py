@@ -20,8 +20,8 @@ def find_moves(
     """Return, for each version of the answers, the runs whose rank differs from that under the one before.
 
     The leaderboards are those of the study's runs by its first measure. Runs that are gone or were changed
-    are left out, with a notice: what was judged must not be lost for them. Left out, too, are the runs whose
-    names are in ``without``.
+    are left out, with a notice: what was judged must not be lost for them. So are the runs whose names are
+    in ``without``.
     """
     still: list[tuple[RankShift, ...]] = [() for _ in versions]
     runs = _unchanged_runs(study, notices, without) if len(versions) > 1 else []

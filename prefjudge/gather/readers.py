@@ -1,4 +1,4 @@
-"""Reading runs: one way of doing it for all that a step wants to know of them."""
+"""Opens runs for reading: by our own reader or an SQL engine, in one process or several."""
 
 import os
 import sys
@@ -31,7 +31,7 @@ from prefjudge.gather.read_options import DEFAULTS, ReadOptions
 _PAYS = 128 << 20
 """Bytes of files that are checked line by line in about a second, twice what starting processes takes."""
 _MOST = 8
-"""Processes that are started unasked: each takes up to 200 MB."""
+"""The most processes that are started by default: each takes up to 200 MB."""
 _SKIMMED = 16
 """How much faster a trusted file is read."""
 
@@ -41,7 +41,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Runs that an engine reads, and all that steps ask of them."""
+    """Runs that an engine reads, and what the verbs need of them."""
 
     runs: "Runs"
 
@@ -139,7 +139,7 @@ def reading(
 def working(
     workers: int | Executor | None, files: Sequence[str | Path], *, trust: bool = False
 ) -> Iterator[Executor | None]:
-    """Yield what works side by side on some files: a pool of processes, or what is given."""
+    """Yield the executor that reads files in parallel: a pool of processes, or what is given."""
     if workers is None:
         workers = _as_many_as_pay(files, trust=trust)
     if not isinstance(workers, int):
@@ -158,7 +158,7 @@ def working(
 
 
 def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
-    """Return the number of processors that this process may use, where the files outweigh starting them."""
+    """Return the number of processors that this process may use, or 1 where the files are small."""
     size = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
     if size < _PAYS * (_SKIMMED if trust else 1):
         return 1
@@ -169,7 +169,7 @@ def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
 class _Helped(Executor):
     """The ``map`` of processes whose work this one shares: they begin with the first, it with the last.
 
-    A process gets one thing at a time: what waits in line there, nobody else could do.
+    A process gets one item at a time: an item in its queue could not be done by anybody else.
     """
 
     def __init__(self, executor: Executor, processes: int) -> None:
@@ -207,7 +207,8 @@ class _Helped(Executor):
                 yield job.result()
         except BrokenExecutor as error:
             raise InputError(
-                "a process that read for this one was killed", "Was there memory? Try it with --workers 1."
+                "a process that read for this one was killed",
+                "Check the machine's memory, or use --workers 1.",
             ) from error
         finally:
             open_.clear()  # where nobody wants the rest any more
@@ -225,7 +226,7 @@ def _no_main() -> Iterator[None]:
 
 
 def _settle(job: "Future[T]", work: Callable[[], T]) -> None:
-    """Keep what comes of work for its turn."""
+    """Hold an item's result or error until its turn."""
     try:
         job.set_result(work())
     except Exception as error:  # raised where the result would have been taken

@@ -1,4 +1,4 @@
-"""Options that name a run take its tag or its file."""
+"""Finds the run that an option names, by its tag or its file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from prefjudge.errors import InputError
 
 
 def with_named(runs: Sequence[str | Path], named: Sequence[str | Path | None]) -> tuple[str | Path, ...]:
-    """Return the run files, and those that options name besides."""
+    """Return the run files, and others that options name."""
     more = [Path(name) for name in named if name is not None and Path(name).is_file()]
     return (*runs, *(path for path in dict.fromkeys(more) if not any(_same(path, run) for run in runs)))
 
@@ -28,7 +28,7 @@ def tag_of(name: str | Path, sources: Sequence[str | Path], tags: Sequence[str],
     Raises
     ------
     InputError
-        No run is called so, or the file holds several.
+        No run has that name, or the file holds several.
     """
     if str(name) in tags:
         return str(name)
@@ -37,10 +37,11 @@ def tag_of(name: str | Path, sources: Sequence[str | Path], tags: Sequence[str],
         return found[0]
     if found:
         raise InputError(
-            f"{option}: {name} holds {many(len(found), 'run')}", f"Name one of: {', '.join(found)}."
+            f"{option}: {name} holds {many(len(found), 'run')}", f"Choose one of: {', '.join(found)}."
         )
     raise InputError(
-        f"{option}: there is no run {str(name)!r}, by its tag or by its file", f"Runs: {', '.join(tags)}."
+        f"{option}: there is no run {str(name)!r}, by its tag or by its file",
+        f"Choose one of: {', '.join(tags)}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a scoring step reads: runs, label sets and judgments, from a study or from files."""
+"""Reads the inputs of the verbs that score: runs, label sets and judgments, from a study or from files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from prefjudge.study.study import QRELS_FILE, Study
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreInputs:
-    """The inputs of a scoring step.
+    """The inputs of a verb that scores.
 
     ``files`` names every file with its kind. ``judgments`` and ``pools`` are None where there are none.
     ``rule`` makes preference qrels of the judgments, and ``asked`` are the pairs that were to be judged,
@@ -68,7 +68,7 @@ class ScoreInputs:
 
     @property
     def stamp(self) -> dict[str, str]:
-        """What a provenance says of simulated judgments; nothing where there are none."""
+        """Return the provenance of simulated judgments; empty where there are none."""
         name, _, what = str(self.rehearsal or "").partition(": ")
         return {name: what} if name else {}
 
@@ -161,7 +161,9 @@ def _common_queries(sets: Sequence["Qrels"], asked: tuple[str, ...] | None) -> t
     shared = tuple(query for query in asked or sets[0].queries if query in every)
     if not shared:
         names = ", ".join(labels.name for labels in sets)
-        raise InputError(f"no query is judged by all of {names}", "Score them apart, or leave --common out.")
+        raise InputError(
+            f"no query is judged by all of {names}", "Score them separately, or leave out --common."
+        )
     return shared
 
 
@@ -169,7 +171,7 @@ def _read_labels(path: Path, name: str | None, notices: list["Notice"]) -> "Qrel
     """Read qrels whose grades may be fractions, as preference values are."""
     labels = read_qrels(path, name=name, fractions=True, notices=notices)
     if (labels.grade % 1 != 0).any():
-        what = "some grades are fractions; RR, AP and their kin take 1 and more for relevant"
+        what = "some grades are fractions; RR, AP and other binary measures count 1 and more as relevant"
         notices.append(Notice(where=str(path), what=what))
     return labels
 
@@ -183,7 +185,7 @@ def _named(given: str | Path) -> tuple[str | None, Path]:
 
 
 def _all_named(given: Sequence[str | Path], *, taken: Sequence[str]) -> list[tuple[str | None, Path]]:
-    """Name the label sets as they are told, else by the file; with its suffix where two had one name."""
+    """Return the label sets' names: as given, else the file's, with its suffix where two would be equal."""
     named = [_named(one) for one in given]
     short = [stem(path) if name is None else name for name, path in named]
     return [

@@ -1,4 +1,4 @@
-"""Where a step takes its random numbers from: the study's streams, or a seed."""
+"""The random numbers of a verb: from the study's streams, or from a seed."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ def generator(study: Study | None, stream: str, seed: int | None = None) -> "np.
     import numpy as np
 
     if seed is not None and seed < 0:
-        raise InputError(f"--seed {seed}: not a seed", "A seed is 0 or more.")
+        raise InputError(f"--seed {seed}: not a seed", "Give a seed of 0 or more.")
     if seed is None and study is not None:
         return study.rng(stream)
     return np.random.default_rng(DEFAULT_SEED if seed is None else seed)

@@ -1,4 +1,4 @@
-"""Stamps: what rests on simulated judgments says so, file by file, until it rests on none."""
+"""Stamps: every file that rests on simulated judgments says so."""
 
 from pathlib import Path
 
@@ -13,6 +13,6 @@ def stamp_of(rehearsal: Rehearsal | None) -> str:
 
 
 def write_stamp(path: str | Path, stamp: str) -> None:
-    """Write a stamp beside a file whose form has no room for it, or take away the one of an earlier file."""
+    """Write a stamp beside a file whose format has no room for it, or remove that of an earlier file."""
     if not is_address(path):  # the provenance of what is at an address is written beside it
         write_beside(Path(path), stamp)

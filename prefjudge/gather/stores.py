@@ -1,4 +1,4 @@
-"""Stores as such: a study's or a marketplace's, what is in them, and what they say of their soundness."""
+"""Opens a study's or a marketplace's store alike, for the verbs that check and copy stores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from prefjudge.study.study import Study
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """A store that is there.
+    """An existing store.
 
     Attributes
     ----------
@@ -70,8 +70,8 @@ def open_own(study: Study) -> Store:
     refuse_lost(study.folder, database)
     if not database.version():
         raise StudyError(
-            f"{study.folder} has no store yet: no verb has used it since it was made",
-            f"Begin with its pool: prefjudge pool {quoted(study.folder)} --runs …",
+            f"{study.folder} has no store yet: no verb has used it",
+            f"Run: prefjudge pool {quoted(study.folder)} --runs …",
         )
     found = open_store(study.store_url)
     if found.kind != "study":
@@ -94,7 +94,7 @@ def open_store(url: str) -> Store:
     """
     database = Database(url)
     if not database.version():
-        raise StudyError(f"there is no store at {redacted(url)}", "Is the path or URL right?")
+        raise StudyError(f"there is no store at {redacted(url)}", "Check the path or URL.")
     with database.transaction(write=False) as db:
         tables = set(db.tables())
     if "transfers" in tables:
@@ -120,5 +120,5 @@ def open_store(url: str) -> Store:
             save_setting=settings.save_setting,
         )
     raise StudyError(
-        f"{redacted(url)} is neither a study's store nor a marketplace's", "Is the path or URL right?"
+        f"{redacted(url)} is neither a study's store nor a marketplace's", "Check the path or URL."
     )

@@ -1,4 +1,4 @@
-"""What in a readable file may surprise, in sentences."""
+"""Warnings about a readable file, in sentences."""
 
 from collections.abc import Sequence
 

@@ -20,7 +20,7 @@ def write_table(path: str | Path, table: "Table", engine: str = "files", *, stam
     Raises
     ------
     InputError
-        No table is written in a file of that name.
+        The name's suffix is not one of a table.
     """
     table = table.stamped(stamp)
     if is_parquet(path):

@@ -1,4 +1,4 @@
-"""Runs whose challenge is under way: nobody has judged what they brought, so that no board ranks them yet."""
+"""Runs whose challenge is under way: their newcomers are not judged, so no board ranks them yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class WaitingRuns:
         names = ", ".join(self.names)
         return (
             f"challenge {self.challenge} is under way: {names} not judged yet, and not ranked; "
-            "`prefjudge run` goes on"
+            "`prefjudge run` continues it"
         )
 
 

@@ -36,6 +36,7 @@ def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
     BudgetError
         The call would exceed the budget.
     """
+    # The token is made of what the call is for, so a repeat finds its intent and commits nothing more.
     recorded = db.select(Intent, "FROM intents WHERE token = :token", token=intent.token)
     if recorded:
         return recorded[0]
@@ -79,7 +80,8 @@ def count_settled(db: Connection, subject: str, operation: str) -> int:
 def committed_cents(db: Connection, target: str | None = None) -> int:
     """Return what the recorded intents commit the study to at a target, in cents.
 
-    What is to be spent counts from the intent on; what comes back only once it is settled.
+    Spending counts from its intent on, and a refund only once it is settled, so that an interrupted call
+    never makes the budget look larger than it is.
     """
     rows = db.execute(
         "SELECT coalesce(sum(cents), 0) FROM intents "

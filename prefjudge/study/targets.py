@@ -64,6 +64,7 @@ def forget_rounds(db: Connection, target: str) -> None:
 
 def forget_answers(db: Connection, target: str) -> None:
     """Let go of the answers that were kept elsewhere, when the first HIT goes out at a target."""
+    # Called before the HIT is saved: from then on the current target is the new one.
     if target != current_target(db):
         db.execute("DELETE FROM answers")
 

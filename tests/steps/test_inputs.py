@@ -33,7 +33,7 @@ def test_a_study_whose_files_moved_says_how_to_tell_it(tmp_path: Path) -> None:
     init(study, config="demo")
     pool_at(before)
     before.rename(after)
-    with pytest.raises(StudyError, match="is not there any more, and the study") as refused:
+    with pytest.raises(StudyError, match="is gone, and the study") as refused:
         gold(study, suggest=3)
     assert refused.value.message.startswith(str(before / "qrels.txt"))
     assert f"prefjudge pool {study}` again" in refused.value.hint

@@ -205,7 +205,7 @@ def test_a_store_that_is_being_rebuilt_spends_nothing(study: Study) -> None:
         assert refused.value.message == (
             f"the study's store {BEING_REBUILT}, and may lack what happened since"
         )
-        assert refused.value.hint == f"The marketplace tells it: prefjudge recover {study.folder}"
+        assert refused.value.hint == f"Run: prefjudge recover {study.folder}; it asks the marketplace."
 
 
 def test_verbs_of_a_study_spend_one_after_the_other(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,7 @@ def test_no_verb_writes_over_what_it_reads(
         link.symlink_to(files[name])
         around = link.parent / ".." / link.parent.name / link.name
         for path in (link, around, *([files[name]] if verb != "report" else [])):  # a report ends in .html
-            with pytest.raises(InputError, match=r"would take the place of .*, which is read"):
+            with pytest.raises(InputError, match=r"would replace .*, which is read"):
                 call(**{option: path})
         assert link.is_symlink()
     assert {name: path.read_bytes() for name, path in files.items()} == before
@@ -119,7 +119,7 @@ def test_nor_do_the_files_beside_it(
     verb: str, option: str, name: str, asked: str, files: dict[str, Path]
 ) -> None:
     files["qrels"] = files["qrels"].rename(files["qrels"].with_name(name))
-    with pytest.raises(InputError, match=f"place of .*{name}, which is read"):
+    with pytest.raises(InputError, match=f"would replace .*{name}, which is read"):
         verbs(files)[verb][0](**{option: files["qrels"].with_name(asked)})
 
 
@@ -136,9 +136,9 @@ def test_a_study_keeps_its_files(pooled: Path, tmp_path: Path) -> None:
     for name in ("study.toml", "study.db"):
         with pytest.raises(InputError, match=name):
             check_outputs(pooled / name, study=Study(pooled))
-    with pytest.raises(InputError, match=r"qrels\.txt would take the place"):
+    with pytest.raises(InputError, match=r"qrels\.txt would replace"):
         check_outputs(COLLECTION / "qrels.txt", study=Study(pooled))
-    with pytest.raises(InputError, match=r"collection\.tsv would take the place"):
+    with pytest.raises(InputError, match=r"collection\.tsv would replace"):
         gold(pooled, suggest=2, file=COLLECTION / "collection.tsv")
 
 

@@ -435,7 +435,7 @@ def test_the_official_leaderboard_stands_beside_the_boards(
     assert [one.qrels for one in result.pairings] == ["old", "new"]
     assert result.cycles == 0  # the truth has none
     assert result.pairings[1].lost == 0
-    with pytest.raises(InputError, match="no label set is called so"):
+    with pytest.raises(InputError, match="neither a label set's name nor a file"):
         score(runs=RUNS, qrels=[f"old={QRELS}"], order_by="new")
     csv_file.write_text("id,date,description,team,eval\nz,2021/01/01,d,T,0.1\n")
     with pytest.raises(InputError, match="lists none of the runs"):
