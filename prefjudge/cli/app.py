@@ -71,7 +71,7 @@ def main() -> None:
     except (KeyboardInterrupt, SystemExit) as stop:
         if isinstance(stop, SystemExit) and stop.code != _INTERRUPTED:
             raise
-        sys.stderr.write("\ninterrupted; repeat the verb to go on where it stopped\n")
+        sys.stderr.write("\ninterrupted; repeat the verb to continue where it stopped\n")
         sys.exit(_INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
@@ -81,7 +81,7 @@ def main() -> None:
             sys.stderr.write(f"error: {error.filename}: {error.strerror}\n")
             sys.exit(1)
         with suppress(OSError):
-            sys.stdout.close()  # else Python tries once more, and says so
+            sys.stdout.close()  # otherwise Python tries again at its exit, and prints a second error
         sys.stderr.write(f"error: the output cannot be written: {error.strerror}\n")
         sys.exit(1)
 

@@ -52,7 +52,7 @@ def show(result: "AuditResult") -> None:
 
 
 _SENTENCES = 12
-"""So many of each rule are printed."""
+"""At most this many findings of each rule are printed."""
 
 
 def to_json(result: "AuditResult") -> dict[str, Any]:

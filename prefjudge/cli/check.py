@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """What the findings are printed for: people, or annotations of GitHub Actions."""
+    """The form of the findings: for people, or as annotations of GitHub Actions."""
 
     TERMINAL = "terminal"
     GITHUB = "github"

@@ -116,7 +116,7 @@ def _info(option: StepOption) -> Any:
 
 
 _SHOWN = 5
-"""So many choices stand beside an option's name; more would leave its help no room, and stand in that."""
+"""At most this many choices are shown beside an option's name; more are listed in its help."""
 
 
 def _help(option: StepOption) -> str:

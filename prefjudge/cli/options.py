@@ -1,4 +1,4 @@
-"""Options that several verbs have beside those of their steps, or shape in one way."""
+"""Options that several verbs add to those of their steps, or declare alike."""
 
 from typing import Annotated
 

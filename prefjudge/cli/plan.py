@@ -32,7 +32,7 @@ def show(result: "PlanResult") -> None:
     notes = [
         f"{many(result.queries, 'query')}. {result.error:.0%} of the votes on a random pair "
         f"are wrong ({result.error_source}). A single winner is not a sign of confidence: see the chance.",
-        "The cost is an average; 19 of 20 studies cost no more than the next column says, in so many rounds.",
+        "The cost is an average; 19 of 20 studies cost no more than the next column, in that many rounds.",
     ]
     if any(plan.name == DEFAULT.name for plan in result.plans):
         notes.append(
@@ -58,7 +58,7 @@ def _next(result: "PlanResult", study: str) -> str:
         why = "it is published pair by pair; a strategy needs a new study"
         return f"next: prefjudge collect {quoted(study)} ({why})"
     if result.driven_by:
-        why = f"it goes on by the strategy it began with: {result.driven_by}"
+        why = f"it continues with the strategy it began with: {result.driven_by}"
         return f"next: prefjudge run {quoted(study)} ({why})"
     if result.chosen is None:
         return f"next: prefjudge run {quoted(study)} --strategy NAME (with --budget, plan chooses one)"

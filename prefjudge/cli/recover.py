@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def recover(call: "Callable[..., RecoverResult]", *, study: Path, json: Json = False) -> None:
-    """Print what was learnt, and what remains; the exit code is 3 while something does."""
+    """Print what was learnt, and what remains to be done; the exit code is 3 until nothing does."""
     with progress("recovering") as bar:
         result = call(progress=bar)
     if json:

@@ -26,7 +26,7 @@ def run(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Ask before the first round, and print each; the exit code is 3 where queries are not through."""
+    """Ask before the first round, and print each; the exit code is 3 where queries are not finished."""
     one_target(sandbox=sandbox, live=live)
     result = call(sandbox=not live, confirm=_ask, tell=say)
     if json:
@@ -36,8 +36,8 @@ def run(
         _show(result, study)
     if result.unfinished:
         raise NotFinished(
-            f"{result.unfinished:,} of {many(result.queries, 'query')} are not through",
-            f"prefjudge run {quoted(study)} goes on where it stopped.",
+            f"{result.unfinished:,} of {many(result.queries, 'query')} are not finished",
+            f"Run: prefjudge run {quoted(study)}; it continues where it stopped.",
         )
 
 
@@ -55,7 +55,7 @@ def _show(result: "RunResult", study: Path) -> None:
         f"${result.committed:.2f} committed; ended by {result.stopped_by}"
     )
     for duel in result.duels:
-        verb = "dethrones" if duel.dethroned else "loses to"
+        verb = "replaces" if duel.dethroned else "loses to"
         runs = ", ".join(duel.brought_by)
         say(
             f"  query {duel.query_id}: {duel.newcomer} ({runs}) {verb} {duel.incumbent}, "

@@ -41,7 +41,7 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
     if result.missing:
         left = result.hours_left
         pace = "" if left is None else f", about {_span(left)} at the pace so far"
-        say(f"to come      {many(result.missing, 'assignment')}{pace}")
+        say(f"expected     {many(result.missing, 'assignment')}{pace}")
 
 
 def _span(hours: float) -> str:

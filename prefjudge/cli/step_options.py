@@ -1,4 +1,4 @@
-"""The options of a verb, read from the source of its step: to import the step would be to import numpy.
+"""The options of a verb, read from the source of its step, since importing the step would import numpy.
 
 A step is written once, for programs. Its signature says what an option takes, and what stands where it is not
 given; its docstring (numpydoc) says what it does. Both are read here as text, so that ``--help`` and shell

@@ -67,9 +67,9 @@ class ChatModel:
     Raises
     ------
     InputError
-        The address is none.
+        The address is not a URL.
     ConfigError
-        The key holds what no key does.
+        The key has characters that no key has.
     """
 
     def __init__(self, url: str, name: str, key: str, tell: Callable[[str], None] | None = None) -> None:
@@ -200,7 +200,8 @@ def _read(url: str, answer: Any) -> Reply:
         prompt, reply = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise CrowdError(
-            f"{url} answered, but not with a chat completion", "Does it speak OpenAI's chat API?"
+            f"{url} answered, but not with a chat completion",
+            "Give the address of a server with OpenAI's chat API.",
         ) from error
     text = text.encode("utf-8", "replace").decode()  # JSON may hold half a character, and no store does
     if not prompt or reply is None:  # every prompt takes some

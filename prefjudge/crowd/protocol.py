@@ -15,7 +15,7 @@ from prefjudge.errors import CrowdError
 
 
 class RefusedError(CrowdError):
-    """The crowd answered, and did nothing of what the call asks for; an unknown id is refused, too."""
+    """The crowd answered, and did nothing that the call asks for; an unknown id is refused, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Prices(Protocol):
     """What a crowd charges, fees included, to the cent. Nobody is asked, so that a plan has prices, too."""
 
     def submission(self, pay: Decimal, workers: int) -> Decimal:
-        """Return what one submission costs of a task that so many workers take."""
+        """Return what one submission of a task costs that ``workers`` workers take."""
         ...
 
     def bonus(self, amount: Decimal) -> Decimal:
@@ -150,7 +150,7 @@ class Crowd(Protocol):
         ...
 
     def release(self, submission_id: str, reason: str) -> None:
-        """Give the pay back in whose place a bonus was paid, which is not a verdict on the work.
+        """Take back the pay that a bonus replaced, which is not a verdict on the work.
 
         A repeat is harmless.
         """

@@ -1,4 +1,4 @@
-"""A submission: what a worker sent back for a task, what was decided on it, and what was paid besides."""
+"""A submission: what a worker sent back for a task, the decision on it, and its bonuses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

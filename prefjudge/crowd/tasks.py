@@ -1,4 +1,4 @@
-"""A task: a page, who may take it, what it pays; and how far it is."""
+"""A task: its page, who may take it, what it pays, and its progress."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ class ListedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskState:
-    """How far a task is.
+    """The progress of a task.
 
     Attributes
     ----------

@@ -138,7 +138,7 @@ class _Collection:
         if self._unseen:
             raise CrowdError(
                 f"{many(len(self._unseen), 'HIT')} cannot be looked at: {self._unseen[0].message}",
-                "All others were collected. Are the marketplace and its key those that published it?",
+                "Check the marketplace and its key: they must be those that published it.",
             )
         if stopped_by := self._unpaid or self._refused:
             raise stopped_by

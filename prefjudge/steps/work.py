@@ -140,7 +140,7 @@ def _visits(study: Study) -> int:
 def _tempers(workers: int, careless: int, temper: Sequence[str]) -> list["Temper"]:
     unknown = sorted(set(temper) - set(Temper))
     if unknown:
-        raise StudyError(f"no worker works {unknown[0]!r}", f"Choose from: {', '.join(Temper)}.")
+        raise StudyError(f"there is no temper {unknown[0]!r}", f"Choose one of: {', '.join(Temper)}.")
     if careless + len(temper) > workers:
         raise StudyError(f"{careless + len(temper)} special workers do not fit into {workers}")
     honest = workers - careless - len(temper)

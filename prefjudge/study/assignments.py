@@ -146,7 +146,7 @@ def save_decision(db: Connection, assignment_id: str, decision: str) -> None:
 
 
 def close_undecided(db: Connection, target: str) -> tuple[int, int]:
-    """Record that nobody can decide on what is undecided at a target, whose marketplace is lost.
+    """Record that the undecided assignments at a target stay so, because its marketplace is lost.
 
     Returns how many assignments these are, and their rewards in cents.
     """

@@ -94,7 +94,7 @@ class WorkersConfig(_Section):
 
 
 class FeesConfig(_Section):
-    """What the marketplace takes."""
+    """The marketplace's fees."""
 
     rate: Annotated[Decimal, Field(ge=0, le=1)] = Decimal("0.20")
     many_rate: Annotated[Decimal, Field(ge=0, le=1)] = Decimal("0.20")
@@ -129,7 +129,7 @@ class EarlyExit(StrEnum):
 
 
 class PayConfig(_Section):
-    """When and how people are paid."""
+    """When and how workers are paid."""
 
     when: Literal["collect", "pay"] = "collect"
     early_exit: EarlyExit = EarlyExit.BONUS
@@ -158,7 +158,7 @@ class TargetConfig(_Section):
 
 
 class StudyConfig(_Section):
-    """Everything that a study can be told, each with its default."""
+    """All settings of a study, each with its default."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     id: Annotated[str, Field(max_length=100)] = ""
@@ -187,7 +187,7 @@ class StudyConfig(_Section):
     @classmethod
     def _are_measures(cls, measures: tuple[str, ...]) -> tuple[str, ...]:
         if not measures:
-            raise ValueError("name at least one measure, such as RR@10")
+            raise ValueError("give at least one measure, such as RR@10")
         for measure in measures:
             try:
                 parse_measure(measure)
@@ -248,7 +248,7 @@ def template(name: str) -> str:
 
 
 def _overlay(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
-    """Take what the environment says; return the variable that each ``section.name`` is from."""
+    """Apply the environment's settings; return the variable that each ``section.name`` is from."""
     told: dict[str, str] = {}
     for key, text in environ.items():
         section, separator, name = key.removeprefix("PREFJUDGE_").lower().partition("__")
@@ -277,7 +277,7 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
 
 
 def _guess(key: str) -> str:
-    """Ask for the key that was meant: one of a like name, in whichever section."""
+    """Suggest the key that was meant: one with a similar name, in any section."""
     keys: dict[str, str] = {}
     for name, field in StudyConfig.model_fields.items():
         inside = getattr(field.annotation, "model_fields", {})

@@ -1,4 +1,4 @@
-"""What a study's store says of its own soundness: its money, and what cannot be if nothing went wrong."""
+"""Checks of a study's store: its money, and states that arise only where something went wrong."""
 
 from prefjudge.database import Connection
 
@@ -51,7 +51,7 @@ _IMPOSSIBLE = (
 
 
 def find_impossible(db: Connection) -> list[str]:
-    """Return what can only be where money was spent twice, or rows were lost."""
+    """Return the signs that money was spent twice or rows were lost."""
     found = [(int(db.execute(sql)[0][0]), what) for what, sql in _IMPOSSIBLE]
     return [f"{count:,} {what}" for count, what in found if count]
 

@@ -67,7 +67,7 @@ class StudySlot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyHit:
-    """One HIT of the study; one without slots was given up, as nobody knows what it asks any more."""
+    """One HIT of the study; one without slots was given up, as its texts are lost."""
 
     hit_key: str
     batch: int

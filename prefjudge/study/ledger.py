@@ -52,7 +52,7 @@ def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
 
 
 def settle(db: Connection, token: str, outcome: str, when: float) -> None:
-    """Record what came of an intent."""
+    """Record the outcome of an intent."""
     db.execute(
         "UPDATE intents SET outcome = :outcome, settled = :settled WHERE token = :token",
         outcome=outcome,
@@ -67,7 +67,7 @@ def void(db: Connection, token: str) -> None:
 
 
 def count_settled(db: Connection, subject: str, operation: str) -> int:
-    """Return how many calls of an operation on one subject have come to something."""
+    """Return how many calls of an operation on one subject have an outcome."""
     rows = db.execute(
         "SELECT count(*) FROM intents WHERE subject = :subject AND operation = :operation "
         "AND outcome IS NOT NULL",

@@ -1,4 +1,4 @@
-"""What models answered, replies by prompt and votes by pair; and the requests that nobody has settled."""
+"""What models answered, replies by prompt and votes by pair; and the requests without an outcome."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What tells a study whose store is lost from a new one."""
+"""Tells a study whose store is lost from a new one, by the files in its folder."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the study competes over: its inputs, pools, texts and pairs."""
+"""The study's inputs, pools, texts and pairs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
 
 
 def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:
-    """Return the study's pools; with ``newcomers``, those that challenges brought are in them, too."""
+    """Return the study's pools; with ``newcomers``, with the candidates that challenges added."""
     brought = "UNION SELECT query_id, doc_id, source FROM challengers" if newcomers else ""
     rows = db.execute(
         f"SELECT query_id, doc_id, source FROM pooled {brought} ORDER BY query_id, doc_id, source"
@@ -140,7 +140,7 @@ def load_inputs(db: Connection) -> list[InputFile]:
 
 
 def save_pair(db: Connection, number: int, query: str, doc_a: str, doc_b: str) -> None:
-    """Add a pair of candidates for which nobody asks, where it is missing."""
+    """Add a pair of candidates that asks for no votes, where it is missing."""
     db.insert("pairs", _pair(number, query, doc_a, doc_b), "ON CONFLICT DO NOTHING")
 
 
@@ -150,7 +150,7 @@ def clear_votes_wanted(db: Connection) -> None:
 
 
 def save_votes_wanted(db: Connection, votes: Mapping[int, int]) -> None:
-    """Ask for so many votes on the pairs, by their numbers."""
+    """Set how many votes each pair asks for, by the pair's number."""
     db.executemany(
         "UPDATE pairs SET votes = :votes WHERE pair_id = :id",
         ({"id": number, "votes": count} for number, count in votes.items()),

@@ -1,9 +1,9 @@
-"""Settings: what a study has settled once, by name."""
+"""Settings: values that a study stores by name."""
 
 from prefjudge.database import Connection
 
 RECOVERING = "recovering"
-"""Settled while a store may lack what happened since: says why. Until then it publishes and pays nothing."""
+"""Set while the store may lack what happened, to the reason: the study then publishes and pays nothing."""
 BEING_REBUILT = "is being rebuilt"
 """Of a store that was made again where one was lost."""
 BEING_UPDATED = "is being brought up to date"
@@ -13,19 +13,19 @@ COPIED = "copied"
 
 
 def load_setting(db: Connection, key: str) -> str | None:
-    """Return what was settled, or None."""
+    """Return a setting, or None."""
     rows = db.execute("SELECT value FROM settings WHERE key = :key", key=key)
     return str(rows[0][0]) if rows else None
 
 
 def keep_setting(db: Connection, key: str, value: str) -> str:
-    """Settle what is not settled yet; return what is."""
+    """Store a setting unless it has a value; return its value."""
     db.insert("settings", {"key": key, "value": value}, "ON CONFLICT (key) DO NOTHING")
     return load_setting(db, key) or ""
 
 
 def save_setting(db: Connection, key: str, value: str) -> None:
-    """Settle something, whatever was settled before."""
+    """Store a setting, and replace an earlier value."""
     db.insert(
         "settings", {"key": key, "value": value}, "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
     )
@@ -43,10 +43,10 @@ def count_up(db: Connection, key: str) -> int:
 
 
 def drop_setting(db: Connection, key: str) -> None:
-    """Settle something no longer."""
+    """Delete a setting."""
     db.execute("DELETE FROM settings WHERE key = :key", key=key)
 
 
 def drop_settings(db: Connection, prefix: str) -> None:
-    """Settle no longer what has a name that begins so."""
+    """Delete all settings whose names begin with a prefix."""
     db.execute("DELETE FROM settings WHERE substr(key, 1, length(:prefix)) = :prefix", prefix=prefix)

@@ -52,7 +52,7 @@ class Study:
     folder : path
         The study's folder, made by :func:`create`.
     recovering : bool
-        Open a new store where the study's is lost, too; until it is rebuilt, nothing is published or paid.
+        Open a new store if the study's is lost; until it is rebuilt, nothing is published or paid.
 
     Raises
     ------
@@ -63,17 +63,19 @@ class Study:
     def __init__(self, folder: str | Path, *, recovering: bool = False) -> None:
         if not isinstance(folder, str | Path):
             given = type(folder).__name__
-            raise StudyError(f"a study is opened by its folder, not by {given}", "Give a path.")
+            raise StudyError(
+                f"a study is opened by its folder, not by {given}", "Give the path of its folder."
+            )
         self.folder = Path(folder)
         self._recovering = recovering
         self._snapshot: Connection | None = None
         if self.folder.is_file():
             raise StudyError(
                 f"{folder} is a file, not a study's folder",
-                "Name runs with --runs and labels with --qrels, and leave the study out.",
+                "Give runs with --runs and labels with --qrels, and leave out the study.",
             )
         if not (self.folder / CONFIG_FILE).is_file():
-            raise StudyError(f"{folder} is not a study", f"Make one with: prefjudge init {quoted(folder)}")
+            raise StudyError(f"{folder} is not a study", f"Run: prefjudge init {quoted(folder)}")
 
     @cached_property
     def config(self) -> "StudyConfig":
@@ -104,7 +106,7 @@ class Study:
 
     @property
     def mark(self) -> str:
-        """How the study's HITs are known at a marketplace: its id, or a digest of one written by hand."""
+        """What marks the study's HITs at a marketplace: its id, or a digest of one written by hand."""
         plain = re.fullmatch("[0-9a-z]{12}", self._id)
         return self._id if plain else hashlib.sha256(self._id.encode()).hexdigest()[:12]
 
@@ -135,7 +137,7 @@ class Study:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """See one state of the store until the block ends, whatever others write meanwhile.
+        """Read one state of the store until the block ends, also while others write to it.
 
         All read transactions in the block are one. What is written in it goes to the store at once, and
         is not read before the block ends.
@@ -169,10 +171,10 @@ class Study:
         )
 
     def hidden_rng(self, *stream: object) -> "np.random.Generator":
-        """Return the generator of a stream that only the study's secret leads to, for what hides gold pairs.
+        """Return a random generator seeded by the study's secret, for what hides gold pairs.
 
-        The seed is public, and so may be the files: whoever could draw again what a page shows, could draw
-        the places and texts of its gold pairs, too.
+        The seed is public, and so may be the files: with them anybody could redraw a page, and so find its
+        gold pairs.
         """
         import numpy as np
 
@@ -216,7 +218,7 @@ class Study:
 
     @cached_property
     def _raw_config(self) -> dict[str, Any]:
-        """The config unchecked, without pydantic, so that a verb that only looks starts at once."""
+        """The config unchecked, without pydantic, so that a verb that only reads starts at once."""
         return read_values(self.folder / CONFIG_FILE)
 
     @property
@@ -236,7 +238,7 @@ def open_study(study: str | Path | Study) -> Study: ...
 @overload
 def open_study(study: str | Path | Study | None) -> Study | None: ...
 def open_study(study: str | Path | Study | None) -> Study | None:
-    """Return the study that a verb is given: opened here, or already by the verb that it is a part of."""
+    """Return the study that a verb is given: opened here, or already by a verb that calls it."""
     return study if study is None or isinstance(study, Study) else Study(study)
 
 
@@ -259,11 +261,11 @@ def create(folder: Path, config: str) -> bool:
     if path.is_file():
         return False
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StudyError(f"{folder} exists and is not a study", "Name a new or empty folder.")
+        raise StudyError(f"{folder} exists and is not a study", "Give a new or empty folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / ".gitignore").write_text(_PRIVATE, encoding="utf-8")
         path.write_text(config, encoding="utf-8")
     except OSError as error:
-        raise StudyError(f"cannot make {folder}: {error.strerror}", "Name another folder.") from error
+        raise StudyError(f"cannot make {folder}: {error.strerror}", "Give another folder.") from error
     return True

@@ -1,7 +1,7 @@
-"""Which of the study's work counts: the sandbox's, until HITs are out at the live target, and then only its.
+"""Which of the study's work counts: the sandbox's, until HITs are out at the live target, then only the live.
 
-What was done in the sandbox is a rehearsal from then on: its judgments, gold records, barred workers and play
-money stay in the store and count no more, and the answers that were found there are none.
+From then on the work in the sandbox is a rehearsal: its judgments, gold records, barred workers and play
+money stay in the store and no longer count, and the answers that were found there are deleted.
 """
 
 from prefjudge.database import Connection
@@ -51,8 +51,8 @@ def refuse_other_target(db: Connection, target: str) -> None:
         )
     if db.execute("SELECT 1 FROM challenges LIMIT 1"):
         raise StudyError(
-            "the study's newcomers are to meet answers that were found in the sandbox",
-            "Go on without --live, or make a new study to judge live from the start.",
+            "the study's challenge compares newcomers with answers that were found in the sandbox",
+            "Continue without --live, or make a new study to judge live from the start.",
         )
 
 
@@ -63,7 +63,7 @@ def forget_rounds(db: Connection, target: str) -> None:
 
 
 def forget_answers(db: Connection, target: str) -> None:
-    """Let go of the answers that were kept elsewhere, when the first HIT goes out at a target."""
+    """Delete the answers that were found at another target, when the first HIT is published at this one."""
     # Called before the HIT is saved: from then on the current target is the new one.
     if target != current_target(db):
         db.execute("DELETE FROM answers")

@@ -516,7 +516,7 @@ def test_scores_that_stay_are_those_that_come_home(engine, runs, tmp_path, monke
     assert all(Path(name).exists() for name in away.out)
     assert home.leaderboards[len(MEASURES)].perfect
     assert not any(board.perfect for board in away.leaderboards)
-    assert sum("no run is held against the perfect ranking" in words for words in away.notices) == 1
+    assert sum("no run is compared with the perfect ranking" in words for words in away.notices) == 1
 
 
 def test_what_is_not_scored_in_sql(duck, runs, tmp_path):

@@ -183,7 +183,7 @@ def test_a_judge_does_not_meet_its_own_kind_unless_told(pooled: Path, endpoint: 
     told = judge(pooled, url=endpoint.url, model="gpt-4o", own_kind=True, most=1)
     assert (told.asked, told.notices) == (2, ())
     unknown = judge(pooled, url=endpoint.url, model="acme/reranker-xl", most=1)
-    assert "whose model acme/reranker-xl is, its name does not say" in unknown.notices[0]
+    assert "the name acme/reranker-xl does not say whose model it is" in unknown.notices[0]
     assert judge(pooled, url=endpoint.url, model="acme/reranker-xl", family="acme", most=1).notices == ()
 
 

@@ -278,7 +278,7 @@ def test_the_verb_exits_with_3_where_the_budget_ended_it(young: Path) -> None:
     ended = prefjudge("run", young, "--workers", 6, "--error", 0, "--yes", "--json")
     assert ended.returncode == 3
     assert json.loads(ended.stdout)["judgments"] == 0
-    assert "not finished: 13 of 15 queries are not through\n" in ended.stderr
+    assert "not finished: 13 of 15 queries are not finished\n" in ended.stderr
 
 
 def test_a_marketplace_that_is_served_already_goes_on_after_a_run(young: Path) -> None:

@@ -84,7 +84,7 @@ class Client:
         except BotoCoreError as error:
             raise CrowdError(
                 f"{self.endpoint} did not answer {operation}: {error}",
-                "Is the marketplace running? Repeat the verb: what was done is not done twice.",
+                "Check that the marketplace is running. Repeat the verb: nothing is done twice.",
             ) from error
 
     def each(self, operation: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:

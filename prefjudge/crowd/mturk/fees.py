@@ -1,4 +1,4 @@
-"""What Mechanical Turk, and marketplaces like it, take on top of a reward. Money is Decimal, to the cent."""
+"""The fees of Mechanical Turk, and of marketplaces like it. Money is Decimal, to the cent."""
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal

@@ -1,4 +1,4 @@
-"""Who answers at a marketplace's address: one of ours says so, of any other its address is all there is."""
+"""Who answers at a marketplace's address: one of ours gives its id, any other is known by its address."""
 
 from urllib.parse import urlsplit
 
@@ -46,5 +46,5 @@ def refuse_closed(endpoint: str) -> None:
 def _silent(endpoint: str) -> CrowdError:
     return CrowdError(
         f"no marketplace answers at {endpoint}",
-        "Is `prefjudge serve` running there, and is the address in study.toml right?",
+        "Check that `prefjudge serve` is running there, and the address in study.toml.",
     )

@@ -121,7 +121,7 @@ def judge(
     Raises
     ------
     InputError
-        The address is none.
+        The address is not a URL.
     StudyError
         There is nothing to judge, or the model's kind is in the pool.
     BudgetError
@@ -262,8 +262,8 @@ def _guard(study: Study, model: str, family: str | None, own_kind: bool) -> tupl
     if family or model_families(model):
         return ()
     return (
-        f"whose model {model} is, its name does not say: name its maker by --family, so that it is kept "
-        "from the runs of its own kind",
+        f"the name {model} does not say whose model it is: give its maker by --family, so that it does not "
+        "judge the runs of its own kind",
     )
 
 

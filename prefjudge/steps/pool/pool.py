@@ -243,7 +243,7 @@ def _some(queries: Sized) -> None:
     if not queries:
         raise InputError(
             "no query of the queries file is in the runs",
-            "Are the ids of the queries and the runs of one collection?",
+            "Check that the queries and the runs are of one collection.",
         )
 
 
@@ -282,6 +282,6 @@ def _duels(heads: Heads, qrels: Qrels | None) -> Pools:
         raise InputError(
             f"no query gives a pair: {heads.runs[0]} answers {many(len(heads.queries), 'query')}, and "
             f"{len(pools.queries):,} have a relevant document that can be shown",
-            "Are the ids of the run and the qrels of one collection?",
+            "Check that the run and the qrels are of one collection.",
         )
     return pools

@@ -32,7 +32,7 @@ def candidate_texts(
         raise InputError(
             f"{collection} lacks {len(missing)} of the runs' {len(of_runs)} top passages, "
             f"such as {missing[0]!r}",
-            "Is it the collection that the runs were made from?",
+            "Give the collection that the runs were made from.",
         )
     unknown = [doc for doc in of_qrels if doc not in found]
     if unknown:

@@ -73,7 +73,9 @@ def _selected_sizes(material: "Material") -> Made:
 def _pools_in_words(sizes: dict[int, int]) -> str:
     queries = sum(sizes.values())
     if not queries:
-        raise CannotMakeError("no query of the qrels is in the runs", "Are they of one collection?")
+        raise CannotMakeError(
+            "no query of the qrels is in the runs", "Check that they are of one collection."
+        )
     pairs = sum(count * size * (size - 1) // 2 for size, count in sizes.items())
     ordered = [size for size, count in sizes.items() for _ in range(count)]
     return (

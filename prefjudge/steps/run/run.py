@@ -1,4 +1,4 @@
-"""Drives a study by a strategy: publish, collect, prune and go on, until it is through or the budget is."""
+"""Drives a study by a strategy: it publishes and collects in rounds, until all is settled or paid out."""
 
 import time
 from collections.abc import Callable
@@ -111,7 +111,7 @@ def run(
     ConfigError
         Neither target was asked for.
     StudyError
-        There is no pool, the strategy is another than the study's, or nobody said yes.
+        There is no pool, the strategy differs from the study's, or it was not confirmed.
     """
     from prefjudge.steps.work import work
 

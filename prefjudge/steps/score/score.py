@@ -1,4 +1,4 @@
-"""Scores runs under one or more qrels, and says how far the leaderboards agree and what they rest on."""
+"""Scores runs under one or more qrels, and compares the leaderboards."""
 
 from collections.abc import Sequence
 from dataclasses import replace

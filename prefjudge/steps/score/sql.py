@@ -47,7 +47,7 @@ def boards_in_sql(
     perfect ranking, which each run meets query by query.
     """
     if len(found.qrels) > 1:
-        what = "scores stay in SQL: no run is held against the perfect ranking; leave --in-sql out for that"
+        what = "scores stay in SQL: no run is compared with the perfect ranking; leave out --in-sql for that"
         notices.append(Notice(where=found.qrels[0].name, what=what))
     runs = reader.runs
     assert isinstance(runs, SqlRuns)

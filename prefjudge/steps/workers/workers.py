@@ -1,4 +1,4 @@
-"""Says how each worker works: what the judgments show, what models make of them, and what an hour pays."""
+"""Reports on each worker: agreement, reliability under two models, pace and hourly pay."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
