@@ -21,6 +21,7 @@ def collect(
     call: "Callable[..., CollectResult]",
     *,
     study: Path,
+    live: bool,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on collecting until every pair is judged.")
     ] = False,
@@ -49,8 +50,8 @@ def collect(
             "Collect again later.",
         )
     if not json:
-        verb = "run" if result.challenge else "resolve"
-        say(f"every pair is judged; next: prefjudge {verb} {quoted(study)}")
+        verb, switch = ("run", " --live" * live) if result.challenge else ("resolve", "")
+        say(f"every pair is judged; next: prefjudge {verb} {quoted(study)}{switch}")
 
 
 def _show(result: "CollectResult") -> None:

@@ -24,7 +24,10 @@ def gold(call: "Callable[..., GoldResult]", *, study: Path, accept: bool, json: 
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
-        say(f"next: prefjudge publish {quoted(study)} --sandbox")
+        from prefjudge.study.study import Study
+        from prefjudge.study.targets import find_target
+
+        say(f"next: prefjudge publish {quoted(study)} --{find_target(Study(study))}")
     elif result.suggested:
         say("read them, delete the lines that are not obvious to everyone, then:")
         say(f"  prefjudge gold {quoted(study)} --accept")

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, print_tables, say, stamp
-from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.history import HistoryResult
@@ -25,6 +24,8 @@ def history(call: "Callable[..., HistoryResult]", json: Json = False) -> None:
 def _show(result: "HistoryResult") -> None:
     from prefjudge.counts import many
     from prefjudge.render.tables.history import changes_table, moves_table, versions_table
+    from prefjudge.study.study import Study
+    from prefjudge.study.targets import advised
 
     rows = [
         {
@@ -51,4 +52,4 @@ def _show(result: "HistoryResult") -> None:
         newcomers = many(result.under_way.newcomers, "newcomer")
         queries = many(result.under_way.queries, "query")
         say(f"challenge {result.under_way.challenge} is under way: {newcomers} on {queries}")
-        say(f"next: prefjudge run {quoted(result.study)}")
+        say(f"next: {advised(Study(result.study), 'run')}")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, print_tables, say
-from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
     from prefjudge.steps.plan.plan import PlanResult
@@ -20,7 +19,7 @@ def plan(call: "Callable[..., PlanResult]", *, study: Path | None, json: Json = 
         print_json(result)
     else:
         show(result)
-        say(_next(result, str(study or "STUDY")))
+        say(f"next: {_next(result, study)}")
 
 
 def show(result: "PlanResult") -> None:
@@ -52,14 +51,21 @@ def show(result: "PlanResult") -> None:
                 say(f"  {pools} of {one.size}: {one.strategy}, {one.judgments:.1f} votes each")
 
 
-def _next(result: "PlanResult", study: str) -> str:
+def _next(result: "PlanResult", study: Path | None) -> str:
     """Return what to type next."""
+    from prefjudge.study.study import Study
+    from prefjudge.study.targets import advised
+
+    if study is None:
+        go_on = "prefjudge run STUDY"
+    else:
+        go_on = advised(Study(study), "collect" if result.driven_by == "publish" else "run")
     if result.driven_by == "publish":
         why = "it is published pair by pair; a strategy needs a new study"
-        return f"next: prefjudge collect {quoted(study)} ({why})"
+        return f"{go_on} ({why})"
     if result.driven_by:
         why = f"it continues with the strategy it began with: {result.driven_by}"
-        return f"next: prefjudge run {quoted(study)} ({why})"
+        return f"{go_on} ({why})"
     if result.chosen is None:
-        return f"next: prefjudge run {quoted(study)} --strategy NAME (with --budget, plan chooses one)"
-    return f"next: prefjudge run {quoted(study)} --strategy {result.chosen.strategy}"
+        return f"{go_on} --strategy NAME (with --budget, plan chooses one)"
+    return f"{go_on} --strategy {result.chosen.strategy}"

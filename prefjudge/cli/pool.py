@@ -31,12 +31,15 @@ def pool(
     notice(result.notices)
     if json:
         print_json(result)
-    elif challenge:
+    elif challenge and study is not None:
         say(
             f"{many(result.documents, 'newcomer challenges', 'newcomers challenge')} the "
             f"best-known answers of {many(result.queries, 'query')}"
         )
-        say(f"next: prefjudge run {quoted(study)}")
+        from prefjudge.study.study import Study
+        from prefjudge.study.targets import advised
+
+        say(f"next: {advised(Study(study), 'run')}")
     else:
         show(result)
         if study is not None:

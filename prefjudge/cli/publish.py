@@ -38,12 +38,16 @@ def publish(
         if yes:
             _warn(result)
         say(f"published {many(result.published, 'HIT')} to {result.target}; {result.open:,} in all are open")
-        say(
-            f"next: prefjudge work {quoted(study)} (simulated), or prefjudge serve {quoted(study)} for people"
-            "; then collect"
-        )
+        say(f"next: {_next(study, result.target)}")
     else:
         say(f"no pair waits for a judgment; {many(result.open, 'HIT')} open at {result.target}")
+
+
+def _next(study: Path, target: str) -> str:
+    if target != "sandbox":  # whose people come by themselves, and where nobody is simulated
+        return f"prefjudge collect {quoted(study)} --live"
+    work, serve = (f"prefjudge {verb} {quoted(study)}" for verb in ("work", "serve"))
+    return f"{work} (simulated), or {serve} for people; then collect"
 
 
 def _asked(json: bool) -> "Callable[[PublishResult], bool]":
@@ -66,7 +70,7 @@ def show_offer(offer: "PublishResult") -> None:
     say(f"HITs      {offer.hits:,} with {inside}")
     say(f"cost      ${offer.total:,} = ${offer.rewards:,} rewards + ${offer.fees:,} fees")
     if offer.budget is not None:
-        say(f"budget    ${offer.budget:,}, of which ${offer.committed:,} is committed")
+        say(f"budget    ${offer.budget:,.2f}, of which ${offer.committed:,.2f} is committed")
     if offer.account is not None:
         say(f"account   ${offer.account:,} to spend")
     if offer.hourly is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.recover.recover import RecoverResult
 
 
-def recover(call: "Callable[..., RecoverResult]", *, study: Path, json: Json = False) -> None:
+def recover(call: "Callable[..., RecoverResult]", *, study: Path, live: bool, json: Json = False) -> None:
     """Print what was learnt, and what remains to be done; the exit code is 3 until nothing does."""
     with progress("recovering") as bar:
         result = call(progress=bar)
@@ -33,6 +33,7 @@ def recover(call: "Callable[..., RecoverResult]", *, study: Path, json: Json = F
         for text in result.remains:
             say(f"remains: {text}", "yellow")
         if not result.remains:
-            say(f"the store is whole; next: prefjudge status {quoted(study)}, then collect or run")
+            then = f"collect or run{' --live' * live}"
+            say(f"the store is whole; next: prefjudge status {quoted(study)}, then {then}")
     if result.remains:
         raise typer.Exit(NotFinished.exit_code)

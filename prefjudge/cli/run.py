@@ -37,7 +37,7 @@ def run(
     if result.unfinished:
         raise NotFinished(
             f"{result.unfinished:,} of {many(result.queries, 'query')} are not finished",
-            f"Run: prefjudge run {quoted(study)}; it continues where it stopped.",
+            f"Run: prefjudge run {quoted(study)}{' --live' * live}; it continues where it stopped.",
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from prefjudge.core.planning.challenge import Challenge, gather_challenge
 from prefjudge.core.pooling.pools import QrelsPerQuery, build_pools, pools_of, select_queries
 from prefjudge.counts import many
-from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.texts import read_texts
 from prefjudge.gather.best_answers import load_best_answers
 from prefjudge.gather.inputs import input_files
@@ -23,6 +23,7 @@ from prefjudge.study.answers import (
 )
 from prefjudge.study.pooling import load_inputs, load_pools, save_inputs, save_texts
 from prefjudge.study.study import Study
+from prefjudge.study.targets import advised
 
 LEAD = "lead:5"
 """A newcomer becomes the best answer, or is refused, at a lead of five votes, or by the majority of 21: in a
@@ -54,9 +55,7 @@ def open_challenge(
     """
     with study.transaction(write=False) as db:
         if load_open_challenge(db):
-            raise StudyError(
-                "a challenge is under way", f"Finish it first: prefjudge run {quoted(study.folder)}"
-            )
+            raise StudyError("a challenge is under way", f"Finish it first: {advised(study, 'run')}")
         known = load_pools(db, newcomers=True)  # former newcomers have had their chance
         runs = {found.name for found in load_inputs(db) if found.kind == "run"}
     best, _ = load_best_answers(study)

@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from decimal import Decimal
 
 from prefjudge.crowd.protocol import Crowd, RefusedError
-from prefjudge.errors import StudyError, quoted
+from prefjudge.errors import StudyError
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.study.hits import has_hit, read_hit_key
 from prefjudge.study.ledger import Intent, intend, void
 from prefjudge.study.settings import RECOVERING
 from prefjudge.study.study import Study
+from prefjudge.study.targets import advised, command
 
 LOCK_TIMEOUT = 60.0
 """How many seconds a verb waits for another one to end."""
@@ -27,7 +28,7 @@ def lock_crowd(study: Study, target: str) -> Iterator["Crowd"]:
     """
     # The lock comes first: what another verb has just published must be in the store that is compared.
     with lock_spending(study), open_crowd(study, target) as crowd:
-        refuse_unknown_hits(study, crowd)
+        refuse_unknown_hits(study, crowd, target)
         yield crowd
 
 
@@ -49,7 +50,7 @@ def lock_spending(study: Study) -> Iterator[None]:
         yield
 
 
-def refuse_unknown_hits(study: Study, crowd: "Crowd") -> None:
+def refuse_unknown_hits(study: Study, crowd: "Crowd", target: str) -> None:
     """Refuse to spend with a store that is older than the study's work at the marketplace.
 
     Looking at the study's newest HIT is enough: each HIT is recorded before it is published, so a store that
@@ -72,7 +73,7 @@ def refuse_unknown_hits(study: Study, crowd: "Crowd") -> None:
                 "the marketplace has HITs of this study that its store does not know, such as "
                 f"{listed.task_id}",
                 "Restore the study's newest backup, or let the marketplace tell: "
-                f"prefjudge recover {quoted(study.folder)}",
+                f"{command('recover', study.folder, target)}",
             )
         return
 
@@ -88,7 +89,7 @@ def refuse_unwhole(study: Study) -> None:
     if why := study.setting(RECOVERING):
         raise StudyError(
             f"the study's store {why}, and may lack what happened since",
-            f"Run: prefjudge recover {quoted(study.folder)}; it asks the marketplace.",
+            f"Run: {advised(study, 'recover')}; it asks the marketplace.",
         )
 
 

@@ -14,7 +14,7 @@ from prefjudge.formats.qrels import read_qrels
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.study.answers import last_version, load_answers
 from prefjudge.study.study import QRELS_FILE, Study
-from prefjudge.study.targets import live_since
+from prefjudge.study.targets import advised, live_since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +45,14 @@ def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tu
     if version:
         return kept, version
     path = study.folder / QRELS_FILE
-    verb = "run" if study.setting("strategy") else "resolve"
+    driven = study.setting("strategy")
+    settle = advised(study, "run") if driven else f"prefjudge resolve {quoted(study.folder)}"
     if not path.is_file() or path.stat().st_mtime < rehearsed_until:
-        raise StudyError(
-            "the study has no preference qrels yet", f"Run: prefjudge {verb} {quoted(study.folder)}"
-        )
+        raise StudyError("the study has no preference qrels yet", f"Run: {settle}")
     if not path.stat().st_size:
         raise StudyError(
             "no query of the study has a best answer yet",
-            f"Collect more judgments, then run: prefjudge {verb} {quoted(study.folder)}",
+            f"Collect more judgments, then run: {settle}",
         )
     return read_qrels(path, name=PREFERENCE_NAME, notices=notices), 0
 

@@ -14,7 +14,7 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import encode
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.core.resolving.sensitivity import select_judgments
-from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.stamps import rehearsal_in
@@ -24,6 +24,7 @@ from prefjudge.study.progress import count_rows
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import load_setting
 from prefjudge.study.study import Study
+from prefjudge.study.targets import advised
 
 _UNEVEN_RULE = "bradley-terry"
 
@@ -115,7 +116,7 @@ def _of_study(study: Study, notices: list["Notice"], with_models: bool) -> Judgm
         strategy = load_setting(db, "strategy")
         uneven = strategy is not None or count_rows(db, "challenges") > 0
     if not len(log):
-        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study.folder)}")
+        raise StudyError("the study has no judgments yet", f"Run: {advised(study, 'collect')}")
     return JudgmentInput(
         study=study,
         log=log,

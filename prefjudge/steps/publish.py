@@ -91,7 +91,7 @@ def publish(
     target = choose_target(sandbox=sandbox, live=live)
     opened = open_study(study)
     with open_crowd(opened, target) as crowd:
-        refuse_unknown_hits(opened, crowd)
+        refuse_unknown_hits(opened, crowd, target)
         agreed = None
         if dry_run or not yes:  # asked before its turn, so that no other verb waits for an answer
             agreed = _offer(opened, target, crowd, _due(opened, target), dry_run=dry_run)

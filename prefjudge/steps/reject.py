@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.errors import StudyError, quoted
+from prefjudge.errors import StudyError
 from prefjudge.fieldwork.settlement import find_dues, withdraw
 from prefjudge.fieldwork.spending import lock_crowd
 from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import LIVE, SANDBOX
+from prefjudge.study.targets import LIVE, SANDBOX, command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def reject(study: str | Path | Study, assignment: str, *, reason: str, live: boo
         if not found:
             raise StudyError(
                 f"{assignment} is not an assignment of this study that waits for a decision",
-                f"See: prefjudge pay {quoted(opened.folder)} --dry-run",
+                f"See: {command('pay', opened.folder, target)} --dry-run",
             )
         withdraw(opened, crowd, target, found[0], reason)
     worker = opened.opaque("worker", found[0].worker_id)

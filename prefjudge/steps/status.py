@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.errors import quoted
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (
@@ -21,6 +20,7 @@ from prefjudge.study.progress import (
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import RECOVERING, load_setting
 from prefjudge.study.study import Study, open_study
+from prefjudge.study.targets import command, current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,13 +85,14 @@ def status(study: str | Path | Study) -> StatusResult:
             version=max(count_answers(db), default=0),
             challenge=next((one for one in load_challenges(db) if one.concluded is None), None),
             rehearsal=load_rehearsal(db),
-            notices=_notices(opened.folder, load_setting(db, RECOVERING)),
+            notices=_notices(opened.folder, current_target(db), load_setting(db, RECOVERING)),
         )
 
 
-def _notices(folder: Path, recovering: str | None) -> tuple[str, ...]:
+def _notices(folder: Path, target: str, recovering: str | None) -> tuple[str, ...]:
     if recovering is None:
         return ()
     return (
-        f"the store {recovering}, and may lack what happened since; run: prefjudge recover {quoted(folder)}",
+        f"the store {recovering}, and may lack what happened since; run: "
+        f"{command('recover', folder, target)}",
     )

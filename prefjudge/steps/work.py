@@ -22,7 +22,7 @@ from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load
 from prefjudge.study.progress import count_hits
 from prefjudge.study.settings import count_up, keep_setting
 from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import SANDBOX
+from prefjudge.study.targets import SANDBOX, refuse_other_target
 
 if TYPE_CHECKING:
     from prefjudge.crowd.simulated import SimulatedWorker, Truth
@@ -93,6 +93,7 @@ def work(
     opened = open_study(study)
     errors = _errors(opened, workers, error)
     with opened.transaction(write=False) as db:
+        refuse_other_target(db, SANDBOX)
         if not count_hits(db, SANDBOX):
             raise StudyError(
                 "nothing has been published to sandbox",

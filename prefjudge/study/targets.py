@@ -4,8 +4,15 @@ From then on the work in the sandbox is a rehearsal: its judgments, gold records
 money stay in the store and no longer count, and the answers that were found there are deleted.
 """
 
+from typing import TYPE_CHECKING
+
 from prefjudge.database import Connection
-from prefjudge.errors import ConfigError, StudyError
+from prefjudge.errors import ConfigError, StudyError, quoted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prefjudge.study.study import Study
 
 SANDBOX = "sandbox"
 LIVE = "live"
@@ -27,6 +34,22 @@ def choose_target(*, sandbox: bool, live: bool) -> str:
 def current_target(db: Connection) -> str:
     """Return the target whose work is the study's."""
     return LIVE if db.execute("SELECT 1 FROM hits WHERE target = :live LIMIT 1", live=LIVE) else SANDBOX
+
+
+def find_target(study: "Study") -> str:
+    """Return the target whose work is the study's, where no transaction is under way."""
+    with study.transaction(write=False) as db:
+        return current_target(db)
+
+
+def advised(study: "Study", verb: str) -> str:
+    """Return the command by which a verb goes on with a study, at the target whose work is the study's."""
+    return command(verb, study.folder, find_target(study))
+
+
+def command(verb: str, folder: "str | Path", target: str) -> str:
+    """Return the command of a verb that takes ``--live``, as a shell takes it."""
+    return f"prefjudge {verb} {quoted(folder)}{' --live' if target == LIVE else ''}"
 
 
 def load_published_targets(db: Connection) -> frozenset[str]:

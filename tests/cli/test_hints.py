@@ -11,13 +11,21 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.errors import StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.marketplace.server import Server
+from prefjudge.steps.backup import backup
+from prefjudge.steps.collect import collect
+from prefjudge.steps.publish import publish
+from prefjudge.steps.recover.recover import recover
+from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
+from tests.steps.test_targets import add_live, live  # noqa: F401 - a fixture
 
-ADVISED = re.compile(r"prefjudge [a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: \d+)?)*")
+ADVISED = re.compile(r"prefjudge [a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: \d\S*)?)*")
 FILES = {
     "--runs": COLLECTION / "runs" / "*.txt", "--qrels": COLLECTION / "qrels.txt",
     "--queries": COLLECTION / "queries.tsv", "--collection": COLLECTION / "collection.tsv",
@@ -147,3 +155,52 @@ def test_during_a_challenge_collect_leads_to_run(study: Path) -> None:
         save_challenge(db, "lead:5", {("q1", "d1"): ["new"]}, 0.0)
     said = prefjudge("collect", study).stderr
     assert f"next: prefjudge run {shlex.quote(str(study))}" in said
+
+
+def test_the_hint_of_a_plan_can_be_taken(study: Path) -> None:
+    with keep_marketplace_open(Study(study)):
+        said = planned(study)
+        done = take(said)
+    assert "--strategy" in done.args
+    assert "nobody said yes" in done.stderr, said  # `run` asks on a terminal, and there is none
+
+
+def both_targets(study: Path, url: str) -> None:
+    """Publish a study to its sandbox, and give it a live target."""
+    accepted(study)
+    add_live(study, url)
+    publish(study, yes=True)
+
+
+def test_the_hints_of_a_live_study_are_for_the_live_target(study: Path, live: Server) -> None:  # noqa: F811
+    """None leads back to the sandbox, whose rehearsal is over."""
+    both_targets(study, live.endpoint)
+    done = take(prefjudge("publish", study, "--live", "--yes").stderr)
+    assert (done.returncode, "--live" in done.args) == (3, True), done.stderr
+    done = take(prefjudge("resolve", study).stderr)
+    assert (done.returncode, "collect" in done.args, "--live" in done.args) == (3, True, True), done.stderr
+    see = prefjudge("reject", study, "NONE", "--reason", "none", "--live").stderr
+    assert "--live --dry-run" in see
+    assert take(see).returncode == 0
+    with pytest.raises(StudyError, match="its rehearsal in the sandbox is over"):
+        work(study)
+
+
+def test_a_live_study_is_recovered_as_advised(study: Path, live: Server) -> None:  # noqa: F811
+    """What its sandbox tells is not all, neither before the store knows that it is live nor then."""
+    both_targets(study, live.endpoint)
+    backup(study, study.parent / "before.db")
+    publish(study, live=True, yes=True)
+    backup(study, study.parent / "after.db")
+    shutil.copy(study.parent / "before.db", study / "study.db")
+    assert recover(study).remains == ()
+    with pytest.raises(StudyError, match="that its store does not know") as unknown:
+        publish(study, live=True, yes=True)
+    assert take(str(unknown.value)).returncode == 0, unknown.value
+    assert collect(study, live=True).open == 7
+    shutil.copy(study.parent / "after.db", study / "study.db")
+    assert recover(study).remains[0].startswith("the study is live: run `prefjudge recover ")
+    with pytest.raises(StudyError, match="may lack what happened since") as outdated:
+        collect(study, live=True)
+    assert take(str(outdated.value)).returncode == 0, outdated.value
+    assert collect(study, live=True).open == 7

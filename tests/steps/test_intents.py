@@ -178,15 +178,15 @@ def test_spending_goes_on_where_the_newest_hit_of_the_study_is_known(study: Stud
     keep_hit(study, 2)
     foreign = [key(study, 9, mark="0" * 12) if text == "other study" else text for text in others]
     shelf = Shelf([*foreign, key(study, 2), "never looked at"])
-    spending.refuse_unknown_hits(study, shelf)  # type: ignore[arg-type]
-    spending.refuse_unknown_hits(study, Shelf(foreign))  # type: ignore[arg-type]
+    spending.refuse_unknown_hits(study, shelf, "sandbox")  # type: ignore[arg-type]
+    spending.refuse_unknown_hits(study, Shelf(foreign), "sandbox")  # type: ignore[arg-type]
 
 
 def test_spending_stops_at_a_hit_of_the_study_that_its_store_does_not_know(study: Study) -> None:
     keep_hit(study, 2)
     shelf = Shelf(["somebody's own words", key(study, 3), key(study, 2)])
     with pytest.raises(StudyError) as refused:
-        spending.refuse_unknown_hits(study, shelf)  # type: ignore[arg-type]
+        spending.refuse_unknown_hits(study, shelf, "sandbox")  # type: ignore[arg-type]
     assert refused.value.message == (
         "the marketplace has HITs of this study that its store does not know, such as HIT1"
     )
@@ -199,7 +199,10 @@ def test_a_store_that_is_being_rebuilt_spends_nothing(study: Study) -> None:
     spending.refuse_unwhole(study)
     with study.transaction() as db:
         keep_setting(db, RECOVERING, BEING_REBUILT)
-    for refuse in (spending.refuse_unwhole, lambda of: spending.refuse_unknown_hits(of, Shelf([]))):  # type: ignore[arg-type]
+    for refuse in (
+        spending.refuse_unwhole,
+        lambda of: spending.refuse_unknown_hits(of, Shelf([]), "sandbox"),
+    ):  # type: ignore[arg-type]
         with pytest.raises(StudyError) as refused:
             refuse(study)
         assert refused.value.message == (

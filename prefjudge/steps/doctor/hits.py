@@ -5,13 +5,14 @@ from collections import Counter
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.submissions import SubmissionState
-from prefjudge.errors import PrefjudgeError, quoted
+from prefjudge.errors import PrefjudgeError
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.settlement import STOPPED_EARLY
 from prefjudge.steps.doctor.checks import Check, State, failed
 from prefjudge.study.assignments import load_collected
 from prefjudge.study.hits import HitStatus, StudyHit, load_hits, read_hit_key
 from prefjudge.study.study import Study
+from prefjudge.study.targets import command
 
 
 def compare_hits(study: Study, target: str) -> Check:
@@ -23,7 +24,7 @@ def compare_hits(study: Study, target: str) -> Check:
     except PrefjudgeError as error:
         return failed(name, error)
     if wrong:
-        hint = f"Run: prefjudge recover {quoted(study.folder)}; it adds what the store lacks. "
+        hint = f"Run: {command('recover', study.folder, target)}; it adds what the store lacks. "
         hint += "A marketplace that was restored from a backup stays without what it lacks."
         return Check(name=name, state=State.WRONG, found="; ".join(wrong), hint=hint)
     agreed = f"{many(hits, 'HIT')} and {many(assignments, 'assignment')} are the same in both"

@@ -23,7 +23,7 @@ from prefjudge.study.settings import (
     load_setting,
 )
 from prefjudge.study.study import STORE_FILE, Study
-from prefjudge.study.targets import LIVE, SANDBOX
+from prefjudge.study.targets import LIVE, SANDBOX, advised, command, find_target
 
 if TYPE_CHECKING:
     from prefjudge.steps.recover.hits import HitRecovery
@@ -125,14 +125,15 @@ def recover(
         raise StudyError(
             "nothing was given up: without its pool and gold pairs all HITs of the study would be",
             f"{lacking[0][0].upper()}{lacking[0][1:]}. Then see whether any HIT is left to give up: "
-            f"prefjudge recover {quoted(opened.folder)}",
+            f"{command('recover', opened.folder, target)}",
         )
     with lock_spending(opened), open_crowd(opened, target) as crowd:
         with opened.transaction() as db:  # a kill from here on leaves a study that asks for this verb again
             keep_setting(db, RECOVERING, BEING_UPDATED)
         own, others = _own_hits(opened, crowd)
         tally = _rebuild(HitRecovery(opened, crowd, target, give_up=give_up), own, progress)
-        remains = _remains(opened, tally) if own else _none_found(opened, target, crowd.endpoint)
+        remains = _remains(opened, tally, target) if own else _none_found(opened, target, crowd.endpoint)
+        remains = remains or _left_live(opened, target)
         _settle(opened, target, strategy, whole=not remains)
         return RecoverResult(
             study=str(study),
@@ -212,11 +213,18 @@ def _none_found(study: Study, target: str, endpoint: str) -> tuple[str, ...]:
     )
 
 
-def _remains(study: Study, tally: _Tally) -> tuple[str, ...]:
+def _left_live(study: Study, target: str) -> tuple[str, ...]:
+    """Return what is to be done where a study is live, and only its rehearsal has told what happened."""
+    if target == LIVE or find_target(study) != LIVE:
+        return ()
+    return (f"the study is live: run `{advised(study, 'recover')}`; until then nothing is published or paid",)
+
+
+def _remains(study: Study, tally: _Tally, target: str) -> tuple[str, ...]:
     """Return what is to be done before all HITs can be rebuilt."""
     if not tally.unmatched:
         return ()
-    again = f"prefjudge recover {quoted(study.folder)}"
+    again = command("recover", study.folder, target)
     if lacking := _lacking(study):
         return (*lacking, f"then run `{again}` again; until then nothing is published or paid")
     shown = many(len(tally.unmatched), "HIT shows", "HITs show")
@@ -288,5 +296,5 @@ def _notices(study: Study, target: str, own: list[ListedTask], strategy: str | N
     return (
         f"{many(waiting, 'pair has', 'pairs have')} no HIT, and `publish` asks for them. Where "
         f"`run` drove the study, say first "
-        f"by what strategy: prefjudge recover {quoted(study.folder)} --strategy NAME",
+        f"by what strategy: {command('recover', study.folder, target)} --strategy NAME",
     )

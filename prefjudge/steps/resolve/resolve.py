@@ -26,7 +26,7 @@ from prefjudge.core.resolving.resolutions import Resolutions
 from prefjudge.core.resolving.rules import RULES, RuleName
 from prefjudge.core.resolving.sensitivity import Variation, assess_sensitivity
 from prefjudge.counts import many
-from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.judgments import write_judgments
 from prefjudge.formats.pools import write_pref_qrels, write_prefs
 from prefjudge.formats.qrels import write_qrels
@@ -39,6 +39,7 @@ from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.steps.resolve.run_order import run_comparison
 from prefjudge.study.answers import last_version
 from prefjudge.study.study import QRELS_FILE, Study, open_study
+from prefjudge.study.targets import advised
 
 _SURE_QUERIES = 20_000
 """Up to this many queries, the probabilities are computed by default."""
@@ -204,7 +205,7 @@ def _words_on_sparse(counts: dict[str, int], study: Study | None, sparse_rule: s
     if not sparse or sparse_rule:
         return ()
     whose = many(sparse, "query lacks", "queries lack")
-    collect = "" if study is None else f"prefjudge collect {quoted(study.folder)} gathers more, "
+    collect = "" if study is None else f"{advised(study, 'collect')} gathers more, "
     return (
         f"{whose} judgments of some pairs, and so a winner: {collect}--per-query lists them, "
         "--sparse-rule unbeaten names provisional winners",

@@ -128,7 +128,7 @@ def run(
     rounds, stopped_by = 0, ""
     with keep_marketplace_open(opened, target) as unserved:
         with open_crowd(opened, target) as crowd:  # a store that is outdated is refused as it is
-            refuse_unknown_hits(opened, crowd)
+            refuse_unknown_hits(opened, crowd, target)
         with opened.transaction() as db:
             drive.settle(db)
             forget_rounds(db, target)

@@ -11,7 +11,7 @@ import numpy as np
 from prefjudge.core.asking.costs import CENT
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.judgments import read_judgments
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.stamps import rehearsal_in
@@ -21,6 +21,7 @@ from prefjudge.study.pooling import load_passages, load_queries
 from prefjudge.study.progress import load_barred
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
+from prefjudge.study.targets import advised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +82,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         rehearsal = load_rehearsal(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
     if not len(conduct.judgments):
-        raise StudyError("the study has no judgments yet", f"Run: prefjudge collect {quoted(study.folder)}")
+        raise StudyError("the study has no judgments yet", f"Run: {advised(study, 'collect')}")
     log = conduct.judgments
 
     def name(worker: str) -> str:
