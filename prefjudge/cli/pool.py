@@ -54,7 +54,7 @@ def _next(study: Path, *, texts: bool, qrels: bool) -> str:
     """Say what leads on: HITs show texts, and gold pairs are suggested from texts and qrels."""
     if not texts:
         return (
-            "warning: the study has no texts to show; before you go on, run the same command again with "
+            "warning: the study has no texts to show; before you continue, run the same command again with "
             "--queries FILE and --collection FILE"
         )
     if not qrels:

@@ -33,7 +33,7 @@ def score(
 
 
 def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = False) -> None:
-    """Print the boards, their correlation and whatever else was asked for."""
+    """Print the boards, their correlation and what else was asked for."""
     from prefjudge.gather.surprises import run_surprises
     from prefjudge.render.tables.leaderboard import per_query_table
     from prefjudge.render.tables.official import official_table

@@ -39,7 +39,7 @@ class Request(Protocol):
         """Take the reservation back: the endpoint did nothing."""
 
     def settle(self, reply: Reply) -> None:
-        """Put what the reply cost in the place of what was reserved, and keep the reply."""
+        """Put what the reply cost instead of what was reserved, and keep the reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -171,6 +171,6 @@ class Crowd(Protocol):
     def bar(self, worker_id: str, group: WorkerGroup) -> None:
         """Put a worker into a group, without a message; a repeat is harmless.
 
-        What is closed to the group is not offered to the worker any more, be it published already.
+        What is closed to the group is not offered to the worker any more, even if it is published already.
         """
         ...

@@ -79,7 +79,7 @@ def refuse_unknown_hits(study: Study, crowd: "Crowd", target: str) -> None:
 
 
 def refuse_unwhole(study: Study) -> None:
-    """Refuse to go on with a store that is being rebuilt, or was restored from a backup.
+    """Refuse to continue with a store that is being rebuilt, or was restored from a backup.
 
     Raises
     ------

@@ -209,7 +209,7 @@ def _encoded(text: str) -> bytes | None:
 
 
 def _path(value: object) -> object:
-    """Return a path, also one in text; one that no file system takes is none."""
+    """Return a path, also one in text; one that no file system takes is refused."""
     if not isinstance(value, str | PathLike):
         raise _No
     text = fspath(value)

@@ -12,7 +12,7 @@ from prefjudge.study.study import Study
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingRuns:
-    """The runs of the challenge that is under way, and the query_id and doc_id of what they brought."""
+    """The runs of the challenge that is under way, and the query_id and doc_id of their newcomers."""
 
     challenge: int
     names: tuple[str, ...]

@@ -59,7 +59,7 @@ def work(
     """Let simulated workers judge every HIT that is open to them.
 
     The same workers come back at the next call. What they take for the truth is drawn from the study's seed:
-    a hidden utility for each passage that competes, be it pooled or brought by a challenge, higher for those
+    a hidden utility for each passage that competes, pooled or added by a challenge, higher for those
     that the qrels name. What a challenge brings changes nothing about the passages that were there.
 
     Parameters

@@ -104,7 +104,7 @@ def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:
 
 
 def load_contributions(db: Connection) -> set[tuple[str, str, str]]:
-    """Return which source brought which passage of a query into the pools: query_id, doc_id, source."""
+    """Return which source added which passage of a query to the pools: query_id, doc_id, source."""
     return set(db.execute("SELECT query_id, doc_id, source FROM pooled"))
 
 

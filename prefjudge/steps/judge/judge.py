@@ -105,7 +105,7 @@ def judge(
     workers : int
         How many questions are asked at once.
     most : int, optional
-        Ask about so many pairs at most.
+        Ask about this many pairs at most.
     prompt_price : Decimal
         Dollars for a million prompt tokens.
     reply_price : Decimal

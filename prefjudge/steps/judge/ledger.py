@@ -113,7 +113,7 @@ class ModelLedger:
             drop_reservation(db, number)
 
     def settle(self, number: int, key: str, reply: "Reply") -> None:
-        """Keep the reply to a prompt and what it took, in the place of what was reserved."""
+        """Keep the reply to a prompt and what it took, instead of what was reserved."""
         took = TokenCount(prompt=reply.prompt_tokens, reply=reply.reply_tokens)
         with self._study.transaction() as db:
             if took.prompt:
@@ -173,7 +173,7 @@ class _OpenRequest:
         self.ledger.release(self.number)
 
     def settle(self, reply: "Reply") -> None:
-        """Put what the reply took in the place of what was reserved, and keep the reply."""
+        """Put what the reply took instead of what was reserved, and keep the reply."""
         self.ledger.settle(self.number, self.key, reply)
 
 

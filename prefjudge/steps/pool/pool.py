@@ -113,9 +113,9 @@ def pool(
         How many qrels of a query enter its pool: ``first`` is one, of the highest grade, and the first in the
         file among those.
     sample : int, optional
-        Keep a random sample of so many queries.
+        Keep a random sample of this many queries.
     min_size : int, optional
-        Draw the sample from the queries whose pools have at least so many candidates.
+        Draw the sample from the queries whose pools have at least this many candidates.
     challenge : bool
         The runs are new: only their top results that the study does not know are to be judged, each against
         the best-known answer. ``run`` has them judged.

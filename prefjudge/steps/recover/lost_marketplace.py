@@ -1,4 +1,4 @@
-"""Lets a study go on whose own marketplace is lost, and no backup of it is left."""
+"""Lets a study continue after its own marketplace was lost without a backup."""
 
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ from prefjudge.study.study import Study
 def give_up_marketplace(study: Study, target: str) -> tuple[int, tuple[str, ...]]:
     """Close all HITs of a marketplace that is lost, so that a new one may begin.
 
-    What was collected stays. What the HITs committed goes on counting against the budget, as nobody can tell
+    What was collected stays. What the HITs committed still counts against the budget, as nobody can tell
     any more what of it was earned. Returns how many HITs were open, and what is to be known.
 
     Raises

@@ -83,7 +83,7 @@ def recover(
     pay. A repeat changes nothing.
 
     Where the texts of some HITs are lost for good, ``give_up`` ends that. These HITs are closed, and what
-    they may cost goes on counting against the budget. Their work is paid whole and never rejected, its
+    they may cost still counts against the budget. Their work is paid whole and never rejected, its
     judgments are lost, and `publish` and `collect` ask for their pairs again. Where the study's own
     marketplace is lost without a backup, ``give_up`` closes its HITs, keeps what was collected, and lets a
     new one begin.
@@ -263,7 +263,7 @@ def _lacking(study: Study) -> tuple[str, ...]:
 
 
 def _settle(study: Study, target: str, strategy: str | None, *, whole: bool) -> None:
-    """Settle the strategy and the answers so far, and whether the study goes on.
+    """Settle the strategy, the answers so far, and whether the study continues.
 
     The strategy is settled as soon as there is a pool, also while something remains: the answers that a
     challenge was made against depend on it.

@@ -74,7 +74,7 @@ def outcomes_section(
     result = compare(study=study, baseline=best, measure=first.measure, **how)
     notices.extend(result.notices)
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
-    parted = [
+    differing = [
         words for one in result.comparisons for words in one.outcome_words if "The tests differ" in words
     ]
     return [
@@ -82,7 +82,7 @@ def outcomes_section(
             heading="Outcomes",
             finding=f"Every run against {best}, the best under the {first.qrels} qrels: who answers more "
             "queries, and who ranks the answers better.",
-            words=tuple(parted),
+            words=tuple(differing),
             tables=(naive_table(rows), outcomes_table(rows)),
         )
     ]

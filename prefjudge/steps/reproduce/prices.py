@@ -11,12 +11,12 @@ _SLOTS = 13
 
 
 def hits_of(pairs: int) -> int:
-    """Return how many HITs hold so many pairs."""
+    """Return how many HITs hold this many pairs."""
     return -(-pairs // PAIRS_PER_HIT)
 
 
 def paper_price(pairs: int) -> str:
-    """Return what judging so many pairs once costs."""
+    """Return what judging this many pairs once costs."""
     cost = estimate(
         pairs=pairs,
         hits=hits_of(pairs),

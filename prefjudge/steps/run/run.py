@@ -81,7 +81,7 @@ def run(
         The study, with its pool and gold pairs.
     strategy : str, optional
         What to ask for: ``default``, ``round-robin:VOTES``, ``halving:VOTESxFACTOR``, ``knockout:VOTES`` or
-        ``lead:LEAD`` (so many votes ahead, or the majority of 21). A study keeps the one that it began with.
+        ``lead:LEAD`` (ahead by LEAD votes, or the majority of 21). A study keeps the one that it began with.
     model : str, optional
         Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
         lose to all others. People settle the rest. A study keeps this, too.
@@ -92,7 +92,7 @@ def run(
     yes : bool
         Do not ask. Else ``confirm`` is asked, once.
     workers : int
-        Let so many simulated workers judge, as ``work`` does (sandbox only); with 0 people do.
+        Let this many simulated workers judge, as ``work`` does (sandbox only); with 0 people do.
     error : float
         How often a simulated choice is wrong.
     careless : int

@@ -185,7 +185,7 @@ def _contributors(found: "ScoreInputs", runs: Sequence[str], pools: "Pools") -> 
 def query_samples(
     found: "ScoreInputs", boards: Sequence["Board"], size: int, seed: int | None
 ) -> tuple["SampleAgreement", ...]:
-    """Say how far boards over samples of so many queries agree with those over all of them."""
+    """Say how far boards over samples of this many queries agree with those over all of them."""
     rng = generator(found.study, "query samples", seed)
     large = [board for board in boards if len(board.scores.queries) >= size]  # judgments may cover fewer
     return tuple(sample_agreement(board.scores, size=size, rng=rng) for board in large or boards)

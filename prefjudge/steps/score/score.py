@@ -104,7 +104,7 @@ def score(
     order_by : str or Path, optional
         Draw the runs in the order of a board: the name of a label set, or a leaderboard's CSV.
     sample : int, optional
-        Draw 1,000 samples of so many queries, and say how far their boards agree with those of all queries.
+        Draw 1,000 samples of this many queries, and say how far their boards agree with those of all queries.
     seed : int, optional
         The seed of the samples; a study has its own.
     in_sql : bool

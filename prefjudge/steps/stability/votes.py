@@ -30,7 +30,7 @@ from prefjudge.gather.score_inputs import ScoreInputs
 
 
 class VoteSet:
-    """One set of judgments, and the scores of the runs under whatever preference qrels its votes make."""
+    """One set of judgments, and the scores of the runs under the preference qrels that its votes make."""
 
     def __init__(
         self,
