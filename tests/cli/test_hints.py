@@ -162,7 +162,7 @@ def test_the_hint_of_a_plan_can_be_taken(study: Path) -> None:
         said = planned(study)
         done = take(said)
     assert "--strategy" in done.args
-    assert "nobody said yes" in done.stderr, said  # `run` asks on a terminal, and there is none
+    assert "it was not confirmed" in done.stderr, said  # `run` asks on a terminal, and there is none
 
 
 def both_targets(study: Path, url: str) -> None:
