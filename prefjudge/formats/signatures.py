@@ -87,7 +87,7 @@ _TOPICS = Foreign(
 _DOCUMENTS = Foreign(
     kind="documents",
     what=f"holds TREC documents (SGML), {_LINES}",
-    way="write a collection as lines of id, tab, text",
+    way="give it with --collection",
 )
 _MARKUP = (  # what stands behind the first "<", in lower case
     (re.compile(rb"<(!doctype\s+html|html|head)\b", re.IGNORECASE), _HTML),
@@ -135,7 +135,7 @@ def foreign_text(head: bytes) -> Foreign | None:
         return _POINTER
     if text.startswith(b"<"):
         found = _markup(text)
-        return None if found is _TOPICS else found
+        return None if found in (_TOPICS, _DOCUMENTS) else found
     return None
 
 

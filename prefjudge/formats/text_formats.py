@@ -6,7 +6,7 @@ first bytes of a file say which it is. So a new format is one file, one line of 
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -31,11 +31,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a file of texts is read: which ``field`` of topics, and where problems and notices go."""
+    """How a file is read: which ``field`` of topics, which ids are ``wanted`` (all for None), and what to report."""
 
     problems: Problems
     notices: list[Notice]
     field: Field = Field.TITLE
+    wanted: Container[bytes] | None = None
 
     def notice(self, what: str) -> None:
         """Notice something odd about the file."""
@@ -44,15 +45,21 @@ class Reading:
 
 RecordReader = Callable[[Iterator[Block], Reading], Iterator[Record]]
 
+CSV_IDS = ("_id", "id", "pid", "docid", "doc_id", "docno", *IDS)
+CSV_TEXTS = ("text", "passage", "contents", "body", "query", "question", "title")
+
 _READERS = {
     "topics": "prefjudge.formats.trec_topics",
     "XML topics": "prefjudge.formats.xml_topics",
     "JSON topics": "prefjudge.formats.json_topics",
     "numbered lines": "prefjudge.formats.numbered_lines",
+    "documents": "prefjudge.formats.trec_documents",
+    "CSV": "prefjudge.formats.csv_records",
 }
 """The module that reads each format (``read_records``); tabs and JSON lines are read in bulk, elsewhere."""
 
 _XML = re.compile(rb"\s*<(\?xml\b|!DOCTYPE(?!\s+html)\b|!--|topics?\b|quer(y|ies)\b)", re.IGNORECASE)
+_DOC = re.compile(rb"(<\?xml[^<>]*>|<!--[^<>]*>|\s|<root>)*+<DOC>", re.IGNORECASE)
 _TOP = re.compile(rb"<top\b", re.IGNORECASE)
 _NUMBERED = re.compile(rb"\d{1,18}:[^\t\n]*\S")
 
@@ -61,14 +68,24 @@ def format_of(head: bytes) -> str:
     """Return the format of a file that has a reader here, from its first lines; else nothing."""
     text = head[: 1 << 16].lstrip()
     if text.startswith(b"<"):
+        if _DOC.match(text):
+            return "documents"
         # FIRE wraps its SGML topics in <topics>, so the inner tag decides.
         return "topics" if _TOP.search(text) else "XML topics" if _XML.match(text) else ""
     if text.startswith(b"["):
         return "JSON topics"
     if text.startswith(b"{"):
         return "JSON topics" if _is_one_object(head.lstrip()) else ""
+    if _is_csv(text.partition(b"\n")[0]):
+        return "CSV"
     lines = [line for line in text.split(b"\n")[:20] if line.strip()]
     return "numbered lines" if lines and all(map(_NUMBERED.match, lines[:-1] or lines)) else ""
+
+
+def _is_csv(line: bytes) -> bool:
+    """Tell a header of CSV: it names an id and a text, and nothing in it is a tab."""
+    names = {name.strip().strip(b'"').lower().decode("utf-8", "replace") for name in line.split(b",")}
+    return b"\t" not in line and not names.isdisjoint(CSV_IDS) and not names.isdisjoint(CSV_TEXTS)
 
 
 def record_reader(kind: str) -> RecordReader:

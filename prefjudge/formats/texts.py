@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from os import fspath
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from prefjudge.formats.blocks import Block, Holds, blocks
 from prefjudge.formats.lookup import NotSorted, sorted_file
 from prefjudge.formats.problems import Notice, Problems, Stop, decode, encode
 from prefjudge.formats.records import hidden_line, is_json, parse_json, parse_tabs, readable
-from prefjudge.formats.text_formats import Record, format_of
+from prefjudge.formats.text_formats import Reading, Record, format_of, record_reader
 
 _PLACED = re.compile(rb"(\w+_\d+)_(\d+)")
 
@@ -23,8 +24,9 @@ def read_texts(
     """Return the texts of documents by doc_id, in the order asked for; those that are not there are left out.
 
     A collection has a line per document: ``id<tab>text``, ``id<tab>title<tab>text``,
-    ``id<tab>address<tab>title<tab>body``, or a JSON object. A plain file whose ids ascend is not read but
-    searched. A folder is read file by file; MS MARCO v2's ids say where in which file they are.
+    ``id<tab>address<tab>title<tab>body``, or a JSON object. Or it holds TREC documents, or CSV. A plain file of
+    lines whose ids ascend is not read but searched. A folder is read file by file; MS MARCO v2's ids say where
+    in which file they are.
 
     Raises
     ------
@@ -93,35 +95,41 @@ def _scan(
     """Read a collection from end to end."""
     problems = Problems(path, "collection")
     lines: dict[bytes, int] = {}
-    json = None
     try:
-        for block in blocks(path, Holds.TEXTS, notices=notices):
-            if json is None:
-                json = is_json(block.data)
-                if "topics" in format_of(block.data):
-                    raise InputError(f"{path} holds topics, not a collection", "Give it with --queries.")
-            for record in (
-                _json_records(block, wanted, problems) if json else _tab_records(block, wanted, problems)
-            ):
-                text = readable(record.text, f"{path}:{record.line}", notices)
-                if found.setdefault(record.name, text) != text:
-                    before = f"on line {lines[record.name]}" if record.name in lines else "in another file"
-                    problems.add(
-                        record.line,
-                        1,
-                        f"the document has another text {before}",
-                        record.name,
-                        "Give each doc_id one line only.",
-                    )
-                lines.setdefault(record.name, record.line)
+        for record in _records(path, wanted, problems, [] if notices is None else notices):
+            text = readable(record.text, f"{path}:{record.line}", notices)
+            if found.setdefault(record.name, text) != text:
+                before = f"on line {lines[record.name]}" if record.name in lines else "in another file"
+                hint = "Give each doc_id one text only."
+                problems.add(record.line, 1, f"the document has another text {before}", record.name, hint)
+            lines.setdefault(record.name, record.line)
     except Stop:
         pass
     problems.check()
-    if json is None:
+
+
+def _records(
+    path: str, wanted: dict[bytes, None], problems: Problems, notices: list[Notice]
+) -> Iterator[Record]:
+    """Yield the records that are wanted: tabs and JSON lines in bulk, other formats by their readers."""
+    rest = blocks(path, Holds.TEXTS, notices=notices)
+    first = next(rest, None)
+    if first is None:
         raise InputError(
             f"{path} is empty: a collection needs at least one line",
             "Write each line as: id, a tab, the text.",
         )
+    kind = format_of(first.data)
+    if "topics" in kind:
+        raise InputError(f"{path} holds topics, not a collection", "Give it with --queries.")
+    every = chain([first], rest)
+    if kind:
+        reading = Reading(problems=problems, notices=notices, wanted=wanted)
+        yield from (record for record in record_reader(kind)(every, reading) if record.name in wanted)
+        return
+    read = _json_records if is_json(first.data) else _tab_records
+    for block in every:
+        yield from read(block, wanted, problems)
 
 
 def _tab_records(block: Block, wanted: dict[bytes, None], problems: Problems) -> Iterable[Record]:

@@ -31,7 +31,7 @@ FOREIGN = {
     "UTF-16": (RUN.encode("utf-16"), "iconv"),
     "binary": (RUN.encode("utf-16-le"), "iconv"),
     "topics": (TOPICS.encode(), "--queries"),
-    "documents": (b"<DOC>\n<DOCNO> FT911-1 </DOCNO>\n", "id, tab, text"),
+    "documents": (b"<DOC>\n<DOCNO> FT911-1 </DOCNO>\n", "--collection"),
     "html": (b"\n<!DOCTYPE html><html><head><title>Sign in</title>", "Download the file itself"),
     "pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "git lfs pull"),
     "BEIR qrels": (b"query-id\tcorpus-id\tscore\nq1\td1\t1\n", "tail -n +2"),
@@ -90,7 +90,7 @@ def test_ranks_are_not_taken_for_grades(tmp_path, text):
     assert not any("third column" in note for note in score(runs=run, qrels=labels).notices)
 
 
-@pytest.mark.parametrize("kind", ["html", "pointer", "lz4", "documents"])
+@pytest.mark.parametrize("kind", ["html", "pointer", "lz4"])
 def test_readers_of_texts_say_it_too(tmp_path, kind):
     data, way = FOREIGN[kind]
     (tmp_path / "queries").write_bytes(data)

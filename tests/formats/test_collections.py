@@ -1,0 +1,84 @@
+"""Collections as TREC, BEIR and spreadsheets keep them, and what is wrong with broken ones."""
+
+import gzip
+
+import pytest
+
+from prefjudge.errors import InputError
+from prefjudge.formats.problems import Notice
+from prefjudge.formats.queries import read_queries
+from prefjudge.formats.texts import read_texts
+from prefjudge.steps.check import check
+
+DOCS = """<DOC>
+<DOCNO> FT1 </DOCNO>
+<DATE>1990</DATE>
+<HEADLINE>A <i>head</i></HEADLINE>
+<TEXT>
+One &amp; two, AT&T
+<P>three</P>
+</TEXT>
+</DOC>
+<DOC>
+<DOCNO>FT2</DOCNO>
+plain words
+</DOC>
+"""
+TABLE = 'id,title,text\nd1,T,"one, ""two""\nthree"\nd2,,al\u2028one\n'
+JSON = '{"_id": "d1", "title": "T", "text": "one"}\n'
+JSON += '{"_id": "d2", "title": "alone", "text": ""}\n{"id": "d3", "contents": "c"}\n'
+
+READ = {
+    "documents": (DOCS, {"FT1": "A head\nOne & two, AT&T\nthree", "FT2": "plain words"}),
+    "CSV": (TABLE, {"d1": 'T\none, "two"\nthree', "d2": "al\u2028one"}),
+    "JSON lines": (JSON, {"d1": "T\none", "d2": "alone", "d3": "c"}),
+}
+
+
+@pytest.mark.parametrize("pack", [str.encode, lambda text: gzip.compress(text.encode())])
+@pytest.mark.parametrize("name", READ)
+def test_collections_are_read(tmp_path, name, pack):
+    text, expected = READ[name]
+    (tmp_path / "one").write_bytes(pack(text))
+    assert read_texts(tmp_path / "one", [*expected, "nobody"]) == expected
+    assert read_texts(tmp_path, list(expected)[-1:]) == dict([list(expected.items())[-1]])
+    assert read_queries(tmp_path / "one") == expected
+
+
+def test_documents_span_blocks(tmp_path):
+    fill = "".join(f"<DOC>\n<DOCNO>x{n}</DOCNO>\n{'word ' * 400}\n</DOC>\n" for n in range(1500))
+    (tmp_path / "one").write_text(fill + DOCS)
+    assert read_texts(tmp_path / "one", ["FT2", "x700"]) == {
+        "FT2": "plain words",
+        "x700": "word " * 399 + "word",
+    }
+    (tmp_path / "one").write_text(fill + DOCS[:-8])
+    with pytest.raises(InputError, match=r"one:6010: the document has no </DOC>"):
+        read_texts(tmp_path / "one", ["FT3"])
+
+
+BAD = {
+    "two": (DOCS.replace("FT2", "FT1"), "another text on line 1"),
+    "no number": ("<DOC>\n<DOCID>1</DOCID>\n</DOC>", ":1:1: the document has no <DOCNO>"),
+    "cells": ("id,text\na,b,c\n", ":2:1: 3 cells where the header has 2"),
+    "empty": ("id,text\na,\n", ":2:1: no text"),
+    "open quote": ('id,text\na,"b\n', "not CSV"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_wrong_is_said(tmp_path, name):
+    text, message = BAD[name]
+    (tmp_path / "one").write_text(text)
+    with pytest.raises(InputError) as error:
+        read_texts(tmp_path / "one", ["FT1", "a"])
+    assert message in str(error.value)
+
+
+def test_latin_1_is_noticed_and_documents_are_no_run(tmp_path):
+    notices: list[Notice] = []
+    (tmp_path / "one").write_bytes(DOCS.replace("plain", "café").encode("latin-1"))
+    assert read_texts(tmp_path / "one", ["FT2"], notices=notices) == {"FT2": "café words"}
+    assert "read as Latin-1" in str(notices[0])
+    (checked,) = check([tmp_path / "one"]).files
+    assert "--collection" in checked.hint
