@@ -31,7 +31,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a file is read: which ``field`` of topics, which ids are ``wanted`` (all for None), and what to report."""
+    """How a file is read: which ``field`` of topics, which ids are ``wanted`` (None: all), what to report."""
 
     problems: Problems
     notices: list[Notice]

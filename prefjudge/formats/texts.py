@@ -24,9 +24,9 @@ def read_texts(
     """Return the texts of documents by doc_id, in the order asked for; those that are not there are left out.
 
     A collection has a line per document: ``id<tab>text``, ``id<tab>title<tab>text``,
-    ``id<tab>address<tab>title<tab>body``, or a JSON object. Or it holds TREC documents, or CSV. A plain file of
-    lines whose ids ascend is not read but searched. A folder is read file by file; MS MARCO v2's ids say where
-    in which file they are.
+    ``id<tab>address<tab>title<tab>body``, or a JSON object. Or it holds TREC documents, or CSV. A plain
+    file of lines whose ids ascend is not read but searched. A folder is read file by file; MS MARCO v2's
+    ids say where in which file they are.
 
     Raises
     ------
