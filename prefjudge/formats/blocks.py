@@ -23,7 +23,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.problems import Notice
 from prefjudge.formats.readers import has_reader, read_columns
-from prefjudge.formats.signatures import foreign_bytes, foreign_columns, foreign_text
+from prefjudge.formats.signatures import BEIR_QRELS, foreign_bytes, foreign_columns, foreign_text
 
 BLOCK = 1 << 20
 """Bytes of text in a block: columns of it stay in the cache of a processor core."""
@@ -48,6 +48,8 @@ class Holds(Enum):
 
     COLUMNS = auto()
     """Words: a CR alone ends a line."""
+    QRELS = auto()
+    """The same, where a first line may name the columns, as BEIR's does: it is read as a comment."""
     TEXTS = auto()
     """An id and a text, in which a CR may stand: it ends lines where nothing else does."""
 
@@ -180,7 +182,9 @@ class _Rejoined:
 
 def _check_text(path: str, head: bytes, holds: Holds) -> None:
     """Refuse what its first bytes tell to be something else."""
-    other = foreign_columns(head) if holds is Holds.COLUMNS else foreign_text(head)
+    other = foreign_text(head) if holds is Holds.TEXTS else foreign_columns(head)
+    if holds is Holds.QRELS and other is BEIR_QRELS:
+        return
     if found := foreign_bytes(head) or other:
         raise InputError(*found.words(path))
 
@@ -238,13 +242,15 @@ def whole_lines(
 
 def _text_pieces(name: str, holds: Holds, notices: list[Notice]) -> Iterator[bytes]:
     """Yield the pieces of a text without a byte order mark, and with the line ends that readers know."""
-    stream = columns(name) if holds is Holds.COLUMNS else pieces(name)
+    stream = pieces(name) if holds is Holds.TEXTS else columns(name)
     head = _head(stream)
     _check_text(name, head, holds)
     if head.startswith(_BOM):
         head = head[len(_BOM) :]
         notices.append(Notice(where=f"{name}:1", what="starts with a byte order mark, which is ignored"))
-    split, noticed = holds is Holds.COLUMNS or (b"\r" in head and b"\n" not in head), False
+    if holds is Holds.QRELS and foreign_columns(head) is BEIR_QRELS:
+        head = b"#" + head.lstrip()
+    split, noticed = holds is not Holds.TEXTS or (b"\r" in head and b"\n" not in head), False
     waiting = b""  # a CR at the end of a piece: the next one may start with its LF
     for piece in chain([head], stream):
         if split:

@@ -1,4 +1,4 @@
-"""Qrels files: TREC (``query Q0 doc grade``) and three columns (``query doc grade``)."""
+"""Qrels files: TREC (``query Q0 doc grade``), or three columns (``query doc grade``) as BEIR has them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_qrels(
     reader = _Reader(fspath(path), fractions, notices)
     rows = joined(
         fields(block.data, block.line, reader.columns)
-        for block in with_stamps(path, blocks(path, Holds.COLUMNS, notices=notices), notices)
+        for block in with_stamps(path, blocks(path, Holds.QRELS, notices=notices), notices)
     )
     if not len(rows):
         raise InputError(f"{path} is empty: qrels need at least one line", "Check the program that wrote it.")

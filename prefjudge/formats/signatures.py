@@ -94,10 +94,10 @@ _MARKUP = (  # what stands behind the first "<", in lower case
     (re.compile(rb"<(top|topics?|queries|query|!ELEMENT\s+topic)\b", re.IGNORECASE), _TOPICS),
     (re.compile(rb"<docs?\b", re.IGNORECASE), _DOCUMENTS),
 )
-_BEIR = Foreign(
+BEIR_QRELS = Foreign(
     kind="BEIR qrels",
     what="holds BEIR qrels, whose first line names the columns",
-    way="leave that line out: tail -n +2 {path} > {path}.qrels",
+    way="give it with --qrels",
 )
 _JSON_RUN = Foreign(
     kind="JSON run",
@@ -148,7 +148,7 @@ def foreign_columns(head: bytes) -> Foreign | None:
     """Return what a text is that holds no columns, or others than files of runs, qrels and judgments."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
     if text.lower().startswith(b"query-id\tcorpus-id"):
-        return _BEIR
+        return BEIR_QRELS
     if text.startswith(b"{"):
         if _OF_QUERIES.match(text):
             return _JSON_RUN if _FRACTION.search(text) else _JSON_QRELS

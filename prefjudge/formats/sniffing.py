@@ -15,7 +15,7 @@ from pathlib import Path
 from prefjudge.errors import InputError, quoted
 from prefjudge.formats.blocks import columns
 from prefjudge.formats.judgments import TIES
-from prefjudge.formats.signatures import foreign_bytes, foreign_columns
+from prefjudge.formats.signatures import BEIR_QRELS, foreign_bytes, foreign_columns
 
 _STUDY = "study.toml"
 """What makes a folder a study."""
@@ -67,7 +67,10 @@ def sniff(path: str | Path) -> Sniffed:
         head = _head(path)
     except InputError:
         return Sniffed(kind=Kind.RUN)
-    if found := foreign_bytes(head) or foreign_columns(head):
+    found = foreign_bytes(head) or foreign_columns(head)
+    if found is BEIR_QRELS:
+        return Sniffed(kind=Kind.QRELS)
+    if found:
         what, way = found.words(str(path))
         return Sniffed(kind=found.kind, what=what, way=way)
     return _columns(_lines(head))

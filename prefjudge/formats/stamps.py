@@ -58,7 +58,7 @@ def with_stamps(path: str | Path, found: Iterable[Block], notices: list[Notice] 
 def file_stamps(path: str | Path) -> list[Notice]:
     """Return the stamps of a file that is not read for anything else."""
     notices: list[Notice] = []
-    for _ in with_stamps(path, blocks(path, Holds.COLUMNS), notices):
+    for _ in with_stamps(path, blocks(path, Holds.QRELS), notices):
         pass
     return notices
 

@@ -34,7 +34,6 @@ FOREIGN = {
     "documents": (b"<DOC>\n<DOCNO> FT911-1 </DOCNO>\n", "--collection"),
     "html": (b"\n<!DOCTYPE html><html><head><title>Sign in</title>", "Download the file itself"),
     "pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "git lfs pull"),
-    "BEIR qrels": (b"query-id\tcorpus-id\tscore\nq1\td1\t1\n", "tail -n +2"),
     "JSON run": (json.dumps({"q1": {"d1": 0.5, "d2": 0.25}}).encode(), "kind='trec'"),
     "JSON qrels": (json.dumps({"q1": {"d1": 1, "d2": 0}}, indent=1).encode(), "kind='trec'"),
     "JSON lines": (b'{"_id": "q1", "text": "what is it"}\n', "--queries"),
@@ -97,6 +96,23 @@ def test_readers_of_texts_say_it_too(tmp_path, kind):
     with pytest.raises(InputError, match=r"queries: (is|holds) ") as error:
         read_queries(tmp_path / "queries")
     assert way in str(error.value)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_qrels_of_beir_are_read_and_are_no_run(tmp_path, mark, end):
+    path = tmp_path / "test.tsv"
+    path.write_bytes(mark + end.join([b"query-id\tcorpus-id\tscore", b"q1\td1\t1", b"q1\td2\t0", b""]))
+    qrels = read_qrels(path)
+    assert (qrels.docs, qrels.grade.tolist()) == (("d1", "d2"), [1, 0])
+    (checked,) = check([path]).files
+    assert (checked.kind, checked.ok, checked.counts["labels"]) == ("qrels", True, 2)
+    for trust in (True, False):
+        with pytest.raises(InputError, match=r"BEIR qrels.*\n.*--qrels"):
+            top(path, k=1, trust=trust)
+    path.write_bytes(b"query-id\tcorpus-id\tscore\nq1\td1\tx\n")
+    with pytest.raises(InputError, match=r"test.tsv:2:7: the grade is not a number"):
+        read_qrels(path)
 
 
 def test_what_is_packed_is_looked_into(tmp_path):
