@@ -175,7 +175,10 @@ def step_module(name: str) -> str:
 def step(name: str) -> Callable[..., Any]:
     """Return the function of a verb, which checks what it is given."""
     checked = import_module("prefjudge.gather.arguments").checked
-    return checked(getattr(import_module(step_module(name)), name))  # type: ignore[no-any-return]
+    found: Callable[..., Any] = checked(getattr(import_module(step_module(name)), name))
+    # pickle asks a function's module for its name: the step's module has the unchecked one
+    found.__module__ = __name__
+    return found
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,6 @@
 """The library as a program uses it: the whole road by functions, with paths as plain text."""
 
+import pickle
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -108,3 +109,12 @@ def test_an_order_may_be_text(tmp_path: Path) -> None:
     for verb in (partial(prefjudge.pool, qrels=QRELS), partial(prefjudge.winratio, judgments=votes)):
         with pytest.raises(InputError, match="there is no order 'bogus'"):
             verb(runs=RUNS, order=bogus)
+
+
+def test_functions_go_to_other_processes() -> None:
+    """A pool of processes pickles what it is to call."""
+    names = [name for name in prefjudge.__all__ if name not in {"Study", "__version__"}]
+    assert "score" in names
+    for name in names:
+        function = getattr(prefjudge, name)
+        assert pickle.loads(pickle.dumps(function)) is function
