@@ -122,6 +122,8 @@ def _object(line):
         return str(values[0]) if values else None
 
     ident, text, title = first(IDS), first(TEXTS), first(("title",))
+    if text is None and title and title.strip():
+        text, title = title, None
     _check(ident is not None and text is not None)
     whole_text = f"{title}\n{text}" if title and title.strip() else text
     while "\n" in whole_text and not whole_text.partition("\n")[0].strip():  # an indented first line stays
@@ -131,7 +133,15 @@ def _object(line):
 
 
 def queries(data):
-    """Return {query: text}."""
+    """Return {query: text}; an id is one word, as in a run."""
+    found = texts(data)
+    for ident in found:
+        _check(len(ident.encode("utf-8", "surrogateescape").split()) == 1)
+    return found
+
+
+def texts(data):
+    """Return {document: text}."""
     found = {}
     for ident, text in records(data):
         _check(found.setdefault(ident, text) == text)

@@ -251,7 +251,7 @@ def test_texts(tmp_path, data, trailing):
     path = tmp_path / "collection"
     path.write_bytes(data)
     try:
-        expected = plain.queries(data)
+        expected = plain.texts(data)
     except plain.Refused:
         with suppress(InputError):
             read_texts(path, ["1", "d1", "q1"])
