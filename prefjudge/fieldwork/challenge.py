@@ -23,7 +23,7 @@ from prefjudge.study.answers import (
 )
 from prefjudge.study.pooling import load_inputs, load_pools, save_inputs, save_texts
 from prefjudge.study.study import Study
-from prefjudge.study.targets import advised
+from prefjudge.study.targets import command, current_target
 
 LEAD = "lead:5"
 """A newcomer becomes the best answer, or is refused, at a lead of five votes, or by the majority of 21: in a
@@ -55,7 +55,8 @@ def open_challenge(
     """
     with study.transaction(write=False) as db:
         if load_open_challenge(db):
-            raise StudyError("a challenge is under way", f"Finish it first: {advised(study, 'run')}")
+            advice = command("run", study.folder, current_target(db))
+            raise StudyError("a challenge is under way", f"Finish it first: {advice}")
         known = load_pools(db, newcomers=True)  # former newcomers have had their chance
         runs = {found.name for found in load_inputs(db) if found.kind == "run"}
     best, _ = load_best_answers(study)

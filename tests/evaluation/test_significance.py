@@ -357,7 +357,7 @@ def test_wrong_options_are_named(change: Callable[[dict[str, object]], None], ma
         compare_runs(scores_of(reciprocal(1, 10, 3)), **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("shape", "match"), [((1, 3), "two queries"), ((5, 1), "two runs")])
+@pytest.mark.parametrize(("shape", "match"), [((1, 3), "two judged queries"), ((5, 1), "two runs")])
 def test_too_little_to_compare_is_refused(shape: tuple[int, int], match: str) -> None:
     with pytest.raises(InputError, match=match):
         compare_runs(scores_of(np.zeros(shape)), rng=np.random.default_rng(0))

@@ -37,10 +37,10 @@ def test_a_bad_file_is_a_result_with_every_problem(tmp_path: Path) -> None:
     (file,) = result.files
     assert len(file.errors) == 2
     assert all(text.startswith(f"{bad}:{line}:") for text, line in zip(file.errors, (2, 3), strict=True))
-    assert "a score is a number" in file.hint
+    assert "Write a score as a number" in file.hint
     shown = CliRunner().invoke(app, ["check", str(bad)])
     assert shown.exit_code == 1
-    assert "a score is a number" in shown.stdout
+    assert "Write a score as a number" in shown.stdout
 
 
 def test_surprises_are_said_in_sentences(tmp_path: Path) -> None:

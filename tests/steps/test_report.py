@@ -99,7 +99,7 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
 
 
 def test_without_labels_there_is_one_leaderboard_and_no_column_for_them(judged: Path) -> None:
-    assert "labelled: what the qrels put into the pool" in Page(Path(report(judged).out)).text
+    assert "labelled: the passages that the qrels put into the pool" in Page(Path(report(judged).out)).text
     with Study(judged).transaction() as db:
         db.execute("DELETE FROM inputs WHERE kind = 'qrels'")
     page = Page(Path(report(judged).out)).text
