@@ -224,12 +224,12 @@ def test_the_demo_says_where_the_command_is_if_the_shell_does_not_find_it(tmp_pa
     assert f"where prefjudge is {command}, which" in done.stderr
 
 
-def test_what_is_to_come_in_a_moment_takes_minutes(pooled: Path) -> None:
+def test_what_is_expected_in_a_moment_takes_minutes(pooled: Path) -> None:
     prefjudge("publish", pooled, "--sandbox", "--yes")
     prefjudge("work", pooled, "--workers", 1, "--error", 0, "--most", 2)
     prefjudge("collect", pooled)
     assert re.search(
-        r"to come +5 assignments, about [1-9][0-9]* minutes? at", prefjudge("status", pooled).stderr
+        r"expected +5 assignments, about [1-9][0-9]* minutes? at", prefjudge("status", pooled).stderr
     )
 
 
@@ -247,6 +247,6 @@ def test_who_watches_is_told_only_what_is_new(
             prefjudge("work", pooled, "--workers", 1, "--error", 0)
 
     monkeypatch.setattr(collect, "time", SimpleNamespace(sleep=work_after_the_third_look))
-    collect.collect(partial(library.collect, pooled), study=pooled, watch=True, every=1.0)
+    collect.collect(partial(library.collect, pooled), study=pooled, live=False, watch=True, every=1.0)
     assert looks == [1.0] * 3
     assert capsys.readouterr().err.count("judgments count") == 2

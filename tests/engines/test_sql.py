@@ -371,7 +371,7 @@ def test_without_java(monkeypatch):
 
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", refuse)
-    with pytest.raises(ConfigError, match=r"does not start: \[JAVA_GATEWAY_EXITED\].*\nit needs Java 17"):
+    with pytest.raises(ConfigError, match=r"does not start: \[JAVA_GATEWAY_EXITED\].*\nInstall Java 17"):
         SparkEngine()
 
 
