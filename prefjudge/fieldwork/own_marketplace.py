@@ -11,6 +11,7 @@ from prefjudge.crowd.crowds import MARKETPLACE
 from prefjudge.errors import StudyError, quoted
 from prefjudge.study.settings import BEING_REBUILT, RECOVERING
 from prefjudge.study.study import MARKETPLACE_FILE, STORE_FILE, Study
+from prefjudge.study.targets import command
 
 _RUNNING_FILE = f"{MARKETPLACE_FILE}.serving"
 
@@ -64,9 +65,9 @@ def _refuse_lost_marketplace(study: Study, target: str) -> None:
         raise StudyError(
             f"the study's marketplace {study.folder / MARKETPLACE_FILE} is missing or empty, and it alone "
             "knows the study's HITs and who is owed for them",
-            f"Restore a backup of it (docs/backup.md). Without one, go on with what was collected: prefjudge "
-            f"recover {folder} --give-up. Where {folder} was never published, start over: delete "
-            f"{STORE_FILE} and {STORE_FILE}.lock in it.",
+            "Restore a backup of it (docs/backup.md). Without one, go on with what was collected: "
+            f"{command('recover', study.folder, target)} --give-up. Where {folder} was never published, "
+            f"start over: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
         )
 
 

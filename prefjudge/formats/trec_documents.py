@@ -10,10 +10,11 @@ from prefjudge.formats.text_formats import Reading, Record, as_text, unescaped
 _START = re.compile(rb"<DOC>", re.IGNORECASE)
 _END = re.compile(rb"</DOC>", re.IGNORECASE)
 _NUMBER = re.compile(rb"<DOCNO>([^<>]*)</DOCNO>", re.IGNORECASE)
-_TITLES = re.compile(r"<(headline|head|title|ttl|hl)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<(headline|head|title|ttl|hl)>", re.IGNORECASE)
 _BODY = re.compile(r"<(?:text|body)>(.*?)(?:</(?:text|body)>|\Z)", re.IGNORECASE | re.DOTALL)
 _ASIDE = re.compile(r"<(docno|docid|dochdr|docoldno)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
+_FRONT = len("<DOC>") - 1
 _MOST = 32 << 20
 """Bytes of one document: what is longer lacks its end."""
 
@@ -29,6 +30,9 @@ def read_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
                 yield record
             line += data.count(b"\n", start.start(), end.end())
             place = end.end()
+        if start is None:  # nothing is open: all but what may be the front of a tag is done with
+            line += data.count(b"\n", place, max(place, len(data) - _FRONT))
+            place = max(place, len(data) - _FRONT)
         rest = data[place:]
         if len(rest) > _MOST:
             break
@@ -51,11 +55,23 @@ def _record(document: bytes, line: int, reading: Reading) -> Record | None:
     if reading.wanted is not None and name not in reading.wanted:
         return None
     text = as_text(document, reading)
-    title = _TITLES.search(text)
+    title = _title(text)
     bodies = [found[1] for found in _BODY.finditer(text)]
-    parts = [title[2], *bodies] if title and bodies else bodies or [_ASIDE.sub("", text)]
+    parts = [title, *bodies] if title and bodies else bodies or [_ASIDE.sub("", text)]
     words = _plain("\n".join(parts))
     return Record(line, name, words.encode())
+
+
+def _title(text: str) -> str:
+    """Return what the first title holds that has an end; each name's end is sought in vain but once."""
+    unended: set[str] = set()
+    for start in _TITLE.finditer(text):
+        name = start[1].lower()
+        if name not in unended:
+            if end := re.compile(f"</{name}>", re.IGNORECASE).search(text, start.end()):
+                return text[start.end() : end.start()]
+            unended.add(name)
+    return ""
 
 
 def _plain(text: str) -> str:

@@ -57,6 +57,23 @@ def test_documents_span_blocks(tmp_path):
         read_texts(tmp_path / "one", ["FT3"])
 
 
+def test_a_document_after_any_distance_is_read(tmp_path):
+    second = DOCS.index("<DOC>", 1)
+    (tmp_path / "one").write_text(DOCS[:second] + "\n" * (33 << 20) + DOCS[second:] + "<DO")
+    assert read_texts(tmp_path / "one", ["FT2"]) == {"FT2": "plain words"}
+    unnamed = DOCS[second:].replace("<DOCNO>FT2</DOCNO>", "")
+    (tmp_path / "one").write_text(DOCS[:second] + "\n" * (2 << 20) + unnamed)
+    with pytest.raises(InputError, match=rf"one:{(2 << 20) + 10}:1: the document has no <DOCNO>"):
+        read_texts(tmp_path / "one", ["FT2"])
+
+
+def test_titles_without_an_end_are_read_in_one_pass(tmp_path):
+    """One pass for each would take hours."""
+    titles = "<title>\n<head>\n" * 500_000
+    (tmp_path / "one").write_text(f"<DOC><DOCNO>1</DOCNO>{titles}<text>body</text></DOC>")
+    assert read_texts(tmp_path / "one", ["1"]) == {"1": "body"}
+
+
 BAD = {
     "two": (DOCS.replace("FT2", "FT1"), "another text on line 1"),
     "no number": ("<DOC>\n<DOCID>1</DOCID>\n</DOC>", ":1:1: the document has no <DOCNO>"),
