@@ -18,7 +18,7 @@ from prefjudge.core.asking.strategy_names import parse_strategy
 from prefjudge.core.judges.noise import scale_of_error
 from prefjudge.core.planning.maintenance import Upkeep, simulate_upkeep
 from prefjudge.core.pooling.pools import build_pools
-from prefjudge.engines.files import top
+from prefjudge.engines.files.files import top
 from prefjudge.gather.inputs import expand
 
 

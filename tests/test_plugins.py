@@ -17,7 +17,7 @@ from prefjudge.crowd.crowds import CROWDS
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.families import FAMILIES
 from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.formats.readers import READERS
+from prefjudge.formats.lines.readers import READERS
 from prefjudge.registers import Register
 from prefjudge.render.text.tables import EXPORTERS
 from tests.steps.conftest import COLLECTION

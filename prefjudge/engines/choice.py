@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
-from prefjudge.engines import files
+from prefjudge.engines.files import files
 from prefjudge.errors import InputError
-from prefjudge.formats.layouts import RunForm
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.run_chunks import OnDuplicate
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.runs.chunks import OnDuplicate
+from prefjudge.formats.runs.layouts import RunForm
 
 if TYPE_CHECKING:
-    from prefjudge.engines.sql_tables import SqlEngine
+    from prefjudge.engines.sql.tables import SqlEngine
 
 
 class Engine(StrEnum):
@@ -112,11 +112,11 @@ class RunFiles:
 def engine_named(name: str) -> SqlEngine:
     """Return the SQL engine that a user asks for: ``duckdb`` or ``spark``."""
     if name == "duckdb":
-        from prefjudge.engines.duck import DuckEngine
+        from prefjudge.engines.sql.duck import DuckEngine
 
         return DuckEngine()
     if name == "spark":
-        from prefjudge.engines.spark import SparkEngine
+        from prefjudge.engines.sql.spark import SparkEngine
 
         return SparkEngine()
     raise InputError(f"there is no engine {name!r}", f"Choose one of: {', '.join(Engine)}.")

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import Words, codes_of
-from prefjudge.engines.anchored import DEPTH
-from prefjudge.engines.judged import Judged
-from prefjudge.engines.ranking import ranked, ranking_key
-from prefjudge.engines.reading import per_chunk
-from prefjudge.formats.digests import digest
-from prefjudge.formats.numerals import integers
-from prefjudge.formats.problems import Notice, decode
-from prefjudge.formats.run_chunks import OnDuplicate, RunChunk
-from prefjudge.formats.runs import stem
+from prefjudge.engines.files.anchored import DEPTH
+from prefjudge.engines.files.judged import Judged
+from prefjudge.engines.files.ranking import ranked, ranking_key
+from prefjudge.engines.files.reading import per_chunk
+from prefjudge.formats.lines.digests import digest
+from prefjudge.formats.lines.numerals import integers
+from prefjudge.formats.lines.problems import Notice, decode
+from prefjudge.formats.runs.chunks import OnDuplicate, RunChunk
+from prefjudge.formats.runs.runs import stem
 
 _TAGS = 3
 """Changes of the tag that are told."""

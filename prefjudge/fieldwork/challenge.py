@@ -9,7 +9,7 @@ from prefjudge.core.planning.challenge import Challenge, gather_challenge
 from prefjudge.core.pooling.pools import QrelsPerQuery, build_pools, pools_of, select_queries
 from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.texts import read_texts
+from prefjudge.formats.texts.texts import read_texts
 from prefjudge.gather.best_answers import load_best_answers
 from prefjudge.gather.inputs import input_files
 from prefjudge.gather.readers import Reader

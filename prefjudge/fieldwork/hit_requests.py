@@ -4,7 +4,7 @@ from prefjudge.core.asking.costs import CENT, prorated
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.tasks import Eligibility, Page, Task, WorkerGroup
 from prefjudge.errors import InputError, StudyError, quoted
-from prefjudge.formats.atomic import write_text
+from prefjudge.formats.lines.atomic import write_text
 from prefjudge.render.pages.hit import HitPage, Slot, render_hit_page
 from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import StudyHit, StudySlot

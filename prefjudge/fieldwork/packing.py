@@ -10,7 +10,7 @@ from prefjudge.core.asking.gold import rotate_gold
 from prefjudge.core.asking.hits import pack_pairs, plan_hit
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
-from prefjudge.formats.gold import GOLD_COLUMNS
+from prefjudge.formats.labels.gold import GOLD_COLUMNS
 from prefjudge.study.gold import REVIEW_FILE, load_active_gold
 from prefjudge.study.hits import HitKey, StudyHit, StudySlot, last_batch
 from prefjudge.study.pooling import load_inputs, load_passages

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.formats.atomic import atomic_write
+from prefjudge.formats.lines.atomic import atomic_write
 from prefjudge.render.plots.figures import render_figure
 
 if TYPE_CHECKING:

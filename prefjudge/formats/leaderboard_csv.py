@@ -13,7 +13,7 @@ from pathlib import Path
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions.submissions import BASELINE, RECORD, Submission
-from prefjudge.formats.blocks import read_text
+from prefjudge.formats.lines.blocks import read_text
 from prefjudge.resources import resource_dir
 
 _LIMIT = 20

@@ -9,7 +9,7 @@ from typing import Literal
 
 from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.formats.blocks import pieces
+from prefjudge.formats.lines.blocks import pieces
 from prefjudge.resources import resource_dir
 
 _BLOCK = 4096

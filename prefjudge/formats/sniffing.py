@@ -13,9 +13,9 @@ from itertools import groupby
 from pathlib import Path
 
 from prefjudge.errors import InputError, quoted
-from prefjudge.formats.blocks import columns
-from prefjudge.formats.judgments import TIES
-from prefjudge.formats.signatures import BEIR_QRELS, foreign_bytes, foreign_columns
+from prefjudge.formats.labels.judgments import TIES
+from prefjudge.formats.lines.blocks import columns
+from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns
 
 _STUDY = "study.toml"
 """What makes a folder a study."""

@@ -9,8 +9,8 @@ from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve
 from prefjudge.core.resolving.resolutions import Resolutions, with_answers
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.study.answers import last_version, load_answers
 from prefjudge.study.study import QRELS_FILE, Study

@@ -8,7 +8,7 @@ from typing import TypeVar, overload
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError, StudyError, quoted
-from prefjudge.formats.parquet import is_parquet
+from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.study.pooling import InputFile
 
 T = TypeVar("T", str, Path, str | Path)
@@ -121,7 +121,7 @@ def input_files(
     InputError
         The runs are not files.
     """
-    from prefjudge.formats.digests import digest
+    from prefjudge.formats.lines.digests import digest
 
     other = next((path for path in paths if is_parquet(path) or not Path(path).is_file()), None)
     if other is not None:

@@ -15,9 +15,9 @@ from prefjudge.core.pooling.runs import encode
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.core.resolving.sensitivity import select_judgments
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.judgments import read_judgments
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.stamps import rehearsal_in
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.stamps import rehearsal_in
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pooling import load_pairs, load_pools
 from prefjudge.study.progress import count_rows

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.evaluation.leaderboards.not_judged import NotJudged, count_judged
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import reading
 from prefjudge.gather.score_inputs import ScoreInputs

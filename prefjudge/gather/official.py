@@ -10,9 +10,9 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.boards import Board, label_board
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.evaluation.submissions.official import OfficialBoard, official_board, official_order
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
 from prefjudge.formats.leaderboard_csv import read_leaderboard
-from prefjudge.formats.qrels import read_qrels
-from prefjudge.formats.stamps import file_stamps, rehearsal_in
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 from prefjudge.study.pooling import load_inputs

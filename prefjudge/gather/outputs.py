@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from prefjudge.errors import InputError
-from prefjudge.formats.parquet import is_parquet
+from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.inputs import is_address
 from prefjudge.study.pooling import load_inputs
 from prefjudge.study.study import CONFIG_FILE, MARKETPLACE_FILE, STORE_FILE, Study

@@ -11,7 +11,7 @@ from typing import Unpack
 from prefjudge.core.pooling.runs import Order
 from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.formats.layouts import RunForm
+from prefjudge.formats.runs.layouts import RunForm
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader
 from prefjudge.version import __version__
@@ -43,7 +43,7 @@ def digesting(
     InputError
         When the result is asked for: a file changed meanwhile, so that nobody can say what was read.
     """
-    from prefjudge.formats.digests import digest
+    from prefjudge.formats.lines.digests import digest
 
     named = list(files)
     met = [_state(path) for _, path in named]

@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.engines.files import judged
+from prefjudge.engines.files.files import judged
 from prefjudge.evaluation.leaderboards.correlation import RankShift, correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.digests import digest
+from prefjudge.formats.lines.digests import digest
 from prefjudge.study.pooling import load_inputs
 from prefjudge.study.study import Study
 

@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 from annotated_types import Ge
 
 from prefjudge.engines.choice import Engine
-from prefjudge.formats.run_chunks import OnDuplicate
+from prefjudge.formats.runs.chunks import OnDuplicate
 
 
 class ReadOptions(TypedDict, total=False):

@@ -17,13 +17,13 @@ from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine, RunFiles, Runs, engine_named
 from prefjudge.engines.health import RunHealth, health
-from prefjudge.engines.sql import SqlRuns
+from prefjudge.engines.sql.statements import SqlRuns
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
-from prefjudge.formats.parquet import is_parquet
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.readers import has_reader
-from prefjudge.formats.run_chunks import OnDuplicate
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.lines.readers import has_reader
+from prefjudge.formats.runs.chunks import OnDuplicate
+from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.formats.sniffing import doubt_ranks
 from prefjudge.gather.inputs import as_choice, as_path, is_address
 from prefjudge.gather.read_options import DEFAULTS, ReadOptions

@@ -13,13 +13,13 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.top_pairs import pooled_qrels
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.errors import InputError
-from prefjudge.formats.judgments import read_judgments
-from prefjudge.formats.pools import read_pool
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.qrels import read_qrels
-from prefjudge.formats.queries import read_queries
-from prefjudge.formats.runs import stem
-from prefjudge.formats.stamps import rehearsal_in
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.pools import read_pool
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.labels.stamps import rehearsal_in
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.runs.runs import stem
+from prefjudge.formats.texts.queries import read_queries
 from prefjudge.gather.best_answers import load_best_answers
 from prefjudge.gather.inputs import QRELS_NAME, as_order, expand, paths_of, several
 from prefjudge.gather.judgments import fitting_rule, gather_judgments

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.formats.stamps import write_beside
+from prefjudge.formats.labels.stamps import write_beside
 from prefjudge.gather.inputs import is_address
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.counts import many
 from prefjudge.engines.health import RunHealth
-from prefjudge.formats.problems import is_text
+from prefjudge.formats.lines.problems import is_text
 
 
 def run_surprises(run: "RunHealth") -> list[str]:

@@ -4,9 +4,9 @@ from contextlib import closing
 from pathlib import Path, PurePath
 
 from prefjudge.engines.choice import engine_named
-from prefjudge.engines.sql_tables import save_table
-from prefjudge.formats.atomic import write_text
-from prefjudge.formats.parquet import is_parquet
+from prefjudge.engines.sql.tables import save_table
+from prefjudge.formats.lines.atomic import write_text
+from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.stamps import write_stamp
 from prefjudge.render.text.tables import Table, render_table
 

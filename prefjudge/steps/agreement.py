@@ -8,7 +8,7 @@ from typing import Unpack
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.runs import Order
 from prefjudge.evaluation.testing.agreement import Agreement, split_half
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting

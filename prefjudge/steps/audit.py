@@ -15,9 +15,9 @@ from prefjudge.evaluation.submissions.audit import audit as examine
 from prefjudge.evaluation.submissions.findings import Rules
 from prefjudge.evaluation.submissions.submissions import Submission
 from prefjudge.formats.figures import write_figure
+from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
 from prefjudge.formats.leaderboard_csv import read_aliases, read_institutions, read_leaderboard, read_measure
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.stamps import file_stamps, rehearsal_in
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_order, as_path, expand
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prefjudge.database import Connection, Database, file_of, redacted
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.atomic import sync_folder
+from prefjudge.formats.lines.atomic import sync_folder
 from prefjudge.gather.stores import Store, need_one, open_own, open_store
 from prefjudge.study.progress import count_rows
 from prefjudge.study.settings import COPIED, RECOVERING

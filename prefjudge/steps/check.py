@@ -13,12 +13,12 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.health import RunHealth, identical_runs
 from prefjudge.errors import InputError
-from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.manifest import FoundFile, find_listed, read_manifest
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.qrels import read_qrels
-from prefjudge.formats.queries import read_queries
 from prefjudge.formats.sniffing import Sniffed, sniff
+from prefjudge.formats.texts.queries import read_queries
 from prefjudge.gather.inputs import as_order, expand, several
 from prefjudge.gather.readers import each, working
 from prefjudge.gather.surprises import qrels_surprises, run_surprises

@@ -18,7 +18,7 @@ from prefjudge.evaluation.testing.outcomes import Outcomes, outcomes_of_pairs
 from prefjudge.evaluation.testing.sentences import describe_outcomes, describe_pair
 from prefjudge.evaluation.testing.significance import Significance, compare_runs
 from prefjudge.evaluation.testing.significance_tests import SignificanceTest
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_path, several
 from prefjudge.gather.outputs import beside, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting

@@ -11,8 +11,8 @@ from annotated_types import Ge
 from prefjudge.core.asking.gold import GoldPair, suggest_gold
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
-from prefjudge.formats.gold import read_gold, write_gold
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.gold import read_gold, write_gold
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.gather.inputs import paths_of
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold

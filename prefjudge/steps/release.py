@@ -10,13 +10,13 @@ from typing import Any
 from prefjudge.core.judges.models import ModelVote
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.atomic import write_text
-from prefjudge.formats.digests import digest
-from prefjudge.formats.gold import write_gold
-from prefjudge.formats.judgments import write_judgments
-from prefjudge.formats.pools import write_pool, write_prefs
-from prefjudge.formats.qrels import write_qrels
-from prefjudge.formats.resolutions import write_resolutions
+from prefjudge.formats.labels.gold import write_gold
+from prefjudge.formats.labels.judgments import write_judgments
+from prefjudge.formats.labels.pools import write_pool, write_prefs
+from prefjudge.formats.labels.qrels import write_qrels
+from prefjudge.formats.labels.resolutions import write_resolutions
+from prefjudge.formats.lines.atomic import write_text
+from prefjudge.formats.lines.digests import digest
 from prefjudge.gather.best_answers import explain_best_answers
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.open_work import what_is_open

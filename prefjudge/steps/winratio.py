@@ -23,7 +23,7 @@ from prefjudge.evaluation.comparing.winratio import (
     win_ratios,
 )
 from prefjudge.formats.figures import write_figure
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.outputs import beside, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with

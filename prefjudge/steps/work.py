@@ -14,7 +14,7 @@ from prefjudge.crowd.simulated import Temper
 from prefjudge.errors import CrowdError, InputError, StudyError, quoted
 from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.fieldwork.own_marketplace import Address
-from prefjudge.formats.blocks import read_text
+from prefjudge.formats.lines.blocks import read_text
 from prefjudge.gather.inputs import as_path
 from prefjudge.study.answers import load_newcomers
 from prefjudge.study.gold import load_gold

@@ -11,7 +11,7 @@ TITLE = "pooling: top-k of runs, trusted"
 
 OURS = """
 import sys
-from prefjudge.engines.files import top
+from prefjudge.engines.files.files import top
 heads = top(sys.argv[2:], k=int(sys.argv[1]), trust=True)
 print(len(heads.run), len(heads.docs))
 """

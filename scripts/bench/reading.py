@@ -12,19 +12,19 @@ TITLE = "reading: every line verified"
 
 OURS = """
 import sys
-from prefjudge.engines.files import top
+from prefjudge.engines.files.files import top
 top(sys.argv[2:], k=1, cache=sys.argv[1] or None)
 """
 WORKERS = """
 import sys
-from prefjudge.engines.files import top
+from prefjudge.engines.files.files import top
 from prefjudge.gather.readers import working
 with working(None, sys.argv[1:]) as executor:
     top(sys.argv[1:], k=1, executor=executor)
 """
 FIRST = """
 import sys, shutil
-from prefjudge.engines.files import top
+from prefjudge.engines.files.files import top
 shutil.rmtree(sys.argv[1], ignore_errors=True)
 top(sys.argv[2:], k=1, cache=sys.argv[1])
 """

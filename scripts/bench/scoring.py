@@ -14,9 +14,9 @@ TITLE = "scoring: RR, nDCG@10, AP, R@100"
 TRUST, VERIFY, WORKERS = "trust", "verify", "workers"
 OURS = """
 import sys
-from prefjudge.engines.files import judged
+from prefjudge.engines.files.files import judged
 from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.gather.readers import working
 qrels = read_qrels(sys.argv[2])
 how, paths = sys.argv[1], sys.argv[3:]

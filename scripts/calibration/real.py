@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
-from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.labels.judgments import read_judgments
 
 HEAD = ("votes of", "queries", "told", "stated", "by all", "off", "+-")
 FORM = "{:<28} {:>7} {:>5} {:>6} {:>6} {:>6} {:>5}"

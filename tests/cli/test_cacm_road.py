@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.study.study import Study
 from tests.cli.conftest import Finished, prefjudge
 

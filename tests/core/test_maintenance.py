@@ -61,7 +61,7 @@ def test_where_all_are_equal_both_ways_agree_by_chance() -> None:
 
 
 def test_months_of_real_runs_cost_a_fraction_and_end_with_as_good_answers(data_dir: Path) -> None:
-    from prefjudge.engines.files import top
+    from prefjudge.engines.files.files import top
 
     paths = sorted((data_dir / "dl21" / "runs").glob("*.gz"))
     upkeep = simulate_upkeep(

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from prefjudge.engines.cache import RunCache
-from prefjudge.engines.files import judged, top
+from prefjudge.engines.files.cache import RunCache
+from prefjudge.engines.files.files import judged, top
 from prefjudge.errors import InputError
-from prefjudge.formats.qrels import read_qrels
-from prefjudge.formats.runs import read_chunks
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.runs.runs import read_chunks
 
 from .test_files import quick, run_files
 from .test_trust import equal_heads, equal_ranks, text
 
-READ = "prefjudge.engines.reading.read_chunks"
+READ = "prefjudge.engines.files.reading.read_chunks"
 RUN = "q1 Q0 b 1 2 t\nq1 Q0 a 2 2 t\nq1 Q0 c 3 1 t\nq2 Q0 a-long-document-id 1 1 t\n"
 
 
@@ -51,11 +51,14 @@ def test_a_copy_answers_as_the_file_does(tmp_path_factory, data):
 
 def test_the_second_look_does_not_read_the_file(run, tmp_path, monkeypatch):
     cache = tmp_path / "cache"
-    monkeypatch.setattr("prefjudge.engines.cache._UNSETTLED", 0)  # the file was made just now
+    monkeypatch.setattr("prefjudge.engines.files.cache._UNSETTLED", 0)  # the file was made just now
     qrels = read_qrels(tmp_path / "qrels")
     heads = top(run, k=2, cache=cache)
     (ranks,) = judged(run, qrels, cache=cache)
-    with patch(READ, side_effect=AssertionError("read")), patch("prefjudge.engines.cache.digest") as digest:
+    with (
+        patch(READ, side_effect=AssertionError("read")),
+        patch("prefjudge.engines.files.cache.digest") as digest,
+    ):
         equal_heads(top(run, k=2, cache=cache), heads)
         equal_heads(top(run, k=2, cache=cache, trust=True), heads)
         equal_ranks(judged(run, qrels, cache=cache)[0], ranks)
@@ -92,7 +95,7 @@ def test_a_file_that_was_just_written_is_looked_at_again(run, tmp_path):
 def test_a_file_of_the_same_size_and_time_is_another(run, tmp_path, swapped, monkeypatch):
     """As cp -p, rsync -t and tar leave them."""
     cache, other = tmp_path / "cache", tmp_path / "other"
-    monkeypatch.setattr("prefjudge.engines.cache._UNSETTLED", 0)
+    monkeypatch.setattr("prefjudge.engines.files.cache._UNSETTLED", 0)
     top(run, k=1, cache=cache)
     state = run.stat()
     time.sleep(0.05)  # longer than a tick of the file system's clock
@@ -162,7 +165,7 @@ def test_the_oldest_copies_go_first(run, tmp_path):
     for number in range(3):
         run.write_text(RUN + f"q{number + 5} Q0 a 1 1 t\n")
         age(run)
-        with patch("prefjudge.engines.cache.LIMIT", 800):
+        with patch("prefjudge.engines.files.cache.LIMIT", 800):
             top(run, k=1, cache=cache)
             known = RunCache(cache)._known(str(run), look=True)
     assert (cache / "runs" / known.key).is_dir()
@@ -173,7 +176,7 @@ def test_nothing_that_is_not_ours_goes(run, tmp_path):
     """The folder may be one that holds runs, too."""
     (tmp_path / "runs" / "mine").mkdir(parents=True)
     (tmp_path / "runs" / "mine" / "run.txt").write_text(RUN)
-    with patch("prefjudge.engines.cache.LIMIT", 0):
+    with patch("prefjudge.engines.files.cache.LIMIT", 0):
         top(run, k=1, cache=tmp_path)
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["mine"]
     assert (tmp_path / "runs" / "mine" / "run.txt").read_text() == RUN

@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files import judged, top
+from prefjudge.engines.files.files import judged, top
 from prefjudge.errors import InputError
-from prefjudge.formats.problems import decode
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.lines.problems import decode
 
 BLANKS = (b" ", b"\t", b"  ", b" \t ")
 
@@ -234,11 +234,11 @@ def test_tags(tmp_path):
 
 
 def test_what_only_copies_need_is_not_loaded_without_them():
-    code = "import sys, prefjudge.engines.files; print(*sys.modules)"
+    code = "import sys, prefjudge.engines.files.files; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(loaded.stdout.split())
-    assert "prefjudge.engines.heads" in modules
-    assert modules.isdisjoint({"prefjudge.engines.cache", "hashlib", "logging"})
+    assert "prefjudge.engines.files.heads" in modules
+    assert modules.isdisjoint({"prefjudge.engines.files.cache", "hashlib", "logging"})
 
 
 def test_compressed_runs_are_read_side_by_side_with_the_same_result(tmp_path):

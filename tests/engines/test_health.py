@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.engines.files import judged
+from prefjudge.engines.files.files import judged
 from prefjudge.engines.health import health, identical_runs
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.gather.surprises import run_surprises
 
 from .test_files import quick

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.tokens import tokens_of
-from prefjudge.engines.judged import Judged
-from prefjudge.formats.problems import encode
+from prefjudge.engines.files.judged import Judged
+from prefjudge.formats.lines.problems import encode
 
 from .test_files import quick
 

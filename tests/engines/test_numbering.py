@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from prefjudge.core.pooling.tokens import Tokens, line_tokens
 from prefjudge.errors import InputError
-from prefjudge.formats import numbering
-from prefjudge.formats.numbering import Numbering
-from prefjudge.formats.problems import decode
+from prefjudge.formats.lines import numbering
+from prefjudge.formats.lines.numbering import Numbering
+from prefjudge.formats.lines.problems import decode
 
 from .test_files import quick
 

@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from prefjudge.engines.files import judged
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.engines.files.files import judged
+from prefjudge.formats.labels.qrels import read_qrels
 
 pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed (extra trec)")
 

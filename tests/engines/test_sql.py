@@ -13,17 +13,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from prefjudge.engines import files
 from prefjudge.engines.choice import engine_named
-from prefjudge.engines.sql import SqlRuns
-from prefjudge.engines.sql_pool import save_pool
-from prefjudge.engines.sql_scores import tally_scores
-from prefjudge.engines.sql_tables import RUNS, save_table
+from prefjudge.engines.files import files
+from prefjudge.engines.sql.pool import save_pool
+from prefjudge.engines.sql.scores import tally_scores
+from prefjudge.engines.sql.statements import SqlRuns
+from prefjudge.engines.sql.tables import RUNS, save_table
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.formats.parquet import COLUMNS
-from prefjudge.formats.qrels import read_qrels
-from prefjudge.formats.runs import read_chunks
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.runs.parquet import COLUMNS
+from prefjudge.formats.runs.runs import read_chunks
 from prefjudge.render.text.tables import Column, Table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.pool.pool import pool
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully suppo
 @pytest.fixture(scope="module")
 def duck():
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
-    from prefjudge.engines.duck import DuckEngine
+    from prefjudge.engines.sql.duck import DuckEngine
 
     return DuckEngine()
 
@@ -50,7 +50,7 @@ def spark():
         pytest.skip("Apache Spark needs Java, which is not installed")
     from pyspark.sql import SparkSession
 
-    from prefjudge.engines.spark import SparkEngine
+    from prefjudge.engines.sql.spark import SparkEngine
 
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
@@ -152,7 +152,7 @@ def test_lines_in_any_order(tmp_path_factory, duck, data, shuffled, order):
     assume(len({*judged}) == len(judged))  # two ids that are not UTF-8 may have become one
     (folder / "qrels").write_bytes(b"".join(b"%s 0 %s 1\n" % pair for pair in judged[::2]))
     qrels = read_qrels(folder / "qrels")
-    with patch("prefjudge.engines.reading.read_chunks", partial(read_chunks, size=64)):
+    with patch("prefjudge.engines.files.reading.read_chunks", partial(read_chunks, size=64)):
         asked = SqlRuns(duck, run, order=order)
         assert duck.rows(f"SELECT COUNT(*) FROM {RUNS}") == [(len(judged),)]
         assert as_rows(asked.top(3)) == as_rows(files.top(run, k=3, order=order))
@@ -364,7 +364,7 @@ def test_without_java(monkeypatch):
     pytest.importorskip("pyspark", reason="Apache Spark is not installed (extra spark)")
     from pyspark.sql import SparkSession
 
-    from prefjudge.engines.spark import SparkEngine
+    from prefjudge.engines.sql.spark import SparkEngine
 
     def refuse(self):
         raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited.\nand more")

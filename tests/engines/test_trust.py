@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import zstandard
 
-from prefjudge.engines import files
-from prefjudge.engines.files import judged, top
+from prefjudge.engines.files import files
+from prefjudge.engines.files.files import judged, top
 from prefjudge.engines.health import health
 from prefjudge.errors import InputError
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 
 
 def text(rng, *, queries=60, depth=(1, 300), decimals=2, sep=" "):
@@ -76,7 +76,7 @@ def test_galloping_reads_few_lines(tmp_path):
     (tmp_path / "run").write_text(raw)
     with (
         patch.object(files, "head_of", wraps=files.head_of),
-        patch("prefjudge.engines.heads.per_chunk", side_effect=AssertionError("read in full")),
+        patch("prefjudge.engines.files.heads.per_chunk", side_effect=AssertionError("read in full")),
     ):
         assert len(top(tmp_path / "run", k=1, trust=True).docs) > 50
 

@@ -7,10 +7,10 @@ import pytest
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files import judged
+from prefjudge.engines.files.files import judged
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 
 from .samples import RunDict
 

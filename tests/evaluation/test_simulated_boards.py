@@ -14,7 +14,7 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.top_pairs import TopSplit, top_pairs
 from prefjudge.core.resolving.preferences import resolve, to_qrels
 from prefjudge.core.resolving.resolutions import Status
-from prefjudge.engines import files
+from prefjudge.engines.files import files
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.simulated_paper import SimulatedPaper, simulate_paper
 from prefjudge.evaluation.comparing.top_against_qrel import top_against_qrel
@@ -22,7 +22,7 @@ from prefjudge.evaluation.comparing.winratio import PERFECT, win_ratios
 from prefjudge.evaluation.leaderboards.correlation import kendall_tau
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 
 RR = Measure.parse("RR@10")
 SURE = Rates(error=0.2, qrel_agreed=0.9, rival_differs=0.95)

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from prefjudge.formats.ahead import ahead
+from prefjudge.formats.lines.ahead import ahead
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 50])

@@ -9,17 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files import top
-from prefjudge.engines.reading import per_chunk
+from prefjudge.engines.files.files import top
+from prefjudge.engines.files.reading import per_chunk
 from prefjudge.errors import InputError
-from prefjudge.formats.gold import read_gold
-from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.labels.gold import read_gold
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.pools import read_pool
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
-from prefjudge.formats.pools import read_pool
-from prefjudge.formats.qrels import read_qrels
-from prefjudge.formats.queries import read_queries
-from prefjudge.formats.run_chunks import OnDuplicate
-from prefjudge.formats.texts import read_texts
+from prefjudge.formats.runs.chunks import OnDuplicate
+from prefjudge.formats.texts.queries import read_queries
+from prefjudge.formats.texts.texts import read_texts
 
 from . import plain_readers as plain
 

@@ -7,14 +7,14 @@ import time
 import pytest
 import zstandard
 
-from prefjudge.engines.files import judged, top
+from prefjudge.engines.files.files import judged, top
 from prefjudge.errors import InputError
-from prefjudge.formats.gold import read_gold
-from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.labels.gold import read_gold
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.manifest import read_manifest
-from prefjudge.formats.qrels import read_qrels
-from prefjudge.formats.queries import read_queries
-from prefjudge.formats.texts import read_texts
+from prefjudge.formats.texts.queries import read_queries
+from prefjudge.formats.texts.texts import read_texts
 
 COLUMNS = "Write each line of a TREC run as: query Q0 doc rank score tag; of an MS MARCO run: query doc rank."
 MOVED = (

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefjudge.core.pooling.tokens import tokens_of
-from prefjudge.formats.numerals import floats, integers
+from prefjudge.formats.lines.numerals import floats, integers
 
 decimals = st.one_of(
     st.floats(allow_nan=False).map(repr),

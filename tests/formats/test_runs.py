@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.formats.run_lines import RunReader
-from prefjudge.formats.runs import read_chunks, read_whole, stem
+from prefjudge.formats.runs.lines import RunReader
+from prefjudge.formats.runs.runs import read_chunks, read_whole, stem
 
 
 @settings(max_examples=100, deadline=None)

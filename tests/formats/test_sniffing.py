@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from prefjudge.engines.files import top
+from prefjudge.engines.files.files import top
 from prefjudge.errors import InputError
-from prefjudge.formats.qrels import read_qrels
-from prefjudge.formats.queries import read_queries
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.sniffing import sniff
+from prefjudge.formats.texts.queries import read_queries
 from prefjudge.gather.inputs import expand
 from prefjudge.steps.check import check
 from prefjudge.steps.pool.pool import pool

@@ -5,9 +5,9 @@ import gzip
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.queries import read_queries
-from prefjudge.formats.texts import read_texts
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.texts.queries import read_queries
+from prefjudge.formats.texts.texts import read_texts
 from prefjudge.steps.check import check
 from prefjudge.steps.pool.pool import pool
 

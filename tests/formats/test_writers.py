@@ -13,10 +13,10 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.errors import InputError
-from prefjudge.formats.atomic import atomic_write, write_text
-from prefjudge.formats.judgments import read_judgments, write_judgments
-from prefjudge.formats.pools import write_pool, write_pref_qrels, write_prefs
-from prefjudge.formats.qrels import read_qrels, write_qrels
+from prefjudge.formats.labels.judgments import read_judgments, write_judgments
+from prefjudge.formats.labels.pools import write_pool, write_pref_qrels, write_prefs
+from prefjudge.formats.labels.qrels import read_qrels, write_qrels
+from prefjudge.formats.lines.atomic import atomic_write, write_text
 
 
 def qrels(grades):

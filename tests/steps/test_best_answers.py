@@ -7,7 +7,7 @@ import pytest
 
 from prefjudge.errors import StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release import release

@@ -16,8 +16,8 @@ from prefjudge.core.asking.gold import suggest_gold
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
 from prefjudge.fieldwork.own_marketplace import Address
 from prefjudge.fieldwork.packing import plan_batch
-from prefjudge.formats.gold import read_gold, write_gold
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.gold import read_gold, write_gold
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool

@@ -169,7 +169,7 @@ def test_health_of_runs_with_repeats(tmp_path: Path) -> None:
 
 def test_a_study_is_made_from_run_files(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
-    from prefjudge.engines.duck import DuckEngine
+    from prefjudge.engines.sql.duck import DuckEngine
     from prefjudge.steps.init import init
 
     init(tmp_path / "study")

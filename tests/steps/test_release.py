@@ -10,7 +10,7 @@ import pytest
 
 from prefjudge.core.judges.models import ModelVote
 from prefjudge.errors import StudyError
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release import release

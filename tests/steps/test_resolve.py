@@ -12,8 +12,8 @@ from prefjudge.cli.resolve import show
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.errors import InputError
-from prefjudge.formats.judgments import read_judgments
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.render.tables.resolution import per_query_table
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import Form, resolve

@@ -11,7 +11,7 @@ from prefjudge.core.asking.costs import prorated
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import BudgetError, InputError, StudyError
 from prefjudge.fieldwork.crowds import open_marketplace
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init

@@ -11,7 +11,7 @@ from prefjudge.crowd.simulated import SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.fieldwork.exclusion import choose_excluded
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.formats.pools import read_pool
+from prefjudge.formats.labels.pools import read_pool
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score

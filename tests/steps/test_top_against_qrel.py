@@ -8,7 +8,7 @@ from prefjudge.core.planning.power import power, wins_needed
 from prefjudge.core.pooling.top_pairs import TopSplit
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.formats.pools import read_pool, write_pool
+from prefjudge.formats.labels.pools import read_pool, write_pool
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init

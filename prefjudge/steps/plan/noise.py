@@ -17,8 +17,8 @@ from prefjudge.core.judges.verdicts import gather_verdicts
 from prefjudge.core.resolving.scales import estimate_scales
 from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.formats.judgments import read_judgments
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.seeds import generator
 from prefjudge.steps.plan.study import PlannedStudy
 

@@ -13,7 +13,7 @@ from prefjudge.core.planning.plan_choice import choose_plan, look_again
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.crowds import read_prices
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_choice, as_path
 from prefjudge.gather.seeds import generator
 from prefjudge.steps.plan.noise import NoiseModel, find_noise

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from prefjudge.core.pooling.pools import Pools, QrelsPerQuery
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.engines import sql_pool
-from prefjudge.engines.sql import SqlRuns
-from prefjudge.formats import pools as pool_file
+from prefjudge.engines.sql import pool as sql_pool
+from prefjudge.engines.sql.statements import SqlRuns
 from prefjudge.formats.figures import write_figure
-from prefjudge.formats.parquet import is_parquet
+from prefjudge.formats.labels import pools as pool_file
+from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.plots.leaderboards import plot_pool_sizes

@@ -26,10 +26,10 @@ from prefjudge.engines.choice import Engine
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.challenge import open_challenge
 from prefjudge.fieldwork.pool_store import store_pool
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.qrels import read_qrels
-from prefjudge.formats.queries import read_queries
-from prefjudge.formats.topic_fields import Field
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.texts.queries import read_queries
+from prefjudge.formats.texts.topic_fields import Field
 from prefjudge.gather.inputs import QRELS_NAME, as_choice, as_order, as_path, as_target, expand, input_files
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.read_options import ReadOptions

@@ -7,8 +7,8 @@ import numpy as np
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.errors import InputError
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.texts import read_texts
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.texts.texts import read_texts
 
 
 def candidate_texts(

@@ -4,7 +4,7 @@ import time
 
 from prefjudge.core.planning.challenge import Duel
 from prefjudge.fieldwork.drives import find_drive
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.study.answers import last_version, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.settings import load_setting

@@ -13,7 +13,7 @@ from prefjudge.counts import many
 from prefjudge.errors import InputError, PrefjudgeError, StudyError, quoted
 from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
-from prefjudge.formats.atomic import write_text
+from prefjudge.formats.lines.atomic import write_text
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.open_work import what_is_open
 from prefjudge.gather.outputs import check_outputs, own_file

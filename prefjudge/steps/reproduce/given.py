@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.formats.blocks import read_text
-from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.pools import read_pool
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.leaderboard_csv import read_leaderboard
-from prefjudge.formats.pools import read_pool
-from prefjudge.formats.qrels import read_qrels
+from prefjudge.formats.lines.blocks import read_text
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.study.study import Study
 

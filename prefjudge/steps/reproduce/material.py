@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from prefjudge.evaluation.leaderboards.boards import Board
 from prefjudge.evaluation.testing.corrections import Correction
-from prefjudge.formats.stamps import ENDING
+from prefjudge.formats.labels.stamps import ENDING
 from prefjudge.steps.agreement import AgreementResult, agreement
 from prefjudge.steps.audit import AuditResult, audit
 from prefjudge.steps.compare import CompareResult, compare

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from prefjudge.errors import InputError
-from prefjudge.formats.atomic import write_text
 from prefjudge.formats.figures import write_figure
-from prefjudge.formats.stamps import ENDING
+from prefjudge.formats.labels.stamps import ENDING
+from prefjudge.formats.lines.atomic import write_text
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.pages.report import Picture, Section, report_page
 from prefjudge.render.text.plain_text import json_text

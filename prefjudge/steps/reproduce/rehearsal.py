@@ -8,7 +8,7 @@ from prefjudge.core.pooling.top_pairs import top_pairs
 from prefjudge.evaluation.comparing.simulated_paper import SimulatedPaper, Spread, simulate_paper
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.judgments import write_judgments
+from prefjudge.formats.labels.judgments import write_judgments
 from prefjudge.gather.inputs import expand
 from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.seeds import generator

@@ -12,7 +12,7 @@ from annotated_types import Ge
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError, PrefjudgeError
-from prefjudge.formats.stamps import file_stamps, rehearsal_in
+from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
 from prefjudge.gather.inputs import as_choice, as_order, as_path, expand, several
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of

@@ -11,9 +11,9 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.submissions.official import find_entry, official_order
-from prefjudge.formats.judgments import read_judgments
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.leaderboard_csv import read_leaderboard
-from prefjudge.formats.qrels import read_qrels
 from prefjudge.gather.inputs import expand, paths_of
 from prefjudge.gather.official import RunOrder
 from prefjudge.gather.readers import Reader, reading

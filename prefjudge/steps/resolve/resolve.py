@@ -27,10 +27,10 @@ from prefjudge.core.resolving.rules import RULES, RuleName
 from prefjudge.core.resolving.sensitivity import Variation, assess_sensitivity
 from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.judgments import write_judgments
-from prefjudge.formats.pools import write_pref_qrels, write_prefs
-from prefjudge.formats.qrels import write_qrels
-from prefjudge.formats.resolutions import write_resolutions
+from prefjudge.formats.labels.judgments import write_judgments
+from prefjudge.formats.labels.pools import write_pref_qrels, write_prefs
+from prefjudge.formats.labels.qrels import write_qrels
+from prefjudge.formats.labels.resolutions import write_resolutions
 from prefjudge.gather.inputs import as_path, expand
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file

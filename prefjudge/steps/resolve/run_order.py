@@ -6,7 +6,7 @@ from pathlib import Path
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.sensitivity import CompareRuns
-from prefjudge.engines.files import judged
+from prefjudge.engines.files.files import judged
 from prefjudge.evaluation.leaderboards.correlation import kendall_tau
 from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, relabel
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents

@@ -9,7 +9,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.challenge import Duel, merge_answers
 from prefjudge.evaluation.leaderboards.correlation import RankShift
 from prefjudge.fieldwork.drives import Drive
-from prefjudge.formats.qrels import write_qrels
+from prefjudge.formats.labels.qrels import write_qrels
 from prefjudge.gather.rank_moves import find_moves
 from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.study.answers import last_version, load_answers, save_answers, save_conclusion

@@ -26,7 +26,7 @@ from prefjudge.evaluation.scoring.pair_agreement import PairAgreement, pair_agre
 from prefjudge.evaluation.scoring.pairings import Pairings, pairings
 from prefjudge.evaluation.scoring.preference_measures import PreferenceMeasure, preference_matrix
 from prefjudge.evaluation.testing.intervals import Statistic
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
 from prefjudge.gather.seeds import generator

@@ -6,8 +6,8 @@ from pathlib import Path, PurePath
 
 from prefjudge.evaluation.leaderboards.boards import on_common_queries
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
-from prefjudge.formats.atomic import write_text
 from prefjudge.formats.figures import write_figure
+from prefjudge.formats.lines.atomic import write_text
 from prefjudge.gather.official import RunOrder
 from prefjudge.gather.outputs import beside, own_file
 from prefjudge.gather.score_inputs import ScoreInputs

@@ -9,8 +9,8 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.choice import Engine
 from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
 from prefjudge.evaluation.testing.intervals import Statistic, named_statistic
-from prefjudge.formats.parquet import is_parquet
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.inputs import as_path, as_target
 from prefjudge.gather.not_judged import count_not_judged, in_words
 from prefjudge.gather.official import check_order, official_scores, run_order, stamped

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from prefjudge.core.pooling.qrels import Scores
-from prefjudge.engines.sql import SqlRuns
-from prefjudge.engines.sql_scores import formula, tally_scores
+from prefjudge.engines.sql.scores import formula, tally_scores
+from prefjudge.engines.sql.statements import SqlRuns
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.boards import Board
 from prefjudge.evaluation.leaderboards.tallies import tally_leaderboard
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.evaluation.testing.intervals import Statistic
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 

@@ -17,10 +17,10 @@ from prefjudge.evaluation.leaderboards.stability import (
     bootstrap_ranks,
     split_queries,
 )
-from prefjudge.formats.blocks import read_text
 from prefjudge.formats.figures import write_figure
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.stamps import rehearsal_in
+from prefjudge.formats.labels.stamps import rehearsal_in
+from prefjudge.formats.lines.blocks import read_text
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_path, several
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting

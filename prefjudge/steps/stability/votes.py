@@ -22,9 +22,9 @@ from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, relabel
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.testing.integer_scores import Column
-from prefjudge.formats.judgments import read_judgments
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.runs import stem
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.runs.runs import stem
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 

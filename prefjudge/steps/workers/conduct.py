@@ -12,9 +12,9 @@ from prefjudge.core.asking.costs import CENT
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.judgments import read_judgments
-from prefjudge.formats.problems import Notice
-from prefjudge.formats.stamps import rehearsal_in
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.stamps import rehearsal_in
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.conduct import Pace, load_conduct, load_paces
 from prefjudge.study.pooling import load_passages, load_queries

@@ -16,8 +16,8 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.judges.reliability import krippendorff_alpha, majority_agreement, side_bias
 from prefjudge.core.judges.verdicts import gather_verdicts
 from prefjudge.core.resolving.noisy_bradley_terry import fit_noisy_bradley_terry
-from prefjudge.formats.judgments import read_judgments
-from prefjudge.formats.problems import Notice
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_choice, as_path
 from prefjudge.steps.workers.conduct import Observed, observe
 from prefjudge.study.study import Study, open_study

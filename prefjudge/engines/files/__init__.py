@@ -1,0 +1,1 @@
+"""Run files on this machine: the rows that matter, without parsing the rest."""

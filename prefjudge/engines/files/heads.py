@@ -1,0 +1,171 @@
+"""The head of a run: the top documents of each query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.files.gallop import HeadLines, NotGalloping, Text, gallop, text_of
+from prefjudge.engines.files.ranking import ranked, ranking_key
+from prefjudge.engines.files.reading import per_chunk
+from prefjudge.formats.lines.line_ends import has_lone_cr
+from prefjudge.formats.lines.problems import Notice, Stop, decode
+from prefjudge.formats.runs.chunks import FormTally, OnDuplicate, RunChunk, Scattered
+from prefjudge.formats.runs.layouts import RunForm
+from prefjudge.formats.runs.lines import RunReader
+
+if TYPE_CHECKING:
+    from prefjudge.engines.files.cache import RunCache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHead:
+    """The top documents of one run, as one worker hands them back.
+
+    ``docs`` holds a line for each: the first ``sizes[0]`` for ``queries[0]``, and so on.
+    """
+
+    path: str
+    tag: str
+    queries: list[bytes]
+    sizes: NDArray[np.int64]
+    docs: bytes
+    notices: tuple[Notice, ...]
+    form: RunForm | None = None
+
+
+def head_of(
+    path: str,
+    *,
+    k: int,
+    order: Order,
+    wanted: frozenset[bytes] | None,
+    trust: bool,
+    on_duplicate: OnDuplicate,
+    cache: RunCache | None = None,
+) -> RunHead:
+    """Return the top documents of one run; with ``trust``, lines below the top may stay unread."""
+    notices: list[Notice] = []
+    work = partial(_chunk_head, k=k, order=order, wanted=wanted)
+    heads = None
+    if cache is not None and on_duplicate is OnDuplicate.ERROR:
+        copy = cache.copy(path, order, look=not trust)
+        if copy is not None and copy.in_order(order):
+            notices.extend(copy.notices(path))
+            heads, form = [work(copy.heads(k, order))], copy.form
+    if heads is None and trust and Path(path).is_file():
+        tally = FormTally()
+        try:
+            heads = [work(tally.add(chunk)) for chunk in _trusted(path, k, order)]
+            form = tally.form(whole=False)
+        except (NotGalloping, Scattered, Stop):
+            heads = None
+    if heads is None:
+        heads, form = per_chunk(path, work, order, on_duplicate, notices, cache)
+    return RunHead(
+        path=path,
+        tag=next((head.tag for head in heads if head.tag), ""),
+        queries=[name for head in heads for name in head.queries],
+        sizes=np.concatenate([head.sizes for head in heads]),
+        docs=b"".join([head.docs for head in heads]),
+        notices=tuple(notices),
+        form=form,
+    )
+
+
+def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] | None) -> RunHead:
+    ranking = ranked(chunk, order)
+    places = np.arange(len(chunk)) - np.repeat(chunk.bounds[:-1], np.diff(chunk.bounds))
+    keep = places < k
+    names, sizes = chunk.queries, np.minimum(np.diff(chunk.bounds), k)
+    if wanted is not None:
+        asked = np.fromiter((name in wanted for name in names), dtype=bool, count=len(names))
+        keep &= asked[chunk.group]
+        names, sizes = [name for name, yes in zip(names, asked, strict=True) if yes], sizes[asked]
+    rows = ranking.rows[keep]
+    return RunHead(
+        path="",
+        tag=decode(chunk.tag),
+        queries=names,
+        sizes=sizes,
+        docs=chunk.docs.take(rows).to_lines(),
+        notices=(),
+    )
+
+
+def _trusted(path: str, k: int, order: Order) -> Iterator[RunChunk]:
+    """Yield chunks that hold at least the ``k`` best lines of each query and all that tie with the last.
+
+    Raises
+    ------
+    NotGalloping
+        Where the file turns out not to be sorted, or to hold anything else that needs a full reading.
+    """
+    reader = RunReader(path, order, OnDuplicate.ERROR)
+    with text_of(path) as text:
+        # One more than wanted, to see whether the k-th ties with the next.
+        for heads in gallop(text, k + 1):
+            if heads.spans:
+                yield _certain(reader, text, heads, k, order)
+    if reader.layout is None:
+        raise NotGalloping
+
+
+def _certain(reader: RunReader, text: Text, heads: HeadLines, k: int, order: Order) -> RunChunk:
+    """Return the chunk of some heads, with whole queries where a head leaves the top open."""
+    chunk = sound_chunk(reader, heads.data, len(heads.spans))
+    open_ = _open(chunk, np.array(heads.complete), k, order)
+    if not open_.size:
+        return chunk
+    # The same queries are read once more, and must not count as scattered.
+    reader.seen.difference_update(chunk.queries)
+    # A row starts at its first field; the line may have blanks before it.
+    bounds = [int(chunk.rows.text.rfind(b"\n", 0, start)) + 1 for start in _row_starts(chunk)]
+    bounds.append(bounds[0] + len(heads.data))
+    parts = [chunk.rows.text[a:b] for a, b in pairwise(bounds)]
+    for group in open_.tolist():
+        start, end = heads.spans[group]
+        parts[group] = text.read(end - start, start)
+        if not parts[group].endswith(b"\n"):
+            parts[group] += b"\n"
+    return sound_chunk(reader, b"".join(parts), len(heads.spans))
+
+
+def _row_starts(chunk: RunChunk) -> list[int]:
+    places: list[int] = chunk.rows.starts[chunk.bounds[:-1], 0].tolist()
+    return places
+
+
+def sound_chunk(reader: RunReader, data: bytes, queries: int) -> RunChunk:
+    """Return a chunk of lines with nothing wrong and all queries in it; or raise `NotGalloping`."""
+    if has_lone_cr(data):
+        raise NotGalloping
+    chunk = reader.chunk(reader.rows(data, 1))
+    if reader.problems.found or len(chunk.queries) != queries:
+        raise NotGalloping  # a full reading will say what is wrong, and on which line
+    return chunk
+
+
+def _open(chunk: RunChunk, complete: NDArray[np.bool_], k: int, order: Order) -> NDArray[np.int64]:
+    """Return the groups whose lines do not settle which ``k`` documents come first."""
+    sizes = np.diff(chunk.bounds)
+    if order is Order.FILE:
+        return np.flatnonzero(~complete & (sizes < k))
+    key = ranking_key(chunk.score, chunk.rank, order)
+    inside = np.ones(len(chunk), bool)
+    inside[chunk.bounds[:-1]] = False
+    # A better score further down: the head of the file is not the head of the ranking.
+    if ((key[1:] > key[:-1]) & inside[1:]).any():
+        raise NotGalloping
+    last = chunk.bounds[1:] - 1
+    kth = np.minimum(chunk.bounds[:-1] + k - 1, last)
+    # Where the k-th ties with the last line read, lines that were not read may tie with it, too.
+    return np.flatnonzero(~complete & ((sizes <= k) | (key[kth] == key[last])))

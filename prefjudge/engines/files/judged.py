@@ -1,0 +1,186 @@
+"""Judged documents looked up in a run: their positions, by counting what stands above them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.tokens import Places, Tokens, Words, line_tokens, same_token, tokens_of
+from prefjudge.engines.files.ranking import ranked
+from prefjudge.formats.lines.problems import Notice, decode, encode
+from prefjudge.formats.runs.chunks import RunChunk
+from prefjudge.formats.runs.layouts import RunForm
+
+_SIEVE = 32
+"""Places of the sieve for each key: more let fewer strangers through."""
+_SIEVE_BITS = 24
+"""The most bits of a place in the sieve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Qrels prepared for look-up.
+
+    Attributes
+    ----------
+    queries : dict of bytes to int
+        The code of each judged query.
+    docs : Tokens
+        The document of each row of the qrels.
+    query : ndarray of int64
+        The query of each row.
+    keys, order : ndarray
+        The rows' keys, ascending, and the row that each is of. A key is the query, then the document's code
+        as far as there is room.
+    sieve : ndarray of bool
+        True at the upper bits of some key: most rows of a run are ruled out by one look. What a query's rows
+        look at is contiguous.
+    """
+
+    queries: dict[bytes, int]
+    docs: Tokens
+    query: Places
+    keys: Words
+    order: Places
+    sieve: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> Judged:
+        """Prepare qrels."""
+        vocabulary = _tokens(qrels.docs)
+        query = qrels.query.astype(np.int64)
+        keys = _keys(vocabulary.codes()[qrels.doc], query, len(qrels.queries))
+        order = np.argsort(keys)
+        bits = min(max(10, (keys.size * _SIEVE).bit_length()), _SIEVE_BITS)
+        sieve = np.zeros(1 << bits, bool)
+        # The upper bits are the query, so the rows of a query look
+        # at one stretch of the sieve, which stays in the cache.
+        sieve[keys >> np.uint64(64 - bits)] = True
+        queries = {encode(name): code for code, name in enumerate(qrels.queries)}
+        return cls(queries, vocabulary.take(qrels.doc.astype(np.int64)), query, keys[order], order, sieve)
+
+    def match(self, codes: Words, query: Places, docs: Tokens) -> tuple[Places, Places]:
+        """Return which of the given rows are judged, and the row of the qrels that each is."""
+        keys = _keys(codes, query, len(self.queries))
+        bits = self.sieve.size.bit_length() - 1
+        rows = np.flatnonzero(self.sieve[keys >> np.uint64(64 - bits)] & (query >= 0))
+        if not rows.size or not self.keys.size:
+            none = np.zeros(0, np.int64)
+            return none, none
+        places = np.minimum(np.searchsorted(self.keys, keys[rows]), self.keys.size - 1)
+        hit = self.keys[places] == keys[rows]
+        rows, judged = rows[hit], self.order[places[hit]]
+        # Keys hold a part of the code, and codes collide: bytes decide.
+        true = same_token(docs.take(rows), self.docs.take(judged)) & (query[rows] == self.query[judged])
+        return rows[true], judged[true]
+
+
+def _tokens(ids: Sequence[str]) -> Tokens:
+    tokens = line_tokens(encode("\n".join([*ids, ""])))
+    # Encoding all ids at once is several times faster than one after the other.
+    if len(tokens) != len(ids):  # an id holds the end of a line
+        return tokens_of([encode(name) for name in ids])
+    return tokens
+
+
+def _keys(codes: Words, query: Places, queries: int) -> Words:
+    bits = np.uint64(max(1, queries.bit_length()))
+    return (query.astype(np.uint64) << (np.uint64(64) - bits)) | (codes >> bits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRows:
+    """The judged documents of one run or of a part of it, as one worker hands them back."""
+
+    path: str
+    tag: str
+    query: Places
+    judged: Places
+    position: Places
+    best: Places
+    worst: Places
+    seen: dict[int, int]
+    """How many documents the run returned, by judged query."""
+    met: int
+    """How many queries the run holds, judged or not."""
+    example: tuple[str, str]
+    """The first query and document of the run."""
+    notices: tuple[Notice, ...] = ()
+    form: RunForm | None = None
+    """What the whole run was taken for."""
+
+    @classmethod
+    def joined(
+        cls, path: str, parts: Sequence[JudgedRows], form: RunForm, notices: Iterable[Notice] = ()
+    ) -> JudgedRows:
+        """Put the parts of one run together."""
+        seen: dict[int, int] = {}
+        for part in parts:
+            seen.update(part.seen)
+        return cls(
+            path=path,
+            tag=next((part.tag for part in parts if part.tag), ""),
+            query=np.concatenate([part.query for part in parts]),
+            judged=np.concatenate([part.judged for part in parts]),
+            position=np.concatenate([part.position for part in parts]),
+            best=np.concatenate([part.best for part in parts]),
+            worst=np.concatenate([part.worst for part in parts]),
+            seen=seen,
+            met=sum(part.met for part in parts),
+            example=parts[0].example,
+            notices=tuple(notices),
+            form=form,
+        )
+
+    def ranks(self, run: str, qrels: Qrels, order: Order) -> JudgedRanks:
+        """Return what measures work on, queries in the order of the qrels, each from the top."""
+        retrieved = np.zeros(len(qrels.queries), np.int32)
+        for code, count in self.seen.items():
+            retrieved[code] = count
+        # Positions are unique within a query, so the order needs no stable sort.
+        by = np.argsort((self.query << 32) | self.position)
+        return JudgedRanks(
+            run=run,
+            query=self.query[by].astype(np.int32),
+            judged=self.judged[by].astype(np.int32),
+            position=self.position[by].astype(np.int32),
+            best=self.best[by].astype(np.int32),
+            worst=self.worst[by].astype(np.int32),
+            grade=qrels.grade[self.judged[by]],
+            retrieved=retrieved,
+            order=order,
+        )
+
+
+def found(chunk: RunChunk, index: Judged, order: Order) -> JudgedRows:
+    """Return the judged documents of a chunk."""
+    code = np.fromiter((index.queries.get(name, -1) for name in chunk.queries), np.int64, len(chunk.queries))
+    sizes = np.diff(chunk.bounds)
+    query = np.repeat(code, sizes)
+    rows, judged = index.match(chunk.codes, query, chunk.docs)
+    ranking = ranked(chunk, order)
+    place = np.empty(len(chunk), np.int64)
+    place[ranking.rows] = np.arange(len(chunk))
+    places = place[rows]
+    first = chunk.bounds[:-1][chunk.group[rows]]
+    # A span is a group of ties: its first place is the best that
+    # any order of it gives the document, its end the worst.
+    span = np.searchsorted(ranking.spans, places, side="right") - 1
+    ends = np.append(ranking.spans[1:], len(chunk))
+    return JudgedRows(
+        path="",
+        tag=decode(chunk.tag),
+        query=query[rows],
+        judged=judged,
+        position=places - first + 1,
+        best=ranking.spans[span] - first + 1,
+        worst=ends[span] - first,
+        seen={int(c): int(size) for c, size in zip(code, sizes, strict=True) if c >= 0},
+        met=len(chunk.queries),
+        example=(decode(chunk.queries[0]), decode(chunk.docs.raw(0))) if len(chunk) else ("", ""),
+    )

@@ -1,0 +1,1 @@
+"""The same questions as one SQL text, for DuckDB and Spark."""

@@ -1,0 +1,116 @@
+"""The pool as SQL, saved by the engine where the runs are: only the sizes of the pools are returned."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from prefjudge.core.pooling.pools import QrelsPerQuery, build_pools
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Order, heads_of
+from prefjudge.engines.sql.statements import SqlRuns, top_text
+from prefjudge.engines.sql.tables import NAMES, QUERIES, RUNS, load_queries
+from prefjudge.errors import InputError
+from prefjudge.formats.lines.problems import is_text
+
+KNOWN = "prefjudge_known"
+"""The table of what the qrels put into the pool: query, doc, source."""
+
+
+def pool_text(depth: int, order: Order, *, some: bool = False) -> str:
+    """Return the candidates of each query that a run answers, and who contributed them.
+
+    With ``some`` these are the queries of the table of queries only.
+    """
+    answered = RUNS if not some else f"{RUNS} WHERE query IN (SELECT query FROM {QUERIES})"
+    return f"""
+        SELECT query, doc, ARRAY_JOIN(ARRAY_SORT(ARRAY_AGG(source)), ',') AS contributors
+        FROM (
+            SELECT query, doc, run AS source
+            FROM ({top_text(depth, order, some=some)}) AS heads
+            JOIN {NAMES} AS names ON heads.path = names.path
+            UNION ALL
+            SELECT query, doc, source FROM {KNOWN} WHERE query IN (SELECT query FROM {answered})
+        ) AS contributions
+        GROUP BY query, doc"""
+
+
+def sizes_text(pool: str) -> str:
+    """Return how many queries of a saved pool have each number of candidates."""
+    return f"""
+        SELECT size, COUNT(*) AS queries
+        FROM (SELECT query, COUNT(*) AS size FROM {pool} GROUP BY query) AS sizes
+        GROUP BY size
+        ORDER BY size"""
+
+
+def save_pool(
+    runs: SqlRuns,
+    path: str,
+    *,
+    depth: int = 1,
+    qrels: Qrels | None = None,
+    per_query: QrelsPerQuery = QrelsPerQuery.FIRST,
+    queries: Collection[str] | None = None,
+) -> dict[int, int]:
+    """Write the pool as Parquet where the engine keeps its files: query, doc, contributors.
+
+    Its rows are those that :func:`prefjudge.core.pooling.pools.build_pools` makes of the same runs, in any
+    order.
+
+    Parameters
+    ----------
+    runs : SqlRuns
+        The runs.
+    path : str
+        A path, or an address that the engine knows.
+    depth : int
+        How many documents of each run enter the pool.
+    qrels : Qrels, optional
+        The known relevant documents.
+    per_query : QrelsPerQuery
+        How many qrels of a query enter its pool.
+    queries : collection of str, optional
+        The queries to pool; all by default.
+
+    Returns
+    -------
+    dict of int to int
+        How many queries have a pool of each size. Where no run has one of the queries it is empty, and
+        nothing is written.
+
+    Raises
+    ------
+    InputError
+        The pool cannot be written, or holds an id that SQL does not know.
+    """
+    some = queries is not None
+    if queries is not None:
+        load_queries(runs.engine, queries)
+        if not runs.engine.rows(
+            f"SELECT query FROM {RUNS} WHERE query IN (SELECT query FROM {QUERIES}) LIMIT 1"
+        ):
+            return {}
+    runs.load_names()
+    known = _contributions(qrels, per_query) if qrels is not None else []
+    runs.engine.load(KNOWN, {"query": "STRING", "doc": "STRING", "source": "STRING"}, known)
+    pool = runs.engine.save(pool_text(depth, runs.order, some=some), path)
+    return {int(size): int(count) for size, count in runs.engine.rows(sizes_text(pool))}
+
+
+def _contributions(qrels: Qrels, per_query: QrelsPerQuery) -> list[tuple[str, str, str]]:
+    """Return what the qrels put into the pools: those of no run, where every query is answered."""
+    none = np.zeros(0, np.int32)
+    nothing = heads_of((), qrels.queries, (), run=none, query=none, doc=none)
+    pools = build_pools(nothing, qrels, per_query=per_query)
+    pairs = zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+    rows = [(pools.queries[query], pools.docs[doc], qrels.name) for query, doc in pairs]
+    rows = [row for row in rows if is_text(row[0])]  # of the others the runs have none
+    odd = next((doc for _, doc, _ in rows if not is_text(doc)), None)
+    if odd is not None:
+        raise InputError(
+            f"the id {odd!r} of the qrels is not UTF-8, and SQL knows no other text",
+            "Pool with --engine files.",
+        )
+    return rows

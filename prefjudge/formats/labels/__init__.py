@@ -1,0 +1,1 @@
+"""Labels: qrels, judgments, pools and what was resolved from them."""

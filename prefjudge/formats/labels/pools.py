@@ -1,0 +1,140 @@
+"""Pool files, and preference files that other programs read."""
+
+from collections.abc import Iterable, Sequence
+from os import fspath
+from pathlib import Path
+
+import numpy as np
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.pools import Pools, pools_of
+from prefjudge.core.pooling.runs import encode
+from prefjudge.core.pooling.tokens import BACK, Tokens
+from prefjudge.core.pooling.vocabulary import vocabulary_of
+from prefjudge.counts import many
+from prefjudge.errors import InputError
+from prefjudge.formats.labels.stamps import second_column
+from prefjudge.formats.lines.atomic import atomic_write
+from prefjudge.formats.lines.blocks import Holds, blocks
+from prefjudge.formats.lines.problems import Notice, Problems, Stop, column, decode
+
+_ROWS = 1 << 14
+"""Rows of a pool that are written at once."""
+
+
+def write_pool(path: str | Path, pools: Pools) -> None:
+    """Write a pool atomically: ``query<tab>doc<tab>contributors`` joined by commas, under a heading line."""
+    names = sorted(pools.sources)
+    place = encode(pools.sources, names)
+    ids = (_words(pools.queries), b"\t"), (_words(pools.docs), b"\t")
+    tags = vocabulary_of(names).tokens()  # a run that is called by its file may have blanks
+    cells, starts = _cells((*ids, (tags, b","), (tags, b"\n")))
+    order = np.lexsort((place[pools.source], pools.source_row))
+    bounds = np.searchsorted(pools.source_row[order], np.arange(pools.query.size + 1))
+    with atomic_write(path) as file:
+        file.write(b"# query\tdoc\tcontributors\n")
+        for first in range(0, pools.query.size, _ROWS):
+            rows = slice(first, first + _ROWS)
+            ends = bounds[first : first + _ROWS + 1]
+            own = np.diff(ends) + 2  # the cells of a row: query, document, contributors
+            after = np.cumsum(own)
+            row = np.full(after[-1], -1)
+            row[after - own] = pools.query[rows] + starts[0]
+            row[after - own + 1] = pools.doc[rows] + starts[1]
+            row[row < 0] = place[pools.source[order[ends[0] : ends[-1]]]] + starts[2]
+            row[after - 1] += starts[3] - starts[2]
+            file.write(cells.take(row).symbols().data)
+
+
+_POOL_HINT = "Write each line as: query, tab, document, tab, the contributors joined by commas."
+
+
+def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools:
+    """Read a pool: on each line query, document and its contributors, as `write_pool` writes it.
+
+    The contributors may be missing; a run tag with a comma reads as two.
+
+    Raises
+    ------
+    InputError
+        With every problem up to a limit: columns, a document listed twice, an empty file.
+    """
+    problems = Problems(fspath(path), "pool")
+    seen: dict[tuple[str, str], str] = {}
+    try:
+        for block in blocks(path, Holds.COLUMNS, notices=notices):
+            for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+                if not (line := line.rstrip(b"\r")).strip() or line.startswith(b"#"):
+                    continue
+                cells = [decode(cell.strip()) for cell in line.split(b"\t")]
+                if len(cells) not in (2, 3) or not all(cells[:2]):
+                    problems.add(number, 1, many(len(cells), "column"), line, _POOL_HINT)
+                elif (cells[0], cells[1]) in seen:
+                    problems.add(number, 1, "the document was in this pool before", line, _POOL_HINT)
+                else:
+                    seen[cells[0], cells[1]] = cells[2] if len(cells) > 2 else ""
+    except Stop:
+        pass
+    problems.check()
+    if not seen:
+        raise InputError(f"{path} is empty: a pool needs at least one line", _POOL_HINT)
+    return pools_of(
+        sorted((query, doc, tag.strip()) for (query, doc), tags in seen.items() for tag in tags.split(","))
+    )
+
+
+def _cells(columns: Iterable[tuple[Tokens, bytes]]) -> tuple[Tokens, list[int]]:
+    """Return the cells of some columns, each with its end, and the number of each column's first."""
+    texts, sizes, starts = [], [], [0]
+    for words, end in columns:
+        texts.append(words.to_lines().replace(b"\n", end))
+        sizes.append(words.ends - words.starts + 1)
+        starts.append(starts[-1] + len(words))
+    lengths = np.concatenate(sizes)
+    ends = np.cumsum(lengths)
+    return Tokens(b"".join([*texts, bytes(BACK)]), ends - lengths, ends), starts
+
+
+def _words(ids: Sequence[str]) -> Tokens:
+    """Return ids as tokens, which hold no blank."""
+    tokens = vocabulary_of(ids).tokens()
+    text = tokens.text[: tokens.ends[-1]] if len(tokens) else b""
+    if (tokens.starts == tokens.ends).any() or (text and text.split(None, 1) != [text]):
+        for name in ids:
+            column(name)  # says which it is
+    return tokens
+
+
+def write_prefs(path: str | Path, judgments: Judgments) -> None:
+    """Write judgments in trec_eval's ``prefs`` format, atomically.
+
+    Each pair is two lines, ``query group subgroup doc level``, the winner with the higher level. A worker's
+    judgments of a query are one judgment group, since the program calls contradictions inside one an error;
+    every pair is a subgroup of its own. Ties have equal levels.
+    """
+    queries, docs = ([column(name) for name in names] for names in (judgments.queries, judgments.docs))
+    columns = (judgments.query, judgments.left, judgments.right, judgments.choice, judgments.worker)
+    with atomic_write(path) as file:
+        for number, (query, left, right, choice, worker) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True), 1
+        ):
+            for doc, level in ((left, 1 + choice), (right, 1 - choice)):
+                file.write(b"%b w%d p%d %b %d\n" % (queries[query], worker + 1, number, docs[doc], level))
+
+
+def write_pref_qrels(
+    path: str | Path, rows: Iterable[tuple[str, str, float]], *, rehearsal: Rehearsal | None = None
+) -> None:
+    """Write float-valued preference qrels (``query Q0 doc value``), which compatibility scripts read.
+
+    A ``rehearsal`` stands in the second column, as in other qrels.
+    """
+    second = second_column(rehearsal)
+    with atomic_write(path) as file:
+        for query, doc, value in rows:
+            if value != value:
+                raise InputError(
+                    f"{path}: document {doc!r} of query {query!r} has no value", "resolve it first"
+                )
+            file.write(b"%b %b %b %b\n" % (column(query), second, column(doc), repr(float(value)).encode()))

@@ -1,0 +1,1 @@
+"""Runs: run files in chunks of whole queries, whatever columns they have."""

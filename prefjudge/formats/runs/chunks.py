@@ -1,0 +1,109 @@
+"""Run chunks: whole queries of a run in columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.pooling.tokens import Places, Tokens, Words
+from prefjudge.formats.lines.fields import Fields
+from prefjudge.formats.runs.layouts import Layout, RunForm
+
+
+class OnDuplicate(StrEnum):
+    """What to do where a run lists a document twice for a query."""
+
+    ERROR = "error"
+    FIRST = "first"
+    """Keep the line that comes first."""
+    BEST = "best"
+    """Keep the line that ranks highest."""
+
+
+class Scattered(Exception):  # noqa: N818 - a property of the file
+    """The lines of a query are not contiguous, so the run must be read as one chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunChunk:
+    """Whole queries of a run: rows grouped by query, inside a query as the file lists them.
+
+    Attributes
+    ----------
+    layout : Layout
+        The file's columns.
+    rows : Fields
+        The lines; none where the chunk comes from a copy of the file.
+    tag : bytes
+        The tag of the chunk's first line; it may hold blanks, or be absent.
+    queries : list of bytes
+        The query of each group.
+    bounds : ndarray of int64, shape (len(queries) + 1,)
+        Group ``g`` is rows ``bounds[g]`` to ``bounds[g + 1]``.
+    docs : Tokens
+        The document of each row.
+    codes : ndarray of uint64
+        The code of each document.
+    score : ndarray of float64
+        The score of each row; minus the rank where the file has no scores.
+    rank : ndarray of int64, or None
+        The rank column where it was asked for.
+    """
+
+    layout: Layout
+    rows: Fields
+    tag: bytes
+    queries: list[bytes]
+    bounds: Places
+    docs: Tokens
+    codes: Words
+    score: NDArray[np.float64]
+    rank: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        return int(self.score.size)
+
+    @property
+    def group(self) -> Places:
+        """The group of each row."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
+
+    def take(self, keep: NDArray[np.bool_]) -> RunChunk:
+        """Return the chunk with some of its rows."""
+        # How many rows are kept before each row: where each bound moves.
+        before = np.concatenate([[0], np.cumsum(keep)])
+        return RunChunk(
+            self.layout,
+            self.rows.take(keep),
+            self.tag,
+            self.queries,
+            before[self.bounds],
+            self.docs.take(keep),
+            self.codes[keep],
+            self.score[keep],
+            self.rank[keep] if self.rank is not None else None,
+        )
+
+
+@dataclass(slots=True)
+class FormTally:
+    """What the chunks of a run say of its form, as they come."""
+
+    layout: Layout | None = None
+    lines: int = 0
+    queries: int = 0
+
+    def add(self, chunk: RunChunk) -> RunChunk:
+        """Count a chunk, and return it."""
+        self.layout = chunk.layout
+        self.lines += len(chunk)
+        self.queries += len(chunk.queries)
+        return chunk
+
+    def form(self, *, whole: bool = True) -> RunForm:
+        """Return the form of the run, of which ``whole`` tells whether every line was read."""
+        assert self.layout is not None, "a run without a line is an error before"
+        return RunForm(layout=self.layout, lines=self.lines if whole else None, queries=self.queries)

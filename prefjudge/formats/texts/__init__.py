@@ -1,0 +1,1 @@
+"""Texts: queries and collections, in every form that the field keeps them in."""
