@@ -129,12 +129,12 @@ def test_a_package_adds_a_reader(example: Path, tmp_path: Path) -> None:
     commas = tmp_path / "lexical.commas"
     commas.write_text("".join(f"{row[0]},{row[2]},{row[3]},{row[4]}\n" for row in rows))
 
-    def scores(path: Path, *more: str) -> list[float]:
+    def scores(path: Path, *more: str) -> list[tuple[str, float]]:
         done = run(
             example, "score", "--runs", path, "--qrels", QRELS, "--measure", "nDCG@10", "--json", *more
         )
         assert done.returncode == 0, done.stderr
-        return [row["score"] for row in json.loads(done.stdout)["leaderboards"][0]["rows"]]
+        return [(row["run"], row["score"]) for row in json.loads(done.stdout)["leaderboards"][0]["rows"]]
 
     assert scores(commas) == scores(commas, "--trust") == scores(RUN)
     assert "TREC without tag, 5 columns, 150 lines" in run(example, "check", commas).stdout

@@ -22,8 +22,8 @@ from prefjudge.engines.files.reading import per_chunk
 from prefjudge.formats.lines.digests import digest
 from prefjudge.formats.lines.numerals import integers
 from prefjudge.formats.lines.problems import Notice, decode
+from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.runs.chunks import OnDuplicate, RunChunk
-from prefjudge.formats.runs.runs import stem
 
 _TAGS = 3
 """Changes of the tag that are told."""

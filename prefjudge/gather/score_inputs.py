@@ -18,7 +18,7 @@ from prefjudge.formats.labels.pools import read_pool
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.runs.runs import stem
+from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.gather.best_answers import load_best_answers
 from prefjudge.gather.inputs import QRELS_NAME, as_order, expand, paths_of, several

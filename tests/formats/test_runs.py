@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.runs.lines import RunReader
-from prefjudge.formats.runs.runs import read_chunks, read_whole, stem
+from prefjudge.formats.runs.runs import read_chunks, read_whole
 
 
 @settings(max_examples=100, deadline=None)
@@ -38,7 +39,14 @@ def test_chunks_are_whole_queries(tmp_path_factory, sizes, size, gaps):
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [("a/b.run.gz", "b"), ("x.txt", "x"), ("bm25.v2.trec.zst", "bm25.v2"), (".gz", ".gz"), ("run", "run")],
+    [
+        ("a/b.run.gz", "b"),
+        ("x.txt", "x"),
+        ("bm25.v2.trec.zst", "bm25.v2"),
+        (".gz", ".gz"),
+        ("run", "run"),
+        ("b.json.gz", "b"),
+    ],
 )
 def test_stem(path, name):
     assert stem(path) == name

@@ -24,9 +24,9 @@ from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import is_compressed
 from prefjudge.formats.lines.numbering import Numbering
 from prefjudge.formats.lines.problems import Notice, Stop, decode, encode, paths_of
+from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.runs.chunks import OnDuplicate, Scattered
 from prefjudge.formats.runs.layouts import RunForm
-from prefjudge.formats.runs.runs import stem
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

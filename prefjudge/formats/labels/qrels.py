@@ -20,8 +20,8 @@ from prefjudge.formats.lines.fields import Fields, fields, joined
 from prefjudge.formats.lines.numbering import Numbering
 from prefjudge.formats.lines.numerals import floats
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, column, decode
+from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.lines.repeats import repeated_rows
-from prefjudge.formats.runs.runs import stem
 
 _LINE_HINT = "Write each line as: query Q0 doc grade, or: query doc grade."
 

@@ -15,7 +15,7 @@ from prefjudge.core.judges.rehearsal import Rehearsal, joint
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.formats.lines.blocks import Block, Holds, blocks
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.runs.runs import stem
+from prefjudge.formats.lines.readers import stem
 
 ENDING = "rehearsal.txt"
 """How the name of a stamp ends that lies beside a file."""

@@ -22,7 +22,7 @@ from zstandard import ZstdDecompressor
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.lines.readers import has_reader, read_columns
+from prefjudge.formats.lines.readers import COMPRESSIONS, has_reader, read_columns
 from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns, foreign_text
 
 BLOCK = 1 << 20
@@ -72,13 +72,7 @@ class _Inflater(Protocol):
 
 def compression(head: bytes) -> str:
     """Return what the first bytes say: ``gz``, ``bz2``, ``zst`` or nothing."""
-    if head[:2] == b"\x1f\x8b":
-        return "gz"
-    if head[:3] == b"BZh":
-        return "bz2"
-    if head[:4] == b"\x28\xb5\x2f\xfd":
-        return "zst"
-    return ""
+    return next((kind for kind, start in COMPRESSIONS.items() if head.startswith(start)), "")
 
 
 def is_compressed(path: str | Path) -> bool:
@@ -94,7 +88,6 @@ def _new_inflater(kind: str) -> _Inflater:
         return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)  # type: ignore[no-any-return,unused-ignore]
     if kind == "bz2":
         return BZ2Decompressor()
-
     return ZstdDecompressor().decompressobj()
 
 

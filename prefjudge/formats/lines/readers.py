@@ -18,7 +18,23 @@ READERS: Register[Reader] = Register(
 )
 """The readers, by the suffix that a file has before that of its compression."""
 
-_PACKED = (".gz", ".bz2", ".zst")
+COMPRESSIONS = {"gz": b"\x1f\x8b", "bz2": b"BZh", "zst": b"\x28\xb5\x2f\xfd"}
+"""How files may be compressed: the suffix that is usual, and the bytes with which such a file starts."""
+
+_COLUMNS = frozenset({"txt", "run", "trec", "tsv", "res", "input", "qrels", "qrel"})
+"""Usual suffixes of files that need no reader."""
+
+
+def stem(path: str | Path) -> str:
+    """Return a file's name without what says how it is stored."""
+    name = PurePath(fspath(path))
+    while name.stem and _says_how_it_is_stored(_suffix_of(name)):
+        name = PurePath(name.stem)
+    return name.name
+
+
+def _says_how_it_is_stored(suffix: str) -> bool:
+    return suffix in _COLUMNS or suffix in COMPRESSIONS or suffix in READERS
 
 
 def has_reader(path: str | Path) -> bool:
@@ -35,5 +51,8 @@ def read_columns(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
 
 def _suffix(path: str | Path) -> str:
     name = PurePath(fspath(path))
-    suffix = PurePath(name.stem).suffix if name.suffix.lower() in _PACKED else name.suffix
-    return suffix.lower().removeprefix(".")
+    return _suffix_of(PurePath(name.stem) if _suffix_of(name) in COMPRESSIONS else name)
+
+
+def _suffix_of(name: PurePath) -> str:
+    return name.suffix.lower().removeprefix(".")

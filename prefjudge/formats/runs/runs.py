@@ -17,16 +17,6 @@ from prefjudge.formats.lines.problems import Notice, Stop
 from prefjudge.formats.runs.chunks import OnDuplicate, RunChunk
 from prefjudge.formats.runs.lines import RunReader
 
-_SUFFIXES = (".gz", ".bz2", ".zst", ".txt", ".run", ".trec", ".tsv", ".res", ".input", ".qrels", ".qrel")
-
-
-def stem(path: str | Path) -> str:
-    """Return a file's name without what says how it is stored."""
-    name = Path(fspath(path)).name
-    while (shorter := Path(name)).suffix.lower() in _SUFFIXES and shorter.stem:
-        name = shorter.stem
-    return name
-
 
 def read_chunks(
     path: str | Path,

@@ -24,7 +24,7 @@ from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.testing.integer_scores import Column
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.runs.runs import stem
+from prefjudge.formats.lines.readers import stem
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 
