@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -148,15 +148,13 @@ def _outcome(call: Callable[..., object], *arguments: object) -> object:
 def _required(verb: str) -> dict[str, object]:
     parameters = full_signature(function(verb)).parameters.values()
     needed = [one for one in parameters if one.default is one.empty]
-    return {one.name: _first(one.annotation) if _is_choice(one.annotation) else "nowhere" for one in needed}
+    return {one.name: _choice(one.annotation) or "nowhere" for one in needed}
 
 
-def _is_choice(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, StrEnum)
-
-
-def _first(kind: type[StrEnum]) -> str:
-    return next(iter(kind))
+def _choice(annotation: object) -> StrEnum | None:
+    kinds = [annotation, *get_args(annotation)]
+    enums = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)]
+    return next((next(iter(kind)) for kind in enums), None)
 
 
 @pytest.fixture(scope="module")

@@ -107,6 +107,7 @@ def _option(
     if option is None:
         return None
     text = option.kinds - ({"str"} if is_path else {"Path"})  # `str | Path`: a path, or text that may be one
+    text = text & {"Decimal"} or text  # an amount of dollars may be a number or text in a program
     return replace(option, kinds=text, default=None if default is None else _value(source, default))
 
 

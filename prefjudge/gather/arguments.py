@@ -119,9 +119,10 @@ def _choices(kind: Any) -> tuple[str, ...]:
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:
-    """Return the kinds of a union; a path in text is a path."""
+    """Return the kinds of a union; a path in text is a path, and an amount in text or a number an amount."""
     kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    return tuple(kind for kind in kinds if kind is not str) if Path in kinds else kinds
+    plainer = (str,) if Path in kinds else (str, float) if Decimal in kinds else ()
+    return tuple(kind for kind in kinds if kind not in plainer)
 
 
 def _as(kind: Any, value: object) -> object:

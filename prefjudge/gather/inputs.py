@@ -2,17 +2,14 @@
 
 import glob
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar, overload
 
-from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.study.pooling import InputFile
 
 T = TypeVar("T", str, Path, str | Path)
-E = TypeVar("E", bound=StrEnum)
 
 _ASIDE = (".md", ".rst", ".html", ".pdf", ".json", ".toml", ".yaml", ".yml", ".md5", ".sha256")
 """Suffixes of files in a folder of runs that are not runs."""
@@ -37,28 +34,6 @@ def several(given: T | Sequence[T]) -> tuple[T, ...]:
     if isinstance(given, str | Path):
         return (given,)  # a text is a sequence of texts too
     return tuple(given)
-
-
-@overload
-def as_choice(kind: type[E], value: E | str, what: str) -> E: ...
-@overload
-def as_choice(kind: type[E], value: E | str | None, what: str) -> E | None: ...
-def as_choice(kind: type[E], value: E | str | None, what: str) -> E | None:
-    """Return a member of an enumeration that a program may have named by its text.
-
-    Raises
-    ------
-    InputError
-        There is no such member.
-    """
-    if value is not None and value not in set(kind):
-        raise InputError(f"there is no {what} {value!r}", f"Choose one of: {', '.join(kind)}.")
-    return None if value is None else kind(value)
-
-
-def as_order(order: Order | str | None) -> Order | None:
-    """Return an order that a program may have named by its text."""
-    return as_choice(Order, order, "order")
 
 
 def as_target(path: str | Path | None) -> str | Path | None:

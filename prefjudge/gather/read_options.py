@@ -2,7 +2,7 @@
 
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from annotated_types import Ge
 
@@ -30,10 +30,10 @@ class ReadOptions(TypedDict, total=False):
     """
 
     trust: bool
-    on_duplicate: OnDuplicate
+    on_duplicate: OnDuplicate | Literal["error", "first", "best"]
     workers: Annotated[int, Ge(1)] | Executor | None
     cache: str | Path | None
-    engine: Engine
+    engine: Engine | Literal["files", "duckdb", "spark"]
 
 
 DEFAULTS = ReadOptions(

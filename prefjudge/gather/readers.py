@@ -25,7 +25,7 @@ from prefjudge.formats.lines.readers import has_reader
 from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.formats.sniffing import doubt_ranks
-from prefjudge.gather.inputs import as_choice, as_path, is_address
+from prefjudge.gather.inputs import as_path, is_address
 from prefjudge.gather.read_options import DEFAULTS, ReadOptions
 
 _PAYS = 128 << 20
@@ -98,8 +98,8 @@ def reading(
     """
     options = DEFAULTS | how
     trust, workers, cache = options["trust"], options["workers"], as_path(options["cache"])
-    on_duplicate = as_choice(OnDuplicate, options["on_duplicate"], "choice for a document listed twice,")
-    engine = as_choice(Engine, options["engine"], "engine")
+    on_duplicate = OnDuplicate(options["on_duplicate"])
+    engine = Engine(options["engine"])
     _check_paths(runs, engine)
     doubts = {str(path): doubt_ranks(path) for path in runs if not (is_address(path) or is_parquet(path))}
     notices += [Notice(where=path, what=doubt) for path, doubt in doubts.items() if doubt]

@@ -9,7 +9,7 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools, select_queries
 from prefjudge.core.pooling.qrels import Qrels, restrict
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import Order, OrderLike
 from prefjudge.core.pooling.top_pairs import pooled_qrels
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.errors import InputError
@@ -21,7 +21,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.gather.best_answers import load_best_answers
-from prefjudge.gather.inputs import QRELS_NAME, as_order, expand, paths_of, several
+from prefjudge.gather.inputs import QRELS_NAME, expand, paths_of, several
 from prefjudge.gather.judgments import fitting_rule, gather_judgments
 from prefjudge.gather.provenance import made_with
 from prefjudge.gather.readers import Reader
@@ -57,9 +57,9 @@ class ScoreInputs:
         """Return the measures asked for, else the study's, else RR@10."""
         return several(asked) or (self.study.config.measures if self.study else ("RR@10",))
 
-    def order(self, asked: Order | None) -> Order:
+    def order(self, asked: OrderLike | None) -> Order:
         """Return the order asked for, else the study's, else by score."""
-        return as_order(asked) or (self.study.config.pool.order if self.study else Order.SCORE)
+        return Order(asked or (self.study.config.pool.order if self.study else Order.SCORE))
 
     def provenance(self, reader: "Reader", order: Order, **options: str) -> dict[str, str]:
         """Return what a result was made from, and how."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Unpack
 
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.evaluation.testing.agreement import Agreement, split_half
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_path
@@ -43,7 +43,7 @@ def agreement(
     measure: str | Sequence[str] = (),
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
-    order: Order | None = None,
+    order: OrderLike | None = None,
     splits: int = 100,
     alpha: float = 0.05,
     seed: int | None = None,

@@ -8,7 +8,7 @@ from typing import Annotated, Unpack
 
 from annotated_types import Ge, Interval
 
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import Order, OrderLike
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions.audit import Audit
 from prefjudge.evaluation.submissions.audit import audit as examine
@@ -18,7 +18,7 @@ from prefjudge.formats.figures import write_figure
 from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
 from prefjudge.formats.leaderboard_csv import read_aliases, read_institutions, read_leaderboard, read_measure
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.inputs import as_order, as_path, expand
+from prefjudge.gather.inputs import as_path, expand
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.read_options import ReadOptions
@@ -61,7 +61,7 @@ def audit(
     embargo_months: Annotated[int, Ge(0)] | None = None,
     alike: Annotated[float, Interval(ge=0, le=1)] = 0.9,
     depth: Annotated[int, Ge(1)] = 10,
-    order: Order | None = None,
+    order: OrderLike | None = None,
     measure: str = "",
     highlight: str = "",
     plot: str | Path | None = None,
@@ -126,7 +126,7 @@ def audit(
     aliases = as_path(aliases)
     plot = as_path(plot)
     out = as_path(out)
-    ordered = as_order(order) or Order.SCORE
+    ordered = Order(order or Order.SCORE)
     notices: list[Notice] = []
     paths = expand(runs) if runs else ()
     files: list[tuple[str, str | Path]] = [("leaderboard", leaderboard), *(("run", path) for path in paths)]

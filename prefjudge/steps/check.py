@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge
 
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import Order, OrderLike
 from prefjudge.engines.health import RunHealth, identical_runs
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import read_judgments
@@ -19,7 +19,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.manifest import FoundFile, find_listed, read_manifest
 from prefjudge.formats.sniffing import Sniffed, sniff
 from prefjudge.formats.texts.queries import read_queries
-from prefjudge.gather.inputs import as_order, expand, several
+from prefjudge.gather.inputs import expand, several
 from prefjudge.gather.readers import each, working
 from prefjudge.gather.surprises import qrels_surprises, run_surprises
 
@@ -73,7 +73,7 @@ def check(
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
     cutoff: Annotated[int, Ge(1)] = 10,
-    order: Order | None = None,
+    order: OrderLike | None = None,
     workers: Annotated[int, Ge(1)] | Executor | None = 1,
     manifest: str | Path | None = None,
 ) -> CheckResult:
@@ -119,7 +119,7 @@ def check(
         qrels=judged,
         queries=expected,
         cutoff=cutoff,
-        order=as_order(order) or Order.SCORE,
+        order=Order(order or Order.SCORE),
     )
     with working(workers, paths) as executor:
         checked = each(work, paths, executor)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.testing.corrections import Correction
@@ -68,9 +68,11 @@ def compare(
     measure: str | Sequence[str] = (),
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
-    order: Order | None = None,
-    test: SignificanceTest | None = None,
-    correction: Correction = Correction.HOLM,
+    order: OrderLike | None = None,
+    test: SignificanceTest
+    | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "bootstrap"]
+    | None = None,
+    correction: Correction | Literal["none", "bonferroni", "holm", "bh", "tukey"] = Correction.HOLM,
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int | None = None,
@@ -152,7 +154,13 @@ def compare(
     with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
         matrices = score_matrices(found, measure, reader)
         sources = reader.runs.sources
-        chosen = partial(compare_runs, test=test, correction=correction, alpha=alpha, resamples=resamples)
+        chosen = partial(
+            compare_runs,
+            test=SignificanceTest(test) if test else None,
+            correction=Correction(correction),
+            alpha=alpha,
+            resamples=resamples,
+        )
         comparisons = []
         for scores in matrices:
             names = [tag_of(name, sources, scores.runs, option) for option, name in leads]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 from annotated_types import Ge
 
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.examples import Example, draw_examples
 from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel, top_against_qrel
@@ -82,7 +82,7 @@ def winratio(
     examples: Annotated[int, Ge(0)] = 0,
     seed: int | None = None,
     pool: str | Path | None = None,
-    order: Order | None = None,
+    order: OrderLike | None = None,
     out: str | Path | None = None,
     plot: str | Path | None = None,
     **how: Unpack[ReadOptions],

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -52,7 +52,10 @@ def work(
     workers: Annotated[int, Ge(1)] = 20,
     error: float | tuple[float, float] = 0.2,
     careless: Annotated[int, Ge(0)] = 0,
-    temper: Sequence[Temper] = (),
+    temper: Sequence[
+        Temper
+        | Literal["honest", "careless", "left", "first", "hasty", "gold-aware", "quitter", "garbage", "twice"]
+    ] = (),
     truth: str | Path | None = None,
     most: Annotated[int, Ge(1)] | None = None,
 ) -> WorkResult:

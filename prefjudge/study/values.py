@@ -6,9 +6,12 @@ Nothing heavy is imported, so that a verb that only looks at a study starts at o
 import tomllib
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from prefjudge.errors import ConfigError
+
+Dollars: TypeAlias = Decimal | float | str
+"""An amount of dollars as a program may give it: ``Decimal("1.50")``, ``1.5`` or ``"1.50"``."""
 
 
 def read_values(path: Path) -> dict[str, Any]:

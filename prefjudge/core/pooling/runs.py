@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,10 @@ class Order(StrEnum):
     """The rank column ascending: the MS MARCO scripts."""
     FILE = "file"
     """As the file lists them."""
+
+
+OrderLike: TypeAlias = Order | Literal["score", "score-f32", "rank", "file"]
+"""An order, or its text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from prefjudge.study.models import count_tokens, load_reply, load_votes, save_vo
 from prefjudge.study.pooling import load_inputs, load_pairs_by_number, load_passages, load_queries
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study, open_study
+from prefjudge.study.values import Dollars
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -76,9 +77,9 @@ def judge(
     own_kind: bool = False,
     workers: Annotated[int, Interval(ge=1, le=64)] = 8,
     most: Annotated[int, Ge(1)] | None = None,
-    prompt_price: Decimal = Decimal(0),
-    reply_price: Decimal = Decimal(0),
-    most_cost: Decimal | None = None,
+    prompt_price: Dollars = Decimal(0),
+    reply_price: Dollars = Decimal(0),
+    most_cost: Dollars | None = None,
     progress: Callable[[int, int], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> JudgeResult:
@@ -137,8 +138,8 @@ def judge(
     ledger = ModelLedger(
         opened,
         model,
-        prices=(prompt_price, reply_price),
-        most_cost=most_cost,
+        prices=(Decimal(str(prompt_price)), Decimal(str(reply_price))),
+        most_cost=None if most_cost is None else Decimal(str(most_cost)),
         reply_tokens=REPLY_TOKENS,
     )
     asker = _Asker(opened, endpoint, ledger)

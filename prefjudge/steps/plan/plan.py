@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.asking.strategy_names import parse_strategy
@@ -14,11 +14,12 @@ from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.crowds import read_prices
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.inputs import as_choice, as_path
+from prefjudge.gather.inputs import as_path
 from prefjudge.gather.seeds import generator
 from prefjudge.steps.plan.noise import NoiseModel, find_noise
 from prefjudge.steps.plan.study import PlannedStudy
 from prefjudge.study.study import Study, open_study
+from prefjudge.study.values import Dollars
 
 if TYPE_CHECKING:
     from prefjudge.study.config import StudyConfig
@@ -57,12 +58,12 @@ def plan(
     *,
     sizes: str | None = None,
     error: float | None = None,
-    noise: NoiseModel = NoiseModel.BRADLEY_TERRY,
+    noise: NoiseModel | Literal["bradley-terry", "constant"] = NoiseModel.BRADLEY_TERRY,
     judgments: str | Path | None = None,
     strategy: Sequence[str] = (),
-    budget: Decimal | None = None,
+    budget: Dollars | None = None,
     most_rounds: int = 10,
-    reward: Decimal | None = None,
+    reward: Dollars | None = None,
     pairs_per_hit: int | None = None,
     gold_per_hit: int | None = None,
     seconds_per_pair: float | None = None,
@@ -121,10 +122,10 @@ def plan(
             "Run, for instance: prefjudge plan STUDY, or: prefjudge plan --sizes 2:120,4:200,6:180",
         )
     histogram = opened.histogram() if sizes is None else parse_sizes(sizes)
-    noise = as_choice(NoiseModel, noise, "noise model")
+    noise = NoiseModel(noise)
     _check(most_rounds, "--most-rounds", 1, 1000)
     _check(trials, "--trials", 1, 100_000)
-    budget = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
+    most = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
     odd: list[Notice] = []
     model, share, source = find_noise(noise, error, opened, as_path(judgments), odd)
     failing = opened.failing if reissued is None else _share(reissued, "--reissued")
@@ -134,7 +135,7 @@ def plan(
     plans = compare_plans(
         histogram, model, packing=packing, strategies=_strategies(strategy), trials=trials, rng=rng
     )
-    left = None if budget is None else max(budget - opened.committed, Decimal(0))
+    left = None if most is None else max(most - opened.committed, Decimal(0))
     chosen = None
     if left is not None:
         chosen = choose_plan(plans, histogram, left, packing, most_rounds=most_rounds)
@@ -147,13 +148,13 @@ def plan(
         error_source=source,
         reissued=failing,
         plans=plans,
-        budget=budget,
+        budget=most,
         committed=opened.committed,
         left=left,
         chosen=chosen,
         driven_by=opened.driven_by,
         notices=(
-            *opened.words(budget, left),
+            *opened.words(most, left),
             *map(str, odd),
             *_left_out(plans, left, most_rounds),
             *(_short_of_money(plans, left, histogram, most_rounds) if chosen is None else ()),
@@ -194,12 +195,13 @@ def _check(value: float | None, option: str, least: float, most: float) -> None:
         raise InputError(f"{option} {value}: out of bounds", f"Give a number between {least:,} and {most:,}.")
 
 
-def _amount(value: Decimal | None, option: str) -> Decimal | None:
-    if value is not None and not (value.is_finite() and 0 <= value <= _MOST_DOLLARS):
+def _amount(value: Dollars | None, option: str) -> Decimal | None:
+    amount = None if value is None else Decimal(str(value))
+    if amount is not None and not (amount.is_finite() and 0 <= amount <= _MOST_DOLLARS):
         raise InputError(
             f"{option} {value}: not a possible amount", f"Give an amount between 0 and {_MOST_DOLLARS:,}."
         )
-    return value
+    return amount
 
 
 def _share(value: float, option: str) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
@@ -19,7 +19,7 @@ from prefjudge.core.pooling.pools import (
     select_queries,
 )
 from prefjudge.core.pooling.qrels import Qrels, restrict_documents
-from prefjudge.core.pooling.runs import Heads, Order
+from prefjudge.core.pooling.runs import Heads, Order, OrderLike
 from prefjudge.core.pooling.top_pairs import TopSplit, pool_top_pairs, top_pairs
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine
@@ -30,7 +30,7 @@ from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.topic_fields import Field
-from prefjudge.gather.inputs import QRELS_NAME, as_choice, as_order, as_path, as_target, expand, input_files
+from prefjudge.gather.inputs import QRELS_NAME, as_path, as_target, expand, input_files
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader, reading
@@ -74,11 +74,11 @@ def pool(
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
     collection: str | Path | None = None,
-    field: Field = Field.TITLE,
-    design: PoolDesign = PoolDesign.SHALLOW,
+    field: Field | Literal["title", "desc", "narr"] = Field.TITLE,
+    design: PoolDesign | Literal["shallow", "top-against-qrel"] = PoolDesign.SHALLOW,
     depth: Annotated[int, Ge(1)] | None = None,
-    order: Order | None = None,
-    qrels_per_query: QrelsPerQuery | None = None,
+    order: OrderLike | None = None,
+    qrels_per_query: QrelsPerQuery | Literal["first", "all", "none"] | None = None,
     sample: Annotated[int, Ge(1)] | None = None,
     min_size: Annotated[int, Ge(1)] | None = None,
     challenge: bool = False,
@@ -145,13 +145,11 @@ def pool(
     if challenge:
         with reading(paths, settings.order, notices, **how) as reader:
             return _challenge(opened, reader, paths, collection, notices)
-    order = as_order(order) or settings.order
-    duels = as_choice(PoolDesign, design, "design") is PoolDesign.TOP_AGAINST_QREL
+    order = Order(order or settings.order)
+    duels = PoolDesign(design) is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
-    per_query = as_choice(QrelsPerQuery, qrels_per_query, "choice of qrels") or settings.qrels
-    texts = (
-        read_queries(queries, field=as_choice(Field, field, "field"), notices=notices) if queries else None
-    )
+    per_query = QrelsPerQuery(qrels_per_query or settings.qrels)
+    texts = read_queries(queries, field=Field(field), notices=notices) if queries else None
     changed, split = False, None
     if can_stay(out, engine) and not (opened or duels or collection or sample):
         judged = _judged(qrels, notices)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.pools import read_pool
 from prefjudge.formats.labels.qrels import read_qrels
@@ -34,7 +34,7 @@ class Given:
     baseline: tuple[str | Path, ...]
     draw: tuple[str | Path, ...]
     highlight: str
-    order: "Order | None"
+    order: "OrderLike | None"
     sample: int
     seed: int | None
     how: ReadOptions

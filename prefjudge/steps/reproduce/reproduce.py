@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
-from prefjudge.gather.inputs import as_choice, as_order, as_path, expand, several
+from prefjudge.gather.inputs import as_path, expand, several
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.pages.report import Section
@@ -66,7 +66,7 @@ class ReproduceResult:
 
 
 def reproduce(
-    paper: PaperName,
+    paper: PaperName | Literal["shallow-pooling", "significant-improvements", "benchmarking"],
     *,
     out: str | Path,
     study: str | Path | Study | None = None,
@@ -82,7 +82,7 @@ def reproduce(
     highlight: str = "",
     simulate: bool = False,
     sample: Annotated[int, Ge(1)] = 500,
-    order: Order | None = None,
+    order: OrderLike | None = None,
     seed: int | None = None,
     **how: Unpack[ReadOptions],
 ) -> ReproduceResult:
@@ -135,7 +135,7 @@ def reproduce(
     InputError
         The paper is unknown, the folder holds other files, or nothing at all could be made.
     """
-    chosen = find_paper(as_choice(PaperName, paper, "paper"))
+    chosen = find_paper(PaperName(paper))
     if simulate and (chosen.name != PaperName.SHALLOW_POOLING or judgments or study or not (runs and qrels)):
         raise InputError(
             "--simulate walks shallow-pooling on runs and qrels alone",
@@ -159,7 +159,7 @@ def reproduce(
         baseline=several(baseline),
         draw=several(draw),
         highlight=highlight,
-        order=as_order(order),
+        order=order,
         sample=sample,
         seed=seed,
         how=how,

@@ -59,7 +59,9 @@ class RunsAndQrels:
     @contextmanager
     def reading(self) -> "Iterator[Reader]":
         """Open the runs."""
-        with reading(expand(self.runs), self.given.order or Order.SCORE, [], **self.given.how) as reader:
+        with reading(
+            expand(self.runs), Order(self.given.order or Order.SCORE), [], **self.given.how
+        ) as reader:
             yield reader
 
     @cached_property

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def resolve(
     *,
     judgments: str | Path | None = None,
     rule: Sequence[RuleName] = (),
-    ties: TieWorth = TieWorth.IGNORE,
+    ties: TieWorth | Literal["ignore", "half"] = TieWorth.IGNORE,
     strengths: bool = False,
     sparse_rule: RuleName | None = None,
     without: Sequence[str] = (),
@@ -96,7 +97,7 @@ def resolve(
     measure: str | None = None,
     per_query: bool = False,
     seed: int | None = None,
-    form: Form = Form.TREC,
+    form: Form | Literal["trec", "pref", "prefs", "values", "jsonl"] = Form.TREC,
     out: str | Path | None = None,
 ) -> ResolveResult:
     """Resolve each query's judgments as a tournament, and write the winners as preference qrels.
@@ -151,6 +152,7 @@ def resolve(
     opened = open_study(study)
     judgments = as_path(judgments)
     out = as_path(out)
+    form, ties = Form(form), TieWorth(ties)
     _check_rules(rule, sparse_rule)
     votes = gather_judgments(opened, judgments, without, with_models=with_models, verb="resolve")
     fitting, notices = (rule, ()) if rule else fitting_rule(votes)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.engines.choice import Engine
 from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
 from prefjudge.evaluation.testing.intervals import Statistic, named_statistic
@@ -50,7 +50,7 @@ def score(
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
     common: bool = False,
-    order: Order | None = None,
+    order: OrderLike | None = None,
     statistic: Statistic = "mean",
     per_query: bool = False,
     health: bool = False,

@@ -9,7 +9,7 @@ import numpy as np
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.stability import (
     NoiseCeiling,
@@ -77,7 +77,7 @@ def stability(
     judgments: str | Path | Sequence[str | Path] = (),
     held_out: str | Path | None = None,
     queries: str | Path | None = None,
-    order: Order | None = None,
+    order: OrderLike | None = None,
     draw: str | Path | Sequence[str | Path] = (),
     trials: int = 1000,
     confidence: float = 0.95,

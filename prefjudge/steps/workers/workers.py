@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from prefjudge.core.judges.verdicts import gather_verdicts
 from prefjudge.core.resolving.noisy_bradley_terry import fit_noisy_bradley_terry
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.inputs import as_choice, as_path
+from prefjudge.gather.inputs import as_path
 from prefjudge.steps.workers.conduct import Observed, observe
 from prefjudge.study.study import Study, open_study
 
@@ -104,7 +105,7 @@ def workers(
     *,
     judgments: str | Path | None = None,
     golds: str | Path | None = None,
-    model: WorkerModel | None = None,
+    model: WorkerModel | Literal["majority", "dawid-skene", "noisy-bradley-terry"] | None = None,
     ids: bool = False,
 ) -> WorkersResult:
     """Say how each worker works.
@@ -134,8 +135,7 @@ def workers(
     StudyError
         The study has no judgments.
     """
-    model = as_choice(WorkerModel, model, "worker model")
-    models = (model,) if model else tuple(WorkerModel)
+    models = (WorkerModel(model),) if model else tuple(WorkerModel)
     seen = observe(open_study(study), as_path(judgments), ids=ids)
     odd: list[Notice] = []
     known = read_judgments(golds, notices=odd) if golds is not None else None
