@@ -19,7 +19,6 @@ def pool(
     call: "Callable[..., PoolResult]",
     *,
     study: Path | None,
-    qrels: Path | None,
     queries: Path | None,
     collection: Path | None,
     challenge: bool,
@@ -44,25 +43,23 @@ def pool(
         show(result)
         if study is not None:
             say(
-                _next(study, texts=bool(queries and collection), qrels=qrels is not None)
+                _next(study, texts=bool(queries and collection))
                 if result.changed
                 else "the study had this pool already; it has noted where the files are"
             )
 
 
-def _next(study: Path, *, texts: bool, qrels: bool) -> str:
-    """Say what leads on: HITs show texts, and gold pairs are suggested from texts and qrels."""
+def _next(study: Path, *, texts: bool) -> str:
+    """Say what leads on: HITs show texts, and gold pairs are suggested from them."""
     if not texts:
         return (
             "warning: the study has no texts to show; before you continue, run the same command again with "
             "--queries FILE and --collection FILE"
         )
-    if not qrels:
-        return (
-            f"next: write gold pairs into {study / 'gold.tsv'} (no qrels to suggest any from), then: "
-            f"prefjudge gold {quoted(study)} --accept; or set gold_per_hit = 0 in study.toml"
-        )
-    return f"next: prefjudge gold {quoted(study)} --suggest 12"
+    return (
+        f"next: prefjudge gold {quoted(study)} --suggest 12; "
+        "or hide no gold pairs: gold_per_hit = 0 in study.toml"
+    )
 
 
 def show(result: "PoolResult") -> None:

@@ -10,12 +10,10 @@ from prefjudge.core.asking.gold import rotate_gold
 from prefjudge.core.asking.hits import pack_pairs, plan_hit
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
-from prefjudge.formats.labels.gold import GOLD_COLUMNS
-from prefjudge.study.gold import REVIEW_FILE, load_active_gold
+from prefjudge.study.gold import load_active_gold, ways_to_gold
 from prefjudge.study.hits import HitKey, StudyHit, StudySlot, last_batch
-from prefjudge.study.pooling import load_inputs, load_passages
 from prefjudge.study.progress import count_rows, waiting_pairs
-from prefjudge.study.study import CONFIG_FILE, Study
+from prefjudge.study.study import Study
 
 _LAYOUTS = 4
 """How many ways to show a HIT, so that a worker who repeats another's HIT sees other sides."""
@@ -52,7 +50,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     if waiting and len(gold) < design.gold_per_hit:
         raise StudyError(
             f"a HIT hides {many(design.gold_per_hit, 'gold pair')}, and the study has {len(gold)}",
-            _how_to_get_gold(study),
+            ways_to_gold(study),
         )
     rng = study.hidden_rng("batch", batch)
     packed = [
@@ -124,19 +122,4 @@ def _study_hit(
         reward_cents=int(config.hit.reward / CENT),
         layouts=plan.layouts,
         slots=slots,
-    )
-
-
-def _how_to_get_gold(study: Study) -> str:
-    """Say how to get gold pairs: suggestions need qrels and texts, which the study may not have."""
-    accept = f"prefjudge gold {quoted(study.folder)} --accept"
-    with study.transaction(write=False) as db:
-        can_suggest = load_passages(db) and any(one.kind == "qrels" for one in load_inputs(db))
-    if can_suggest:
-        return f"Run: prefjudge gold {quoted(study.folder)} --suggest 12, read the file, then: {accept}"
-    columns = ", ".join(GOLD_COLUMNS)
-    return (
-        f"Write {study.folder / REVIEW_FILE} (separated by tabs, with a header: {columns}), then: {accept}. "
-        "The study has no qrels and texts to suggest pairs from. To hide none, set gold_per_hit = 0 in "
-        f"[design] of {study.folder / CONFIG_FILE}."
     )

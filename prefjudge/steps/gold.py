@@ -8,14 +8,17 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from prefjudge.core.asking.gold import GoldPair, suggest_gold
+from prefjudge.core.asking.gold import GoldPair, likely_answers, suggest_gold
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
 from prefjudge.formats.labels.gold import read_gold, write_gold
 from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.gather.best_answers import load_best_answers
 from prefjudge.gather.inputs import paths_of
 from prefjudge.gather.outputs import check_outputs
-from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold
+from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold, ways_to_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study, open_study
 
@@ -46,7 +49,7 @@ def gold(
         The study's folder.
     suggest : int, optional
         Write this many suggestions to ``file``, to be read by a person: a known relevant passage against an
-        off-topic one.
+        off-topic one. Without qrels: a likely answer to a question against a likely answer to another.
     accept : bool
         Make the gold pairs in ``file`` the study's. Others that it had are withdrawn: no new HIT hides them,
         and in HITs that are out whoever misses one has missed nothing from now on.
@@ -80,21 +83,22 @@ def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
         pairs = load_pairs(db)
         judged = [found for found in load_inputs(db) if found.kind == "qrels"]
-    if not judged or not passages:
-        raise StudyError(
-            "gold pairs are suggested from qrels and passages, and the study has none",
-            "Run `prefjudge pool` with --qrels, --queries and --collection, or write the file yourself.",
-        )
-    qrels = read_qrels(paths_of(judged, "qrels", study.folder)[0], name=judged[0].name)
+    if not queries or not passages:
+        raise StudyError("gold pairs are suggested from texts, and the study has none", ways_to_gold(study))
+    if judged:
+        qrels, shown = read_qrels(paths_of(judged, "qrels", study.folder)[0], name=judged[0].name), passages
+    else:
+        qrels = _best_known(study, pools)
+        # an answer to this question against a good answer to another
+        shown = {doc: passages[doc] for doc in qrels.docs if doc in passages}
     avoid: dict[str, set[str]] = {}
-    for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True):
-        avoid.setdefault(pools.queries[query], set()).add(pools.docs[doc])
-    for query, doc in zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True):
-        avoid.setdefault(qrels.queries[query], set()).add(qrels.docs[doc])
-    return suggest_gold(
+    for known in (pools, qrels):
+        for query, doc in zip(known.query.tolist(), known.doc.tolist(), strict=True):
+            avoid.setdefault(known.queries[query], set()).add(known.docs[doc])
+    found = suggest_gold(
         qrels,
         queries,
-        passages,
+        shown,
         count,
         rng=study.hidden_rng("gold"),
         lengths=[
@@ -104,6 +108,20 @@ def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
         ],
         avoid={query: frozenset(docs) for query, docs in avoid.items()},
     )
+    if not found:
+        raise StudyError(
+            "no gold pair can be suggested: no passage of the study answers another question only",
+            ways_to_gold(study),
+        )
+    return found
+
+
+def _best_known(study: Study, pools: Pools) -> Qrels:
+    """Return the study's answers so far, or else what most runs have on top."""
+    try:
+        return load_best_answers(study)[0]
+    except StudyError:
+        return likely_answers(pools)
 
 
 def _as_stored(db: "Connection", pairs: Sequence[GoldPair]) -> tuple[GoldPair, ...]:

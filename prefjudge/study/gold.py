@@ -1,9 +1,15 @@
 """The study's gold pairs."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from prefjudge.core.asking.gold import GoldPair
 from prefjudge.database import Connection, row_of
+from prefjudge.errors import quoted
+from prefjudge.formats.labels.gold import COLUMNS_IN_WORDS
+
+if TYPE_CHECKING:
+    from prefjudge.study.study import Study
 
 REVIEW_FILE = "gold.tsv"
 """Where suggestions go and accepted gold pairs come from."""
@@ -62,3 +68,22 @@ def load_withdrawn(db: Connection) -> frozenset[int]:
     """Return the numbers of the gold pairs that were withdrawn: whoever misses one has missed nothing."""
     rows = db.execute("SELECT key FROM settings WHERE key LIKE :any", any=f"{_WITHDRAWN}%")
     return frozenset(int(key.removeprefix(_WITHDRAWN)) for (key,) in rows)
+
+
+def ways_to_gold(study: "Study") -> str:
+    """Return every way in which a study gets gold pairs, or needs none, as commands and keys."""
+    with study.transaction(write=False) as db:
+        can_suggest = bool(db.execute("SELECT 1 FROM queries LIMIT 1")) and bool(
+            db.execute("SELECT 1 FROM passages LIMIT 1")
+        )
+    folder, file = quoted(study.folder), study.folder / REVIEW_FILE
+    accept = f"prefjudge gold {folder} --accept"
+    suggest = f"Run: prefjudge gold {folder} --suggest 12, read the file, then: {accept}."
+    if not can_suggest:
+        suggest = (
+            "The study has no texts to suggest gold pairs from: pool again with --queries and --collection."
+        )
+    return (
+        f"{suggest} Or write {file} ({COLUMNS_IN_WORDS}), then: {accept}. "
+        f"Or hide none: set gold_per_hit = 0 in [design] of {study.folder / 'study.toml'}."
+    )

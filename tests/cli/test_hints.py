@@ -118,12 +118,12 @@ def test_what_is_advised_works(study: Path, state: str) -> None:
 
 def test_without_qrels_publish_leads_to_gold_pairs(study: Path) -> None:
     said = prefjudge("pool", study, *files("--runs", "--queries", "--collection")).stderr
-    assert "next: write gold pairs" in said
+    assert "--suggest 12; or hide no gold pairs: gold_per_hit = 0 in study.toml" in said
     refused = prefjudge("publish", study, "--sandbox", "--yes").stderr
-    assert "--suggest" not in refused
-    assert "query_id, query, good_id, good, bad_id, bad" in refused
-    shutil.copy(COLLECTION / "gold.tsv", study / "gold.tsv")
+    for way in ("--suggest 12", "query_id, query, good_id, good, bad_id, bad", "gold_per_hit = 0"):
+        assert way in refused
     assert take(refused).returncode == 0
+    assert prefjudge("gold", study, "--accept").returncode == 0
     assert prefjudge("publish", study, "--sandbox", "--yes").returncode == 0
 
 

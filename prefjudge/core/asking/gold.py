@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
 
 _WORD = re.compile(r"\w{3,}")
@@ -107,6 +108,28 @@ def suggest_gold(
                 )
             )
     return tuple(suggestions)
+
+
+def likely_answers(pools: Pools) -> Qrels:
+    """Return the documents of each pool that the most sources put there, as qrels: where there are no others.
+
+    Returns
+    -------
+    Qrels
+        All of them have grade 1, and ties stay. A query without a document has no row.
+    """
+    votes = np.bincount(pools.source_row, minlength=pools.query.size)
+    most = np.zeros(len(pools.queries), dtype=votes.dtype)
+    np.maximum.at(most, pools.query, votes)
+    rows = np.flatnonzero(votes == most[pools.query])
+    return Qrels(
+        name="pool",
+        queries=pools.queries,
+        docs=pools.docs,
+        query=pools.query[rows],
+        doc=pools.doc[rows],
+        grade=np.ones(rows.size),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from prefjudge.formats.lines.blocks import read_text
 
 _REQUIRED = ("query_id", "query", "good", "bad")
 GOLD_COLUMNS = ("query_id", "query", "good_id", "good", "bad_id", "bad")
+COLUMNS_IN_WORDS = f"columns separated by tabs, with a header: {', '.join(GOLD_COLUMNS)}"
 
 
 def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
@@ -23,7 +24,9 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
     """
     if not Path(path).exists():
         raise InputError(
-            f"there is no {path}", "Let prefjudge write one for review: prefjudge gold STUDY --suggest 12"
+            f"there is no {path}",
+            "Let prefjudge write one for review: prefjudge gold STUDY --suggest 12. Or write it "
+            f"({COLUMNS_IN_WORDS}). Or hide none: set gold_per_hit = 0 in [design] of study.toml.",
         )
     heading, *lines = read_text(path).split("\n")
     columns = heading.split("\t")
@@ -31,7 +34,7 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
     if missing:
         raise InputError(
             f"{path}:1: the header lacks {', '.join(missing)}",
-            f"Write the columns, separated by tabs: {', '.join(GOLD_COLUMNS)}.",
+            f"Write {COLUMNS_IN_WORDS}; good_id and bad_id may be empty.",
         )
     found, problems = [], []
     for number, line in enumerate(lines, start=2):

@@ -1,0 +1,70 @@
+"""Gold pairs of a study that has no qrels, and the ways out where there are none."""
+
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import InputError, StudyError
+from prefjudge.formats.labels.gold import GOLD_COLUMNS, read_gold
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.publish import publish
+from prefjudge.study.pooling import load_pools
+from prefjudge.study.study import Study
+from tests.steps.conftest import COLLECTION
+
+RUNS = [str(COLLECTION / "runs" / "*.txt")]
+TEXTS = {"queries": COLLECTION / "queries.tsv", "collection": COLLECTION / "collection.tsv"}
+
+
+def made(folder: Path, **texts: Path) -> Path:
+    init(folder, config="demo")
+    pool(folder, runs=RUNS, **texts)
+    return folder
+
+
+def test_without_qrels_an_answer_to_the_question_is_set_against_one_to_another(tmp_path: Path) -> None:
+    study = made(tmp_path / "study", **TEXTS)
+    found = gold(study, suggest=8)
+    assert found.suggested == 8
+    pairs = read_gold(found.file)
+    with Study(study).transaction(write=False) as db:
+        pools = load_pools(db)
+    asked: dict[str, set[str]] = {}
+    for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True):
+        asked.setdefault(pools.queries[query], set()).add(pools.docs[doc])
+    assert len({pair.query_id for pair in pairs}) == 8
+    for pair in pairs:
+        others = set().union(*(docs for query, docs in asked.items() if query != pair.query_id))
+        assert pair.good_id in asked[pair.query_id]
+        assert pair.bad_id in others - asked[pair.query_id]
+    known = read_qrels(COLLECTION / "qrels.txt")
+    relevant = {
+        (known.queries[q], known.docs[d])
+        for q, d, grade in zip(known.query.tolist(), known.doc.tolist(), known.grade.tolist(), strict=True)
+        if grade >= 1
+    }
+    assert not relevant & {(pair.query_id, pair.bad_id) for pair in pairs}
+    assert gold(study, accept=True).gold == 8
+    assert publish(study, dry_run=True).hits > 0
+
+
+def test_what_asks_for_gold_names_every_way_out(tmp_path: Path) -> None:
+    study = made(tmp_path / "study", **TEXTS)
+    bare = made(tmp_path / "bare")
+    one = made(tmp_path / "one", **TEXTS)
+    with Study(one).transaction() as db:  # no other question
+        db.execute("DELETE FROM pairs WHERE query_id <> 'q01'")
+        db.execute("DELETE FROM pooled WHERE query_id <> 'q01'")
+    for ask in (
+        lambda: publish(study, dry_run=True),
+        lambda: gold(study, accept=True),
+        lambda: gold(bare, suggest=3),
+        lambda: gold(one, suggest=3),
+    ):
+        with pytest.raises((InputError, StudyError)) as refused:
+            ask()
+        for way in ("gold_per_hit = 0", ", ".join(GOLD_COLUMNS)):
+            assert way in refused.value.hint, refused.value
