@@ -13,6 +13,7 @@ from prefjudge.core.pooling.runs import Order, OrderLike
 from prefjudge.core.pooling.top_pairs import pooled_qrels
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.errors import InputError
+from prefjudge.evaluation.scoring.spellings import one_each
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.pools import read_pool
 from prefjudge.formats.labels.qrels import read_qrels
@@ -54,8 +55,9 @@ class ScoreInputs:
     waiting: "WaitingRuns | None" = None
 
     def measures(self, asked: str | Sequence[str]) -> tuple[str, ...]:
-        """Return the measures asked for, else the study's, else RR@10."""
-        return several(asked) or (self.study.config.measures if self.study else ("RR@10",))
+        """Return the measures asked for, else the study's, else RR@10: one for each cut-off of a list."""
+        named = several(asked) or (self.study.config.measures if self.study else ("RR@10",))
+        return tuple(one for text in named for one in one_each(text))
 
     def order(self, asked: OrderLike | None) -> Order:
         """Return the order asked for, else the study's, else by score."""

@@ -25,7 +25,7 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.crowd.crowds import CROWDS, MARKETPLACE
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.evaluation.scoring.spellings import parse_measure
+from prefjudge.evaluation.scoring.spellings import one_each, parse_measure
 from prefjudge.resources import resource_dir
 from prefjudge.study.values import parse_money, parse_values, read_values
 
@@ -188,12 +188,13 @@ class StudyConfig(_Section):
     def _are_measures(cls, measures: tuple[str, ...]) -> tuple[str, ...]:
         if not measures:
             raise ValueError("give at least one measure, such as RR@10")
-        for measure in measures:
+        each = tuple(one for measure in measures for one in one_each(measure))
+        for measure in each:
             try:
                 parse_measure(measure)
             except InputError as error:
                 raise ValueError(str(error)) from None
-        return measures
+        return each
 
     @model_validator(mode="after")
     def _live_needs_a_budget(self) -> Self:

@@ -41,7 +41,10 @@ ALONE = scores_of({"a": [1, 0.5]})
 QRELS = make_qrels({"1": {"d": 1}}, "nist")
 RUN = make_ranks({"1": {"d": 1.0}}, QRELS, "r")
 BOTH = win_ratios(make_judgments([]), make_heads({"r": {"1": ["d"]}, "s": {"1": ["e"]}}))
-FAMILIES = "RR, nDCG, AP, P, R, Success, NCG, Judged, ERR, RBP, ESL, Rprec, Bpref, Compat"
+FAMILIES = (
+    "RR, nDCG, AP, P, R, Success, NCG, Judged, ERR, RBP, ESL, Rprec, Bpref, Compat, GMAP, infAP, IPrec, "
+    "INST, NumRet, NumRel, SetP, SetR, SetF"
+)
 MEASURES = f"Measures: {FAMILIES}; written like RR@10 or AP(rel=2)@100."
 PREFERENCES = "Measures: ppref, rpref, wpref, nwpref, APpref, PGC; like ppref@10."
 
@@ -260,8 +263,12 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
             ("Rprec@5", "measure 'Rprec@5' takes no cut-off", "Write Rprec."),
             ("RR@0", "measure 'RR@0' cuts the ranking off before its first document", "Start at 1."),
             ("AP(2)@5", "measure 'AP(2)@5': '2' is not written name=value", ""),
-            ("RBP(q=1)", "measure 'RBP(q=1)' has no parameter 'q'", "RBP takes p, rel."),
-            ("NCG(q=1)@5", "measure 'NCG(q=1)@5' has no parameter 'q'", "NCG takes no parameters."),
+            (
+                "RBP(q=1)",
+                "measure 'RBP(q=1)' has no parameter 'q'",
+                "RBP takes p, max_rel, rel, judged_only.",
+            ),
+            ("NCG(q=1)@5", "measure 'NCG(q=1)@5' has no parameter 'q'", "NCG takes gains, judged_only."),
             (
                 "nDCG(dcg=ln)",
                 "measure 'nDCG(dcg=ln)': dcg must be 'log2' or 'exp-log2', not 'ln'",

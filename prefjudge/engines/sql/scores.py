@@ -40,7 +40,7 @@ def formula(measure: Measure) -> str:
     InputError
         The measure is more than one division.
     """
-    if measure.family not in _FORMULAS:
+    if measure.family not in _FORMULAS or dict(measure.parameters).get("judged_only"):
         raise InputError(f"{measure} is not computed in SQL", f"there are {', '.join(_FORMULAS)}")
     relevant = f"grade >= CAST('{float(dict(measure.parameters)['rel'])!r}' AS DOUBLE)"
     cutoff = measure.cutoff or _ALL

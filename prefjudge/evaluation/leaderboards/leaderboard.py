@@ -8,7 +8,7 @@ import numpy as np
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import Order
 from prefjudge.evaluation.leaderboards.perfect import against_perfect
-from prefjudge.evaluation.scoring.measures import bounds, direction
+from prefjudge.evaluation.scoring.measures import bounds, direction, in_logarithms
 from prefjudge.evaluation.testing.intervals import Interval, Statistic, score_intervals
 
 _ALPHA = 0.05
@@ -27,7 +27,7 @@ class LeaderboardRow:
         The run tag, or what the perfect ranking is called.
     score, low, high : float
         The mean (or median) over the judged queries and its confidence interval, as far as the measure's
-        scale reaches; NaN bounds where nothing can be said.
+        scale reaches; NaN bounds where nothing can be said. Of GMAP the geometric mean.
     interval : str
         How the bounds were made: see `prefjudge.evaluation.testing.intervals.score_intervals`.
     hit : int
@@ -164,15 +164,17 @@ def _rows(scores: Scores, statistic: Statistic, confidence: float) -> list[Leade
     """Return each run's score with its interval, in the order of the columns and without a rank."""
     ends = bounds(scores.measure)
     found = score_intervals(scores.values, statistic=statistic, confidence=confidence, ends=ends)
+    # Of logarithms the mean is that of a geometric mean; the exponential keeps the order and the interval.
+    shown = np.exp if in_logarithms(scores.measure) else np.float64
     worst = ends[0] if direction(scores.measure) > 0 else ends[1]
     hit = (scores.values != (worst if isfinite(worst) else 0.0)).sum(axis=0)
     return [
         LeaderboardRow(
             rank=None,
             run=run,
-            score=float(found.centre[column]),
-            low=_end(found.low[column]),
-            high=_end(found.high[column]),
+            score=float(shown(found.centre[column])),
+            low=_end(shown(found.low[column])),
+            high=_end(shown(found.high[column])),
             interval=found.methods[column],
             hit=int(hit[column]),
             queries=len(scores.queries),

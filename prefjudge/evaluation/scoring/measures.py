@@ -8,9 +8,10 @@ import numpy as np
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.families import FAMILIES, Family, Parameter
+from prefjudge.evaluation.scoring.families import FAMILIES, Family
+from prefjudge.evaluation.scoring.parameters import Parameter, gains_of
 from prefjudge.evaluation.scoring.placings import Floats, Placings, ideal_placings, placings
-from prefjudge.evaluation.scoring.spellings import parse_measure
+from prefjudge.evaluation.scoring.spellings import parse_measure, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Measure:
         The canonical name of the family: a key of :data:`prefjudge.evaluation.scoring.families.FAMILIES`.
     cutoff : int or None
         How many documents count; None for all of them.
-    parameters : tuple of (str, float or str)
+    parameters : tuple of (str, float, str or bool)
         Every parameter of the family with its value, by name.
     """
 
@@ -52,12 +53,13 @@ class Measure:
     def __str__(self) -> str:
         family = FAMILIES[self.family]
         shown = [
-            f"{name}={_write_parameter(value)}"
+            f"{name}={written(value)}"
             for name, value in self.parameters
-            if name in family.shown or value != family.parameters[name].default
+            if name != family.at and (name in family.shown or value != family.parameters[name].default)
         ]
         inside = f"({','.join(shown)})" if shown else ""
-        return f"{self.family}{inside}" + (f"@{self.cutoff}" if self.cutoff is not None else "")
+        at = written(dict(self.parameters)[family.at]) if family.at else self.cutoff
+        return f"{self.family}{inside}" + (f"@{at}" if at is not None else "")
 
     @property
     def lower_is_better(self) -> bool:
@@ -83,16 +85,18 @@ class Measure:
 
     def score_against(self, ideal: Placings, ranks: JudgedRanks, qrels: Qrels) -> Floats:
         """Score one run where the qrels' best order is known already: many runs share it."""
-        scorer = FAMILIES[self.family].scorer
+        scorer, parameters = FAMILIES[self.family].scorer, dict(self.parameters)
+        run = placings(ranks, qrels)
+        if parameters.get("gains", "{}") != "{}":
+            run = run.graded(gains_of(run.grade, parameters))
+            ideal = ideal.graded(gains_of(ideal.grade, parameters)).best_first()
+        if parameters.get("judged_only"):
+            run = run.condensed()
         with FAMILIES.using(self.family):
-            scores = scorer(placings(ranks, qrels), ideal, self.cutoff, dict(self.parameters))
+            scores = scorer(run, ideal, self.cutoff, parameters)
             if np.shape(scores) != (len(qrels.queries),):
                 raise ValueError(f"scores of shape {np.shape(scores)} for {len(qrels.queries)} queries")
         return scores
-
-
-def _write_parameter(value: Parameter) -> str:
-    return f"'{value}'" if isinstance(value, str) else f"{value:g}"
 
 
 def lower_is_better(name: str) -> bool:
@@ -109,6 +113,12 @@ def direction(name: str) -> float:
     return -1.0 if lower_is_better(name) else 1.0
 
 
+def in_logarithms(name: str) -> bool:
+    """Return whether scores under the measure of this name are logarithms, whose mean is a geometric one."""
+    family = _family(name)
+    return family is not None and family.logarithms
+
+
 def bounds(name: str) -> tuple[float, float]:
     """Return the least and the greatest score under the measure of this canonical name.
 
@@ -118,7 +128,7 @@ def bounds(name: str) -> tuple[float, float]:
     if family is None:
         return -inf, inf
     if not family.lower_is_better:
-        return 0.0, family.greatest
+        return family.least, family.greatest
     cutoff = Measure.parse(name).cutoff  # a position
     return 1.0, inf if cutoff is None else cutoff + 1.0
 

@@ -45,6 +45,21 @@ class Placings:
         """Return only the documents within the first ``cutoff`` places."""
         return self if cutoff is None else self.where(self.position <= cutoff)
 
+    def graded(self, grade: Floats) -> "Placings":
+        """Return the same documents with other grades."""
+        return replace(self, grade=grade)
+
+    def condensed(self) -> "Placings":
+        """Return the ranking without the documents that have no label, or a negative one, as in trec_eval."""
+        kept = self.where(self.grade >= 0)
+        judged = np.bincount(kept.query, minlength=self.queries)
+        return replace(kept, position=number_in_group(kept.query), retrieved=judged)
+
+    def best_first(self) -> "Placings":
+        """Return the same documents by grade, the greatest of each query first."""
+        rows = np.lexsort((-self.grade, self.query))
+        return replace(self, position=number_in_group(self.query), grade=self.grade[rows])
+
     def number(self) -> Integers:
         """Return each document's number within its query, from 1."""
         return number_in_group(self.query)

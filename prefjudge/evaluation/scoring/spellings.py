@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.families import FAMILIES, Choice, Family, Parameter
+from prefjudge.evaluation.scoring.families import FAMILIES, Family
+from prefjudge.evaluation.scoring.parameters import Choice, Flag, GainTable, Number, Parameter
 
 Parsed = tuple[str, int | None, tuple[tuple[str, Parameter], ...]]
 
@@ -13,7 +14,8 @@ _SHAPE = re.compile(
     r"""
     (?P<name>[a-z]+(?:[_\-\ ](?!l\d)[a-z]+)*)  # nDCG, ndcg_cut, R-prec, mean reciprocal rank
     (?:\((?P<inside>[^()]*)\))?              # (rel=2,p=0.8)
-    (?:(?:@|_)?(?P<cutoff>\d+)               # @10, _10, or 10 straight after the name
+    (?:[@_.](?P<share>\d*\.\d+)             # IPrec@0.1, iprec_at_recall_0.10
+      |(?:@|_)?(?P<cutoff>\d+)               # @10, _10, or 10 straight after the name
       |\.(?P<decimal>\d+)(?:@(?P<after>\d+))?  # ndcg_cut.10, or rbp.95@10
     )?
     (?:-l(?P<level>\d+))?                    # ranx: mrr@10-l2
@@ -28,6 +30,23 @@ _OURS: Mapping[str, str] = {
     for spelling in (name.lower(), *family.spellings)
 }
 _ONLY_WITH_CUTOFF = ("ndcgcut", "mapcut")
+_PRESET: Mapping[str, tuple[str, dict[str, Parameter]]] = {
+    "numrelret": ("NumRet", {"rel": 1.0}),
+    "setrelp": ("SetP", {"relative": True}),
+    "setrelativep": ("SetP", {"relative": True}),
+}
+"""Names that stand for a family with a parameter."""
+
+_LIST = re.compile(r"(.*?[@_.])((?:\d*\.)?\d+(?:\s*,\s*(?:\d*\.)?\d+)+)(-l\d+)?")
+
+
+def one_each(text: str) -> tuple[str, ...]:
+    """Return a text for each cut-off of a list: ``P@10,20`` or ``ndcg_cut.5,10`` names two measures."""
+    listed = _LIST.fullmatch(text.strip())
+    if listed is None:
+        return (text,)
+    cutoffs = (cutoff.strip() for cutoff in listed[2].split(","))
+    return tuple(f"{listed[1]}{'0' * cutoff.startswith('.')}{cutoff}{listed[3] or ''}" for cutoff in cutoffs)
 
 
 def parse_measure(text: str) -> Parsed:
@@ -38,13 +57,14 @@ def parse_measure(text: str) -> Parsed:
     InputError
         Where it names no measure, or asks for something that the measure does not have.
     """
-    compact = re.sub(r"\s*([@(),.=])\s*", r"\1", text.strip())
+    compact = re.sub(r"\s*([@(),.={}:])\s*", r"\1", text.strip())
     match = _SHAPE.fullmatch(compact)
     name = _squashed(match["name"]) if match else compact.lower()
-    family = _family_named(name)
+    named, preset = _PRESET.get(name, (name, {}))
+    family = _family_named(named.lower())
     if match is None or family is None:
         raise _unknown(text)
-    parameters = {key: one.default for key, one in family.parameters.items()}
+    parameters: dict[str, Parameter] = {key: one.default for key, one in family.parameters.items()} | preset
     cutoff = match["cutoff"] or match["after"]
     if match["decimal"] is not None:
         if "p" in parameters:
@@ -54,6 +74,11 @@ def parse_measure(text: str) -> Parsed:
         else:
             raise _unknown(text)
     given = _read_parameters(text, match["inside"] or "", family)
+    if family.at and (share := match["share"] or cutoff) is not None:
+        given[family.at], cutoff = _checked(text, family, family.at, share), None
+    elif match["share"] is not None:
+        raise _unknown(text)
+    _check_given(text, family, given)
     if match["level"] is not None:
         given["rel"] = _checked(text, family, "rel", match["level"])
     parameters.update(given)
@@ -100,9 +125,20 @@ def _read_cutoff(text: str, digits: str | None, family: Family, name: str) -> in
     return int(digits)
 
 
+def _check_given(text: str, family: Family, given: Mapping[str, Parameter]) -> None:
+    for key, takes in family.parameters.items():
+        if isinstance(takes, Number) and takes.required and key not in given:
+            example = f"{family.name}@0.1" if key == family.at else f"{family.name}({key}=3)"
+            raise InputError(f"measure {text!r} needs {key}", f"Write for instance {example}.")
+
+
+_COMMA = re.compile(r",(?![^{]*\})")
+"""A comma between parameters, not one inside ``gains={1:3,2:7}``."""
+
+
 def _read_parameters(text: str, inside: str, family: Family) -> dict[str, Parameter]:
     given: dict[str, Parameter] = {}
-    for part in filter(None, (part.strip() for part in inside.split(","))):
+    for part in filter(None, (part.strip() for part in _COMMA.split(inside))):
         key, equals, value = part.partition("=")
         if not equals:
             raise InputError(f"measure {text!r}: {part!r} is not written name=value")
@@ -116,15 +152,25 @@ def _checked(text: str, family: Family, key: str, value: str) -> Parameter:
         known = ", ".join(family.parameters) or "no parameters"
         raise InputError(f"measure {text!r} has no parameter {key!r}", f"{family.name} takes {known}.")
     takes = family.parameters[key]
+    no_default = isinstance(takes, Number) and takes.required
     fault = InputError(
         f"measure {text!r}: {key} must be {takes}, not {value!r}",
-        f"By default it is {family.name}({key}={_written(takes.default)}).",
+        "" if no_default else f"By default it is {family.name}({key}={written(takes.default)}).",
     )
     if isinstance(takes, Choice):
         bare = value.strip("'\"")
         if bare not in takes.words:
             raise fault
         return bare
+    if isinstance(takes, Flag):
+        if value not in ("True", "False"):
+            raise fault
+        return value == "True"
+    if isinstance(takes, GainTable):
+        table = takes.read(value)
+        if table is None:
+            raise fault
+        return table
     try:
         number = float(value)
     except ValueError:
@@ -134,5 +180,10 @@ def _checked(text: str, family: Family, key: str, value: str) -> Parameter:
     return number
 
 
-def _written(value: Parameter) -> str:
-    return f"'{value}'" if isinstance(value, str) else f"{value:g}"
+def written(value: Parameter) -> str:
+    """Return a value as a measure's name shows it."""
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str):
+        return value if value.startswith("{") else f"'{value}'"
+    return f"{value:g}"
