@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from prefjudge.core.judges.screening import BarringPolicy
-from prefjudge.core.pooling.pools import QrelsPerQuery
+from prefjudge.core.pooling.pools import PoolDefaults, QrelsPerQuery
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.crowd.crowds import CROWDS, MARKETPLACE
@@ -31,6 +31,7 @@ from prefjudge.study.values import parse_money, parse_values, read_values
 
 Money = Annotated[Decimal, BeforeValidator(parse_money)]
 Share = Annotated[float, Field(ge=0, le=1)]
+_POOL = PoolDefaults()
 
 
 class _Section(BaseModel):
@@ -40,11 +41,11 @@ class _Section(BaseModel):
 class PoolConfig(_Section):
     """Which documents compete."""
 
-    depth: Annotated[int, Field(ge=1)] = 1
-    order: Order = Order.SCORE
-    qrels: QrelsPerQuery = QrelsPerQuery.FIRST
-    sample: Annotated[int, Field(ge=1)] | None = None
-    min_size: Annotated[int, Field(ge=1)] = 2
+    depth: Annotated[int, Field(ge=1)] = _POOL.depth
+    order: Order = _POOL.order
+    qrels: QrelsPerQuery = _POOL.qrels
+    sample: Annotated[int, Field(ge=1)] | None = _POOL.sample
+    min_size: Annotated[int, Field(ge=1)] = _POOL.min_size
 
 
 class DesignConfig(_Section):

@@ -1,11 +1,8 @@
 """A study: one folder, one config, one seed, one store."""
 
-import hashlib
-import hmac
 import json
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -107,6 +104,8 @@ class Study:
     @property
     def mark(self) -> str:
         """What marks the study's HITs at a marketplace: its id, or a digest of one written by hand."""
+        import hashlib
+
         plain = re.fullmatch("[0-9a-z]{12}", self._id)
         return self._id if plain else hashlib.sha256(self._id.encode()).hexdigest()[:12]
 
@@ -186,13 +185,15 @@ class Study:
         settled = self.setting("secret")
         if settled is None:
             with self.transaction() as db:
-                settled = keep_setting(db, "secret", secrets.token_hex(32))
+                settled = keep_setting(db, "secret", os.urandom(32).hex())
         return bytes.fromhex(settled)
 
     def opaque(self, *parts: object, length: int = 12) -> str:
         """Return a name that tells nothing without the secret: the same for the same parts."""
+        import hmac  # and with it OpenSSL: 3 MB that a verb on plain files does not need
+
         text = "\x1f".join(str(part) for part in parts)
-        return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()[:length]
+        return hmac.new(self.secret, text.encode(), "sha256").hexdigest()[:length]
 
     def setting(self, key: str) -> str | None:
         """Return a stored setting, or None."""
@@ -246,7 +247,7 @@ def fill(template: str, *, name: str) -> str:
     """Return the text of a new study's config, with its name and an id of its own."""
     # What JSON escapes TOML escapes in the same way, but for the last control character.
     quoted = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return template.replace('"{name}"', quoted).replace("{id}", secrets.token_hex(6))
+    return template.replace('"{name}"', quoted).replace("{id}", os.urandom(6).hex())
 
 
 def create(folder: Path, config: str) -> bool:

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,8 @@ from prefjudge.core.pooling.pools import (
     sample_queries,
     select_queries,
 )
+from prefjudge.core.pooling.runs import Heads, Order
+from prefjudge.core.pooling.vocabulary import vocabulary_of
 from tests.core.tables import Ranking, as_sets, contributions, heads_of, qrels_of
 
 RUNS: Ranking = {
@@ -128,3 +132,26 @@ def test_pools_come_back_from_their_rows() -> None:
     assert as_sets(pools) == {"q1": {"d1", "d3", "d4"}, "q2": {"d1"}}
     assert contributions(pools) == {row for row in rows if row[2]}
     assert (pools.queries, pools.docs, pools.sources) == (("q1", "q2"), ("d1", "d3", "d4"), ("a", "weak"))
+
+
+def test_grouping_takes_little_more_memory_than_the_pools_themselves() -> None:
+    runs, queries, depth = 20, 500, 10
+    lists = np.arange(runs * queries, dtype=np.int32)
+    count = lists.size * depth
+    heads = Heads(
+        runs=tuple(map(str, range(runs))),
+        queries=tuple(map(str, range(queries))),
+        docs=vocabulary_of([f"{row:07}" for row in range(count)]),
+        list_run=lists // queries,
+        list_query=lists % queries,
+        start=np.arange(lists.size + 1) * depth,
+        doc=np.random.default_rng(1).permutation(count).astype(np.int32),
+        order=Order.SCORE,
+    )
+    build_pools(heads, depth=depth)  # numpy's own tables are made once
+    tracemalloc.start()
+    pools = build_pools(heads, depth=depth)
+    kept, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert pools.query.size == count
+    assert most < 2.5 * kept

@@ -43,3 +43,14 @@ def test_status_loads_nothing_heavy(tmp_path: Path) -> None:
     assert "numpy" in loaded(["pool", "--runs", runs], tmp_path)  # the yardstick works
     loaded(["init", "study"], tmp_path)
     assert loaded(["status", "study"], tmp_path) == []
+
+
+def test_a_pool_of_plain_files_loads_nothing_of_studies_and_plots() -> None:
+    unneeded = ("prefjudge.study.config", "prefjudge.study.assignments", "numpy.random", "scipy", "secrets")
+    code = (
+        "import sys, prefjudge.steps.pool.pool as p; p._settings(None); print(*set(sys.modules) & set({!r}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code.format(unneeded)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []

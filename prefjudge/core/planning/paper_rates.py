@@ -66,15 +66,17 @@ def all_candidates(pools: Pools, top: TopPairs) -> Pools:
     queries = tuple(dict.fromkeys([*pools.queries, *(top.queries[code] for code in top.query.tolist())]))
     query = encode(top.queries, queries)[top.query]
     paired = top.rival >= 0
-    number = np.zeros(pools.doc.size, dtype=np.int32)
+    number, none = np.zeros(pools.doc.size, dtype=np.int32), np.zeros(query.size, dtype=np.int32)
     added = [
-        Contributions(pools.docs, encode(pools.queries, queries)[pools.query], pools.doc, number),
-        Contributions(top.docs, query, top.qrel.astype(np.int32), np.zeros(query.size, dtype=np.int32)),
-        Contributions(
+        Contributions.of_rows(pools.docs, encode(pools.queries, queries)[pools.query], pools.doc, number),
+        Contributions.of_rows(
+            top.docs, query, top.qrel.astype(np.int32), np.zeros(query.size, dtype=np.int32)
+        ),
+        Contributions.of_rows(
             top.docs,
             query[paired],
             top.rival[paired].astype(np.int32),
-            np.zeros(int(paired.sum()), dtype=np.int32),
+            none[paired],
         ),
     ]
     return group_contributions(queries, ("",), added)

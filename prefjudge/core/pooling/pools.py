@@ -1,15 +1,21 @@
 """Pools: the candidates for the best answer of each query, and which runs or qrels put them there."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Codes, Heads, encode
+from prefjudge.core.pooling.runs import Codes, Heads, Order, encode
 from prefjudge.core.pooling.vocabulary import merged
+
+_ROWS = 1 << 14
+"""Rows that are sorted at once."""
 
 
 class QrelsPerQuery(StrEnum):
@@ -28,6 +34,17 @@ class PoolDesign(StrEnum):
     """The top of every run and the qrel, all with all (section 4)."""
     TOP_AGAINST_QREL = "top-against-qrel"
     """One run's top passage with the qrel; where they are the same, with the run's second (section 3)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolDefaults:
+    """How pools are made where nothing else is said; a study's config may say it."""
+
+    depth: int = 1
+    order: Order = Order.SCORE
+    qrels: QrelsPerQuery = QrelsPerQuery.FIRST
+    sample: int | None = None
+    min_size: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,16 +114,18 @@ def build_pools(
     ----------
     Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
     """
-    shown = Contributions(heads.docs, heads.query, heads.doc, heads.run)
-    if np.diff(heads.start).max(initial=0) > depth:
-        top = heads.position <= depth
-        shown = Contributions(heads.docs, shown.query[top], shown.doc[top], shown.source[top])
+    sizes, doc = np.diff(heads.start), heads.doc
+    if sizes.max(initial=0) > depth:
+        sizes, doc = np.minimum(sizes, depth), doc[heads.position <= depth]
+    shown = Contributions(
+        heads.docs, heads.list_query, heads.list_run, np.concatenate([[0], np.cumsum(sizes)]), doc
+    )
     if qrels is None or per_query is QrelsPerQuery.NONE:
         return group_contributions(heads.queries, heads.runs, [shown])
     rows = chosen_qrels(qrels, per_query)
     query = encode(qrels.queries, heads.queries)[qrels.query[rows]]
     rows, query = rows[query >= 0], query[query >= 0]
-    known = Contributions(
+    known = Contributions.of_rows(
         qrels.docs, query, qrels.doc[rows], np.full(rows.size, len(heads.runs), dtype=np.int32)
     )
     return group_contributions(heads.queries, (*heads.runs, qrels.name), [shown, known])
@@ -131,39 +150,80 @@ def chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery = QrelsPerQuery.FIRST) -
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """What sources put into the pools: a row for each query, document (a code into ``docs``) and source."""
+    """What sources put into the pools: lists of documents, each of one source for one query.
+
+    Attributes
+    ----------
+    docs : sequence of str
+        The vocabulary of doc ids.
+    query, source : ndarray of int32, shape (n_lists,)
+        The query and the source of each list.
+    start : ndarray of int64, shape (n_lists + 1,)
+        The documents of list ``i`` are the rows ``start[i]:start[i + 1]``.
+    doc : ndarray of int32, shape (n,)
+        The documents.
+    """
 
     docs: Sequence[str]
     query: Codes
-    doc: Codes
     source: Codes
+    start: NDArray[np.int64]
+    doc: Codes
+
+    @classmethod
+    def of_rows(cls, docs: Sequence[str], query: Codes, doc: Codes, source: Codes) -> Contributions:
+        """Return lists of one document each."""
+        return cls(docs, query, source, np.arange(doc.size + 1), doc)
 
 
 def group_contributions(
     queries: tuple[str, ...], sources: tuple[str, ...], added: Sequence[Contributions]
 ) -> Pools:
-    """Sort the contributions by (query, doc_id) and merge those of one document."""
+    """Sort the contributions by (query, doc_id) and merge those of one document.
+
+    Blocks of whole queries are sorted one after the other, so nothing but the columns themselves grows.
+    """
     docs, codes = merged(*(part.docs for part in added))
-    width = max(len(docs), 1)
-    key = np.concatenate(
-        [
-            part.query.astype(np.int64) * width + code[part.doc]
-            for part, code in zip(added, codes, strict=True)
-        ]
-    )
-    keys, row = np.unique(key, return_inverse=True)
-    query, doc = np.divmod(keys, width)
+    query = np.concatenate([part.query for part in added])
+    sizes = np.concatenate([np.diff(part.start) for part in added])
+    start = np.cumsum(sizes) - sizes
+    doc = np.concatenate([code[part.doc] for part, code in zip(added, codes, strict=True)])
+    del codes
+    by_query = query.argsort()
+    none = np.empty(0, np.int32)
+    members = [(none, none)]
+    row = np.empty(doc.size, np.int32)
+    count = 0
+    for first, last in pairwise(_cuts(query, sizes)):
+        own = by_query[first:last]
+        # Consecutive numbers, moved to where each list starts.
+        moved = start[own] - (np.cumsum(sizes[own]) - sizes[own])
+        rows = np.arange(sizes[own].sum()) + np.repeat(moved, sizes[own])
+        keys = np.repeat(query[own].astype(np.int64), sizes[own]) << 32 | doc[rows]
+        keys, place = np.unique(keys, return_inverse=True)
+        row[rows] = place + count
+        members.append(((keys >> 32).astype(np.int32), keys.astype(np.int32)))
+        count += keys.size
+    query, doc = (np.concatenate(parts) for parts in zip(*members, strict=True))
     used = np.zeros(len(docs), bool)
     used[doc] = True
     return Pools(
         queries=queries,
         docs=docs if used.all() else docs.take(np.flatnonzero(used)),
-        query=query.astype(np.int32),
-        doc=(np.cumsum(used, dtype=np.int32) - 1)[doc],
+        query=query,
+        doc=doc if used.all() else (np.cumsum(used, dtype=np.int32) - 1)[doc],
         sources=sources,
-        source_row=row.astype(np.int32),
-        source=np.concatenate([part.source for part in added]).astype(np.int32),
+        source_row=row,
+        source=np.repeat(np.concatenate([part.source for part in added], dtype=np.int32), sizes),
     )
+
+
+def _cuts(query: Codes, sizes: NDArray[np.int64]) -> list[int]:
+    """Return where lists in the order of their queries are cut: whole queries of about `_ROWS` rows."""
+    rows = np.cumsum(np.bincount(query, weights=sizes))
+    lists = np.cumsum(np.bincount(query))
+    lasts = np.searchsorted(rows, np.arange(_ROWS, sizes.sum(), _ROWS))
+    return sorted({0, *lists[lasts].tolist(), query.size})
 
 
 def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:

@@ -170,7 +170,7 @@ def pool_top_pairs(heads: Heads, qrels: Qrels) -> Pools:
     queries = tuple(name for name in dict.fromkeys([*heads.queries, *qrels.queries]) if name in labelled)
     query = encode(pairs.queries, queries)[pairs.query]
     real, agreed = pairs.rival >= 0, pairs.agreed
-    added = Contributions(
+    added = Contributions.of_rows(
         pairs.docs,
         np.concatenate([query, query[real], query[agreed]]),
         np.concatenate([pairs.qrel, pairs.rival[real], pairs.qrel[agreed]]).astype(np.int32),

@@ -9,9 +9,12 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.pooling.runs import Codes
 from prefjudge.core.pooling.tokens import BACK, Tokens
 
 AnyText = TypeVar("AnyText", str, bytes)
+_BLOCK = 1 << 14
+"""Ids that are dealt with at once."""
 _WIDE = 6
 """Words of eight bytes up to which ids are sorted as numbers; longer ones are sorted as strings."""
 
@@ -66,12 +69,36 @@ class Vocabulary(Sequence[str]):
 
     def take(self, codes: NDArray[np.integer[Any]]) -> Vocabulary:
         """Return some of the ids."""
-        kept = self.tokens().take(codes.astype(np.int64))
-        return _joined([kept.symbols().data], kept.ends - kept.starts)
+        ends = self._ends[codes]
+        ends -= np.where(codes > 0, self._ends[codes - 1], self._ends.dtype.type(0))
+        np.cumsum(ends, out=ends)
+        text = bytearray(int(ends[-1]) + BACK if ends.size else BACK)
+        for block in _blocks(codes.size):
+            symbols = self.tokens(codes[block]).symbols()
+            last = int(ends[block.stop - 1])
+            text[last - symbols.size : last] = symbols.data
+        return Vocabulary(text, ends)
 
-    def tokens(self) -> Tokens:
-        """Return the ids as pieces of a text of their own."""
-        return _tokens([self._bytes()], self._ends.astype(np.int64))
+    def tokens(self, codes: NDArray[np.integer[Any]] | None = None) -> Tokens:
+        """Return the ids, or some, as tokens: 16 bytes for each, so a part of a million at once."""
+        if codes is None:
+            codes = np.arange(len(self))
+        ends = self._ends[codes].astype(np.int64)
+        starts = np.where(codes > 0, self._ends[codes - 1], 0).astype(np.int64)
+        return Tokens(self._padded(), starts, ends)
+
+    def _lengths(self) -> NDArray[np.unsignedinteger[Any]]:
+        """Return the number of bytes of each id."""
+        lengths = self._ends.copy()
+        lengths[1:] -= self._ends[:-1]
+        return lengths
+
+    def _padded(self) -> bytes | bytearray:
+        """Return the text with the bytes behind the last id that tokens need."""
+        used = int(self._ends[-1]) if self._ends.size else 0
+        if len(self._text) < used + BACK:
+            self._text = bytes(self._text) + b"\n" * BACK
+        return self._text
 
     def _bytes(self) -> memoryview:
         """Return the text up to the end of the last id; what follows does not count."""
@@ -89,46 +116,51 @@ def vocabulary_of(ids: Sequence[str]) -> Vocabulary:
     return _joined(raw, np.fromiter(map(len, raw), np.int64, len(raw)))
 
 
-def _joined(texts: Iterable[bytes | memoryview], lengths: NDArray[np.int64]) -> Vocabulary:
-    return Vocabulary(b"".join(texts), np.cumsum(lengths).astype(np.uint64))
+def _joined(texts: Iterable[bytes | memoryview], lengths: NDArray[np.integer[Any]]) -> Vocabulary:
+    text = b"".join([*texts, b"\n" * BACK])
+    kind = np.uint32 if len(text) < 2**32 else np.uint64
+    ends: NDArray[np.unsignedinteger[Any]] = np.cumsum(lengths, dtype=kind)
+    return Vocabulary(text, ends)
 
 
-def merged(*lists: Sequence[str]) -> tuple[Vocabulary, list[NDArray[np.int64]]]:
+def merged(*lists: Sequence[str]) -> tuple[Vocabulary, list[Codes]]:
     """Return the ids of all lists, each once and sorted as strings, and the codes of each list's ids."""
     parts = [vocabulary_of(ids) for ids in lists]
-    lengths = np.concatenate([np.diff(part._ends.astype(np.int64), prepend=0) for part in parts])
-    whole = _tokens([part._bytes() for part in parts], np.cumsum(lengths))
+    whole = _joined([part._bytes() for part in parts], np.concatenate([part._lengths() for part in parts]))
     order, new = _sorted(whole)
-    codes = np.empty(order.size, np.int64)
-    codes[order] = np.cumsum(new) - 1
-    kept = whole.take(order[new])
-    ids = _joined([kept.symbols().data], kept.ends - kept.starts)
-    return ids, np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
+    codes = np.empty(order.size, np.int32)
+    codes[order] = np.cumsum(new, dtype=np.int32) - 1
+    return whole.take(order[new]), np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def _sorted(ids: Tokens) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _sorted(ids: Vocabulary) -> tuple[Codes, NDArray[np.bool_]]:
     """Return the rows in the order of their ids as strings, and which of them differ from the one before."""
     new = np.ones(len(ids), bool)
-    text = bytes(ids.text)
-    if text.isascii() and b"\0" not in text and 0 < ids.width() <= _WIDE:
-        # the first byte weighs most
-        words = [ids.words(index).byteswap() for index in range(ids.width())]
-        order = words[0].argsort() if len(words) == 1 else np.lexsort(words[::-1])
-        for index, word in enumerate(words):
-            in_order = word[order]
-            differs = in_order[1:] != in_order[:-1]
-            new[1:] = differs if index == 0 else new[1:] | differs
-        return order, new
-    names = list(map(_decoded, ids.to_bytes()))
-    order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+    text = ids._padded()
+    width = (int(ids._lengths().max(initial=0)) + 7) // 8
+    if text.isascii() and b"\0" not in text and 0 < width <= _WIDE:
+        words = np.empty((width, len(ids)), np.uint64)
+        for block in _blocks(len(ids)):
+            part = ids.tokens(np.arange(block.start, block.stop))
+            for index in range(width):
+                words[index, block] = part.words(index).byteswap()  # the first byte weighs most
+        order = words[0].argsort() if width == 1 else np.lexsort(words[::-1])
+        new[1:] = False
+        for word in words:
+            for block in _blocks(len(ids)):
+                first = max(block.start, 1)
+                in_order = word[order[first - 1 : block.stop]]
+                new[first : block.stop] |= in_order[1:] != in_order[:-1]
+        return order.astype(np.int32), new
+    names = list(ids)
+    order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int32)
     new[1:] = [names[a] != names[b] for a, b in pairwise(order.tolist())]
     return order, new
 
 
-def _tokens(texts: Iterable[bytes | memoryview], ends: NDArray[np.int64]) -> Tokens:
-    starts = np.zeros_like(ends)
-    starts[1:] = ends[:-1]
-    return Tokens(b"".join([*texts, b"\n" * BACK]), starts, ends)
+def _blocks(count: int) -> Iterator[slice]:
+    """Yield the slices in which so many ids are dealt with, since a token of each takes more than the id."""
+    return (slice(first, min(first + _BLOCK, count)) for first in range(0, count, _BLOCK))
 
 
 def _pieces(text: AnyText, ends: NDArray[np.unsignedinteger[Any]]) -> Iterator[AnyText]:

@@ -1,6 +1,6 @@
 """Pool files, and preference files that other programs read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from os import fspath
 from pathlib import Path
 
@@ -9,9 +9,9 @@ import numpy as np
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.pools import Pools, pools_of
-from prefjudge.core.pooling.runs import encode
+from prefjudge.core.pooling.runs import Codes, encode
 from prefjudge.core.pooling.tokens import BACK, Tokens
-from prefjudge.core.pooling.vocabulary import vocabulary_of
+from prefjudge.core.pooling.vocabulary import Vocabulary, vocabulary_of
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.stamps import second_column
@@ -27,22 +27,25 @@ def write_pool(path: str | Path, pools: Pools) -> None:
     """Write a pool atomically: ``query<tab>doc<tab>contributors`` joined by commas, under a heading line."""
     names = sorted(pools.sources)
     place = encode(pools.sources, names)
-    ids = (_words(pools.queries), b"\t"), (_words(pools.docs), b"\t")
+    queries, docs = vocabulary_of(pools.queries), vocabulary_of(pools.docs)
     tags = vocabulary_of(names).tokens()  # a run that is called by its file may have blanks
-    cells, starts = _cells((*ids, (tags, b","), (tags, b"\n")))
-    order = np.lexsort((place[pools.source], pools.source_row))
-    bounds = np.searchsorted(pools.source_row[order], np.arange(pools.query.size + 1))
+    by_row = np.argsort(pools.source_row, kind="stable").astype(np.int32)
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(pools.source_row, minlength=pools.query.size))])
     with atomic_write(path) as file:
         file.write(b"# query\tdoc\tcontributors\n")
         for first in range(0, pools.query.size, _ROWS):
             rows = slice(first, first + _ROWS)
+            ids = _words(queries, pools.query[rows]), _words(docs, pools.doc[rows])
+            cells, starts = _cells(((ids[0], b"\t"), (ids[1], b"\t"), (tags, b","), (tags, b"\n")))
             ends = bounds[first : first + _ROWS + 1]
             own = np.diff(ends) + 2  # the cells of a row: query, document, contributors
             after = np.cumsum(own)
             row = np.full(after[-1], -1)
-            row[after - own] = pools.query[rows] + starts[0]
-            row[after - own + 1] = pools.doc[rows] + starts[1]
-            row[row < 0] = place[pools.source[order[ends[0] : ends[-1]]]] + starts[2]
+            row[after - own] = np.arange(own.size) + starts[0]
+            row[after - own + 1] = np.arange(own.size) + starts[1]
+            given = by_row[ends[0] : ends[-1]]
+            given = given[np.lexsort((place[pools.source[given]], pools.source_row[given]))]
+            row[row < 0] = place[pools.source[given]] + starts[2]
             row[after - 1] += starts[3] - starts[2]
             file.write(cells.take(row).symbols().data)
 
@@ -96,13 +99,13 @@ def _cells(columns: Iterable[tuple[Tokens, bytes]]) -> tuple[Tokens, list[int]]:
     return Tokens(b"".join([*texts, bytes(BACK)]), ends - lengths, ends), starts
 
 
-def _words(ids: Sequence[str]) -> Tokens:
-    """Return ids as tokens, which hold no blank."""
-    tokens = vocabulary_of(ids).tokens()
-    text = tokens.text[: tokens.ends[-1]] if len(tokens) else b""
-    if (tokens.starts == tokens.ends).any() or (text and text.split(None, 1) != [text]):
-        for name in ids:
-            column(name)  # says which it is
+def _words(ids: Vocabulary, codes: Codes) -> Tokens:
+    """Return some ids as tokens, which hold no blank."""
+    tokens = ids.tokens(codes)
+    text = tokens.symbols().tobytes()
+    if (tokens.starts == tokens.ends).any() or text.split(None, 1) != [text]:
+        for code in codes.tolist():
+            column(ids[code])  # says which it is
     return tokens
 
 

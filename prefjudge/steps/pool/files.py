@@ -7,12 +7,9 @@ from prefjudge.core.pooling.pools import Pools, QrelsPerQuery
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.engines.sql import pool as sql_pool
 from prefjudge.engines.sql.statements import SqlRuns
-from prefjudge.formats.figures import write_figure
 from prefjudge.formats.labels import pools as pool_file
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.readers import Reader
-from prefjudge.gather.table_files import write_table
-from prefjudge.render.plots.leaderboards import plot_pool_sizes
 from prefjudge.render.text.tables import Column, Table
 
 
@@ -39,6 +36,8 @@ def save_pool(
 def write_pool(path: str | Path, pools: Pools, engine: str) -> None:
     """Write the pool as a table: query, document, contributors."""
     if is_parquet(path):
+        from prefjudge.gather.table_files import write_table
+
         write_table(path, _table(pools), engine)
     else:
         pool_file.write_pool(path, pools)
@@ -60,4 +59,7 @@ def _table(pools: Pools) -> "Table":
 
 def draw_sizes(path: Path, sizes: dict[int, int]) -> None:
     """Draw how many queries have a pool of each size."""
+    from prefjudge.formats.figures import write_figure
+    from prefjudge.render.plots.leaderboards import plot_pool_sizes
+
     write_figure(path, plot_pool_sizes(sizes))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.planning.power import Power, powers
 from prefjudge.core.pooling.pairs import all_pairs
 from prefjudge.core.pooling.pools import (
+    PoolDefaults,
     PoolDesign,
     Pools,
     QrelsPerQuery,
@@ -24,8 +24,6 @@ from prefjudge.core.pooling.top_pairs import TopSplit, pool_top_pairs, top_pairs
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine
 from prefjudge.errors import InputError
-from prefjudge.fieldwork.challenge import open_challenge
-from prefjudge.fieldwork.pool_store import store_pool
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.texts.queries import read_queries
@@ -40,6 +38,7 @@ from prefjudge.steps.pool.texts import candidate_texts
 from prefjudge.study.study import Study, open_study
 
 if TYPE_CHECKING:
+    from prefjudge.core.planning.power import Power
     from prefjudge.study.config import PoolConfig
 
 
@@ -64,7 +63,7 @@ class PoolResult:
     read_as: dict[str, str]
     plot: str | None = None
     split: TopSplit | None = None
-    power: tuple[Power, ...] = ()
+    power: "tuple[Power, ...]" = ()
 
 
 def pool(
@@ -169,6 +168,8 @@ def pool(
         if opened is not None:
             others = {"qrels": qrels, "queries": queries, "collection": collection}
             files = input_files(paths, heads.runs, others)
+            from prefjudge.fieldwork.pool_store import store_pool  # a pool in a file needs no store's memory
+
             changed = store_pool(opened, pools, all_pairs(pools), files, texts or {}, passages)
         if out is not None:
             write_pool(out, pools, engine)
@@ -191,8 +192,14 @@ def pool(
         read_as=reader.read_as(),
         plot=str(plot) if plot else None,
         split=split,
-        power=powers(split.b, split.pairs) if split else (),
+        power=_power(split) if split else (),
     )
+
+
+def _power(split: TopSplit) -> "tuple[Power, ...]":
+    from prefjudge.core.planning.power import powers
+
+    return powers(split.b, split.pairs)
 
 
 def _challenge(
@@ -206,6 +213,8 @@ def _challenge(
         raise InputError(
             "a challenge needs a study", "Run, for instance: prefjudge pool STUDY --challenge --runs …"
         )
+    from prefjudge.fieldwork.challenge import open_challenge
+
     opened = open_challenge(study, reader, paths, collection)
     if opened.unknown:
         notices.append(
@@ -230,11 +239,9 @@ def _challenge(
     )
 
 
-def _settings(study: str | Path | Study | None) -> tuple["Study | None", "PoolConfig"]:
-    from prefjudge.study.config import PoolConfig
-
+def _settings(study: str | Path | Study | None) -> tuple["Study | None", "PoolConfig | PoolDefaults"]:
     opened = open_study(study)
-    return opened, opened.config.pool if opened is not None else PoolConfig()
+    return opened, opened.config.pool if opened is not None else PoolDefaults()
 
 
 def _some(queries: Sized) -> None:
