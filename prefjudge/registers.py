@@ -1,6 +1,6 @@
 """Registers: what goes by a name, ours and what other packages add through an entry point.
 
-A package adds a measure, rule, crowd, reader or exporter by a line of its ``pyproject.toml``::
+A package adds a measure, rule, crowd, reader, text format or exporter by a line of its ``pyproject.toml``::
 
     [project.entry-points."prefjudge.measures"]
     INST = "inst:INST"
@@ -38,7 +38,7 @@ class Register(Mapping[str, T], Generic[T]):
     """
 
     def __init__(self, noun: str, kind: Any, ours: Mapping[str, T | str]) -> None:
-        self.noun, self.kind, self.group = noun, kind, f"prefjudge.{noun}s"
+        self.noun, self.kind, self.group = noun, kind, f"prefjudge.{noun.replace(' ', '_')}s"
         self.ours = ours
         self._loaded: dict[str, T] = {}
 

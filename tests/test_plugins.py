@@ -18,6 +18,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.families import FAMILIES
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.lines.readers import READERS
+from prefjudge.formats.texts.text_formats import TEXT_FORMATS
 from prefjudge.registers import Register
 from prefjudge.render.text.tables import EXPORTERS
 from tests.steps.conftest import COLLECTION
@@ -47,7 +48,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
         r"^```(?:toml|python)\n# (\S+)\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL
     )
     files = dict(blocks)
-    assert len(files) == len(blocks) == 6
+    assert len(files) == len(blocks) == 7
     install(site, "prefjudge-example", tomllib.loads(files.pop("pyproject.toml"))["project"]["entry-points"])
     for name, text in files.items():
         (site / name).parent.mkdir(exist_ok=True)
@@ -141,6 +142,23 @@ def test_a_package_adds_a_reader(example: Path, tmp_path: Path) -> None:
     commas.write_text("q1,d1,1\n")
     done = run(example, "score", "--runs", commas, "--qrels", QRELS)
     assert f"{commas}:1: 3 columns where 4 are expected\n  Write query,doc,rank,score." in done.stderr
+
+
+def test_a_package_adds_a_text_format(example: Path, tmp_path: Path) -> None:
+    def cards(name: str) -> Path:
+        (tmp_path / f"{name}.cards").write_text((COLLECTION / f"{name}.tsv").read_text().replace("\t", " | "))
+        return tmp_path / f"{name}.cards"
+
+    files = ("--queries", cards("queries"), "--collection", cards("collection"))
+    runs, out = ("--runs", RUN, "--qrels", QRELS, "--out"), tmp_path / "pool.tsv"
+    done = run(example, "pool", *runs, out, *files)
+    assert done.returncode == 0, done.stderr
+    assert run(example, "pool", *runs, tmp_path / "other.tsv").returncode == 0
+    assert out.read_bytes() == (tmp_path / "other.tsv").read_bytes()
+    (tmp_path / "queries.cards").write_text("q01 | what\nnonsense\n")
+    done = run(example, "pool", *runs, out, *files)
+    assert f"{tmp_path / 'queries.cards'}:2:1: not a card" in done.stderr
+    assert "Write each line as: id | text." in done.stderr
 
 
 def test_a_trusted_file_goes_through_its_reader_even_where_it_looks_like_a_run(tmp_path: Path) -> None:
@@ -287,7 +305,9 @@ def test_a_name_that_two_have_is_an_error_that_names_both(tmp_path: Path) -> Non
     assert "two packages have a rule smith: prefjudge's own smith, and two-plugin 1.0 (two:R)" in done.stderr
 
 
-@pytest.mark.parametrize("register", [FAMILIES, RULES, CROWDS, READERS, EXPORTERS], ids=lambda one: one.group)
+@pytest.mark.parametrize(
+    "register", [FAMILIES, RULES, CROWDS, READERS, TEXT_FORMATS, EXPORTERS], ids=lambda one: one.group
+)
 def test_ours_are_in_the_registers_that_strangers_fill(register: Register[object]) -> None:
     assert register.ours
     assert set(register) == {*register.ours, *(one.name for one in entry_points(group=register.group))}

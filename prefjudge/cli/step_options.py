@@ -72,10 +72,16 @@ def step_options(verb: str) -> tuple[StepOption, ...]:
 
 
 def _shared_options(source: str, name: str) -> list[StepOption]:
-    """Return the options of ``**how: Unpack[ReadOptions]``: a TypedDict, with ``DEFAULTS`` beside it."""
+    """Return the options of ``**how: Unpack[ReadOptions]``: a TypedDict, with ``DEFAULTS`` beside it.
+
+    One that is made of others has their options, and no ``DEFAULTS`` of its own to be read.
+    """
     where, options = _found(source, name)
-    _, defaults = _found(where, "DEFAULTS")
     assert isinstance(options, ast.ClassDef), name
+    bases = [base.id for base in options.bases if isinstance(base, ast.Name) and base.id != "TypedDict"]
+    if bases:
+        return [option for base in bases for option in _shared_options(where, base)]
+    _, defaults = _found(where, "DEFAULTS")
     assert isinstance(defaults, ast.Call), name
     given = {one.arg: one.value for one in defaults.keywords}
     told = _described(options)

@@ -10,6 +10,7 @@ from prefjudge.core.pooling.pools import QrelsPerQuery, build_pools, pools_of, s
 from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.texts.texts import read_texts
+from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
 from prefjudge.gather.best_answers import load_best_answers
 from prefjudge.gather.inputs import input_files
 from prefjudge.gather.readers import Reader
@@ -42,7 +43,11 @@ class Opened:
 
 
 def open_challenge(
-    study: Study, reader: "Reader", paths: Sequence[str | Path], collection: str | Path | None
+    study: Study,
+    reader: "Reader",
+    paths: Sequence[str | Path],
+    collection: str | Path | None,
+    fields: TextFields = PLAIN,
 ) -> Opened:
     """Find the newcomers of new runs and record them; ``run`` then has them judged.
 
@@ -69,7 +74,7 @@ def open_challenge(
         )
     arrivals = select_queries(build_pools(heads, per_query=QrelsPerQuery.NONE), best.queries)
     challenge = gather_challenge(best, known, arrivals)
-    texts = _texts(collection, challenge)
+    texts = _texts(collection, fields, challenge)
     with study.transaction() as db:
         save_inputs(db, input_files(paths, heads.runs, {}))
         if last_version(db) == 0:
@@ -92,9 +97,9 @@ def resume_challenge(study: Study, challenge: OpenChallenge) -> Challenge:
     return gather_challenge(best, pools_of(()), pools_of(challenge.rows))
 
 
-def _texts(collection: str | Path | None, challenge: Challenge) -> dict[str, str]:
+def _texts(collection: str | Path | None, fields: TextFields, challenge: Challenge) -> dict[str, str]:
     wanted = sorted({doc for docs in challenge.newcomers.values() for doc in docs})
-    found = read_texts(collection, wanted) if collection else {}
+    found = read_texts(collection, wanted, fields=fields) if collection else {}
     missing = [doc for doc in wanted if doc not in found]
     if missing:
         raise InputError(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.formats.folders import Role, file_in
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.study.pooling import InputFile
 
@@ -34,6 +35,21 @@ def several(given: T | Sequence[T]) -> tuple[T, ...]:
     if isinstance(given, str | Path):
         return (given,)  # a text is a sequence of texts too
     return tuple(given)
+
+
+@overload
+def given_file(path: str | Path, role: Role) -> str | Path: ...
+@overload
+def given_file(path: str | Path | None, role: Role) -> str | Path | None: ...
+def given_file(path: str | Path | None, role: Role) -> str | Path | None:
+    """Return the file that is meant where a folder may be given, as BEIR lays them out.
+
+    Raises
+    ------
+    InputError
+        The folder does not say which file that is.
+    """
+    return file_in(Path(path), role) if path is not None and Path(path).is_dir() else path
 
 
 def as_target(path: str | Path | None) -> str | Path | None:

@@ -21,8 +21,9 @@ from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.texts.queries import read_queries
+from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
 from prefjudge.gather.best_answers import load_best_answers
-from prefjudge.gather.inputs import QRELS_NAME, expand, paths_of, several
+from prefjudge.gather.inputs import QRELS_NAME, expand, given_file, paths_of, several
 from prefjudge.gather.judgments import fitting_rule, gather_judgments
 from prefjudge.gather.provenance import made_with
 from prefjudge.gather.readers import Reader
@@ -88,6 +89,7 @@ def gather(
     qrels: str | Path | Sequence[str | Path] = (),
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
+    fields: TextFields = PLAIN,
     common: bool = False,
     pool: str | Path | None = None,
     run_names: Sequence[str | Path | None] = (),
@@ -109,8 +111,11 @@ def gather(
     StudyError
         The study is not resolved yet, or nothing in it is judged.
     """
+    queries = given_file(queries, "queries")
     own = _of_study(study, notices, preference=preference) if study is not None else None
-    named = _all_named(several(qrels), taken=[labels.name for labels in own.qrels] if own else [])
+    named = _all_named(
+        _label_files(several(qrels)), taken=[labels.name for labels in own.qrels] if own else []
+    )
     paths = expand(runs) if runs else ()
     sets = [_read_labels(path, name, notices) for name, path in named]
     votes = read_judgments(judgments, notices=notices) if judgments else None
@@ -133,7 +138,7 @@ def gather(
     shared = next((name for name in names if names.count(name) > 1), None)
     if shared is not None:
         raise InputError(f"two qrels are called {shared!r}", "Name them: --qrels NAME=FILE.")
-    asked = tuple(read_queries(queries, notices=notices)) if queries is not None else None
+    asked = tuple(read_queries(queries, fields=fields, notices=notices)) if queries is not None else None
     if queries is not None:
         extra.append(("queries", queries))
     if common and sets:
@@ -186,13 +191,20 @@ def _named(given: str | Path) -> tuple[str | None, Path]:
     return name, Path(path)
 
 
-def _all_named(given: Sequence[str | Path], *, taken: Sequence[str]) -> list[tuple[str | None, Path]]:
-    """Return the label sets' names: as given, else the file's, with its suffix where two would be equal."""
+def _label_files(given: Sequence[str | Path]) -> list[tuple[str | None, Path]]:
+    """Return the name of each label set, if it has one, and its file; of a BEIR folder, that of its qrels."""
     named = [_named(one) for one in given]
-    short = [stem(path) if name is None else name for name, path in named]
+    return [(name, Path(given_file(path, "qrels"))) for name, path in named]
+
+
+def _all_named(
+    given: Sequence[tuple[str | None, Path]], *, taken: Sequence[str]
+) -> list[tuple[str | None, Path]]:
+    """Return the label sets' names: as given, else the file's, with its suffix where two would be equal."""
+    short = [stem(path) if name is None else name for name, path in given]
     return [
         (path.name if name is None and [*short, *taken].count(brief) > 1 else name, path)
-        for (name, path), brief in zip(named, short, strict=True)
+        for (name, path), brief in zip(given, short, strict=True)
     ]
 
 

@@ -9,16 +9,17 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.evaluation.testing.agreement import Agreement, split_half
 from prefjudge.formats.lines.problems import Notice
+from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
-from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import reading
 from prefjudge.gather.score_inputs import gather, need_files
 from prefjudge.gather.score_matrices import score_matrices
 from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
+from prefjudge.gather.text_options import text_fields
 from prefjudge.render.tables.agreement import agreement_table
 from prefjudge.study.study import Study, open_study
 
@@ -48,7 +49,7 @@ def agreement(
     alpha: float = 0.05,
     seed: int | None = None,
     out: str | Path | None = None,
-    **how: Unpack[ReadOptions],
+    **how: Unpack[InputOptions],
 ) -> AgreementResult:
     """Split the queries at random into halves, and compare what they say about every pair of runs.
 
@@ -77,7 +78,7 @@ def agreement(
     out : Path, optional
         Write the rates: CSV, JSON, Markdown, LaTeX or Parquet by the suffix.
     **how
-        How the runs are read: the words of `ReadOptions`.
+        How files are read: the words of `ReadOptions` and `TextOptions`.
 
     Raises
     ------
@@ -88,12 +89,19 @@ def agreement(
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
     need_files("agreement", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
+    read = run_options(how)
     found = gather(
-        open_study(study), runs=runs, qrels=qrels, judgments=judgments, queries=queries, notices=notices
+        open_study(study),
+        runs=runs,
+        qrels=qrels,
+        judgments=judgments,
+        queries=queries,
+        fields=text_fields(how),
+        notices=notices,
     )
     check_outputs(out, inputs=(path for _, path in found.files), study=found.study)
     order = found.order(order)
-    with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
+    with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         agreements = tuple(
             split_half(scores, splits=splits, alpha=alpha, rng=generator(found.study, "agreement", seed))
             for scores in score_matrices(found, measure, reader)

@@ -5,7 +5,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
@@ -19,9 +19,10 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.manifest import FoundFile, find_listed, read_manifest
 from prefjudge.formats.sniffing import Sniffed, sniff
 from prefjudge.formats.texts.queries import read_queries
-from prefjudge.gather.inputs import expand, several
+from prefjudge.gather.inputs import expand, given_file, several
 from prefjudge.gather.readers import each, working
 from prefjudge.gather.surprises import qrels_surprises, run_surprises
+from prefjudge.gather.text_options import TextOptions, text_fields
 
 _CHECKED = ("run", "qrels", "judgments")
 
@@ -76,6 +77,7 @@ def check(
     order: OrderLike | None = None,
     workers: Annotated[int, Ge(1)] | Executor | None = 1,
     manifest: str | Path | None = None,
+    **how: Unpack[TextOptions],
 ) -> CheckResult:
     """Check files line by line, and warn of what may surprise.
 
@@ -98,6 +100,8 @@ def check(
         as in `ReadOptions`.
     manifest : str or Path, optional
         The list of files that the folder should contain: ``trec-dl-2020``, or a TOML file.
+    **how
+        How the queries are read: the words of `TextOptions`.
 
     Raises
     ------
@@ -110,8 +114,9 @@ def check(
         raise InputError("check needs a file", "Run, for instance: prefjudge check run.gz --qrels FILE")
     if manifest is not None:
         return CheckResult(files=(), identical=(), manifest=_against(str(manifest), files))
+    qrels, queries = given_file(qrels, "qrels"), given_file(queries, "queries")
     judged = read_qrels(qrels, fractions=True) if qrels else None
-    expected = tuple(read_queries(queries)) if queries else None
+    expected = tuple(read_queries(queries, fields=text_fields(how))) if queries else None
     paths = expand(files)
     work = partial(
         _check_file,

@@ -19,10 +19,10 @@ from prefjudge.evaluation.testing.sentences import describe_outcomes, describe_p
 from prefjudge.evaluation.testing.significance import Significance, compare_runs
 from prefjudge.evaluation.testing.significance_tests import SignificanceTest
 from prefjudge.formats.lines.problems import Notice
+from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, several
 from prefjudge.gather.outputs import beside, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
-from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import reading
 from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.score_inputs import ScoreInputs, gather, need_files
@@ -30,6 +30,7 @@ from prefjudge.gather.score_matrices import score_matrices
 from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
+from prefjudge.gather.text_options import text_fields
 from prefjudge.render.tables.comparison import naive_table, outcomes_table, pairs_table
 from prefjudge.study.study import Study, open_study
 
@@ -77,7 +78,7 @@ def compare(
     resamples: int | None = None,
     seed: int | None = None,
     out: str | Path | None = None,
-    **how: Unpack[ReadOptions],
+    **how: Unpack[InputOptions],
 ) -> CompareResult:
     """Test whether runs differ, and say so in words.
 
@@ -118,7 +119,7 @@ def compare(
         Write the tests: CSV, JSON, Markdown, LaTeX or Parquet by the suffix. The tests of reciprocal ranks
         over all queries and the outcomes go beside it: ``NAME.reciprocal-ranks.csv``, ``NAME.outcomes.csv``.
     **how
-        How the runs are read: the words of `ReadOptions`.
+        How files are read: the words of `ReadOptions` and `TextOptions`.
 
     Raises
     ------
@@ -140,18 +141,20 @@ def compare(
     given = study is not None or bool((files or leads) and (qrels or judgments))
     need_files("compare", example, given=given)
     notices: list[Notice] = []
+    read = run_options(how)
     found = gather(
         open_study(study),
         runs=list(dict.fromkeys(files)),
         qrels=qrels,
         judgments=judgments,
         queries=queries,
+        fields=text_fields(how),
         run_names=[name for _, name in leads],
         notices=notices,
     )
     check_outputs(*_targets(out), inputs=(path for _, path in found.files), study=found.study)
     order = found.order(order)
-    with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
+    with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         matrices = score_matrices(found, measure, reader)
         sources = reader.runs.sources
         chosen = partial(

@@ -24,16 +24,17 @@ from prefjudge.evaluation.comparing.winratio import (
 )
 from prefjudge.formats.figures import write_figure
 from prefjudge.formats.lines.problems import Notice
+from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.outputs import beside, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
-from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import reading
 from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.score_inputs import gather, official_qrels
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
+from prefjudge.gather.text_options import text_fields
 from prefjudge.render.frames import winratio_frame
 from prefjudge.render.plots.leaderboards import plot_win_ratios
 from prefjudge.render.plots.top import plot_examples, plot_shares
@@ -85,7 +86,7 @@ def winratio(
     order: OrderLike | None = None,
     out: str | Path | None = None,
     plot: str | Path | None = None,
-    **how: Unpack[ReadOptions],
+    **how: Unpack[InputOptions],
 ) -> WinRatioResult:
     """Compare all pairs of runs by their top passages: which one do people prefer?
 
@@ -124,7 +125,7 @@ def winratio(
     plot : Path, optional
         Draw the matrix: a .svg or .png file; with ``against_qrel`` the shares beside it, and the examples.
     **how
-        How the runs are read: the words of `ReadOptions`.
+        How files are read: the words of `ReadOptions` and `TextOptions`.
 
     Raises
     ------
@@ -143,12 +144,14 @@ def winratio(
     counted = named_count(count)
     notices: list[Notice] = []
     named = [str(qrels)] if qrels else []
+    read = run_options(how)
     found = gather(
         open_study(study),
         runs=runs,
         qrels=named,
         judgments=judgments,
         queries=queries,
+        fields=text_fields(how),
         pool=pool,
         run_names=[against_qrel],
         preference=False,
@@ -161,7 +164,7 @@ def winratio(
     asked = found.pools.queries if found.pools else None
     order = found.order(order)
     assert found.judgments is not None
-    with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
+    with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         heads = reader.top(2 if against_qrel else 1)
         against: TopAgainstQrel | None = None
         drawn: tuple[Example, ...] = ()

@@ -17,7 +17,9 @@ from prefjudge import VERBS, step_module
 from prefjudge.cli.commands import verb_function
 from prefjudge.cli.step_options import StepOption, step_options
 from prefjudge.gather.arguments import full_signature
+from prefjudge.gather.input_options import InputOptions
 from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.text_options import TextOptions
 from prefjudge.registers import Register
 from tests.cli.conftest import prefjudge as run
 
@@ -166,17 +168,18 @@ def test_a_number_beyond_its_bounds_is_refused_in_both_with_the_bounds(tmp_path:
 
 
 def test_options_that_all_readers_of_runs_share_are_written_once() -> None:
-    for verb in (
-        "pool",
-        "score",
-        "compare",
-        "stability",
-        "agreement",
-        "winratio",
-        "audit",
-        "report",
-        "reproduce",
+    of_runs = ["trust", "on_duplicate", "workers", "cache", "engine"]
+    of_texts = ["field", "id_field", "text_field"]
+    for options, shared, verbs in (
+        (ReadOptions, of_runs, ("audit", "report", "reproduce")),
+        (TextOptions, of_texts, ("check",)),
+        (
+            InputOptions,
+            of_runs + of_texts,
+            ("pool", "score", "compare", "stability", "agreement", "winratio"),
+        ),
     ):
-        shared = list(words(verb))[-5:]
-        assert shared == ["trust", "on_duplicate", "workers", "cache", "engine"]
-        assert inspect.signature(step_of(verb)).parameters["how"].annotation == Unpack[ReadOptions]
+        for verb in verbs:
+            assert list(words(verb))[-len(shared) :] == shared
+            assert [one.name for one in step_options(verb)][-len(shared) :] == shared
+            assert inspect.signature(step_of(verb)).parameters["how"].annotation == Unpack[options]

@@ -4,12 +4,12 @@ import gzip
 
 import pytest
 
+from prefjudge import check, pool
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.texts import read_texts
-from prefjudge.steps.check import check
-from prefjudge.steps.pool.pool import pool
+from prefjudge.formats.texts.topic_fields import Field, TextFields
 
 OPEN = """<top>
 <num> Number: 401
@@ -84,7 +84,7 @@ READ = {
 def test_topics_are_read(tmp_path, name, pack):
     text, field, expected = READ[name]
     (tmp_path / "topics").write_bytes(pack(text))
-    assert read_queries(tmp_path / "topics", field=field) == expected
+    assert read_queries(tmp_path / "topics", fields=TextFields(field=Field(field))) == expected
 
 
 def said(tmp_path, text, **options):

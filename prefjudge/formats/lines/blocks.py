@@ -28,6 +28,9 @@ from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreig
 BLOCK = 1 << 20
 """Bytes of text in a block: columns of it stay in the cache of a processor core."""
 
+LONGEST = 64 << 20
+"""Bytes of the longest line, and of a text that is read whole: what is longer is not what it seems."""
+
 _PIECE = 64 << 10
 """Bytes that are read at once: larger pieces would each be given fresh memory by the system."""
 _PACKED_PIECE = 16 << 10
@@ -219,13 +222,19 @@ def whole_lines(
     without any byte yields nothing.
     """
     kept: list[bytes] = []
-    held = 0
+    held = done = 0
     for piece in _text_pieces(fspath(path), holds, [] if notices is None else notices):
         held += len(piece)
         cut = piece.rfind(b"\n") + 1 if held >= size else 0
         if not cut:
             kept.append(piece)
+            if held > size + LONGEST:
+                raise InputError(
+                    f"{path}: no line ends within {LONGEST >> 20} MB after byte {done:,}",
+                    "End each line with a newline. Or is this another file than you meant?",
+                )
             continue
+        done += held - len(piece) + cut
         yield b"".join([*kept, memoryview(piece)[:cut]])
         kept, held = [piece[cut:]], len(piece) - cut
     rest = b"".join(kept)

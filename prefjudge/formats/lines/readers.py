@@ -28,7 +28,7 @@ _COLUMNS = frozenset({"txt", "run", "trec", "tsv", "res", "input", "qrels", "qre
 def stem(path: str | Path) -> str:
     """Return a file's name without what says how it is stored."""
     name = PurePath(fspath(path))
-    while name.stem and _says_how_it_is_stored(_suffix_of(name)):
+    while name.stem and _says_how_it_is_stored(_last_suffix(name)):
         name = PurePath(name.stem)
     return name.name
 
@@ -39,20 +39,21 @@ def _says_how_it_is_stored(suffix: str) -> bool:
 
 def has_reader(path: str | Path) -> bool:
     """Return whether a file has a reader; else it holds lines of columns already, as far as its name says."""
-    return _suffix(path) in READERS
+    return suffix_of(path) in READERS
 
 
 def read_columns(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the lines of columns that a file's reader makes of its bytes."""
-    name = _suffix(path)
+    name = suffix_of(path)
     with READERS.using(name):
         yield from READERS[name](path, data)
 
 
-def _suffix(path: str | Path) -> str:
+def suffix_of(path: str | Path) -> str:
+    """Return the suffix that a file has before that of its compression, without the dot."""
     name = PurePath(fspath(path))
-    return _suffix_of(PurePath(name.stem) if _suffix_of(name) in COMPRESSIONS else name)
+    return _last_suffix(PurePath(name.stem) if _last_suffix(name) in COMPRESSIONS else name)
 
 
-def _suffix_of(name: PurePath) -> str:
+def _last_suffix(name: PurePath) -> str:
     return name.suffix.lower().removeprefix(".")

@@ -1,20 +1,26 @@
-"""Queries and collections in CSV: a header that names an id and a text, and rows that may span lines."""
+"""Queries and collections in CSV: a header that names an id and a text, and rows that may span lines.
+
+Columns are separated by commas, or by tabs where the first line holds one.
+"""
 
 import csv
 from collections.abc import Iterator
+from itertools import chain
 
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.blocks import Block
-from prefjudge.formats.texts.text_formats import CSV_IDS, CSV_TEXTS, Reading, Record, as_text
-from prefjudge.formats.texts.topic_fields import FIELDS, Field
+from prefjudge.formats.lines.blocks import LONGEST, Block
+from prefjudge.formats.texts.text_formats import Reading, Record, as_text, columns_of
 
 
 def read_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
     """Yield the rows of a file, a title before the text where there is one."""
-    rows = csv.reader(_lines(blocks, reading), strict=True)
-    path = reading.problems.path
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own is 128 KB
+    lines = _lines(blocks, reading)
+    first = next(lines)
+    rows = csv.reader(chain([first], lines), delimiter="\t" if "\t" in first else ",", strict=True)
+    path = reading.path
     try:
-        header = [name.strip().lower() for name in next(rows)]
+        header = [name.strip() for name in next(rows)]
         name, texts = _columns(header, reading)
         line = rows.line_num + 1
         for row in rows:
@@ -44,13 +50,5 @@ def _lines(blocks: Iterator[Block], reading: Reading) -> Iterator[str]:
 
 def _columns(header: list[str], reading: Reading) -> tuple[int, list[int]]:
     """Return where the id stands, and where the title and the text do."""
-    name = next(place for place, column in enumerate(header) if column in CSV_IDS)
-    known = CSV_TEXTS if reading.field == Field.TITLE else FIELDS[reading.field]
-    text = next((header.index(column) for column in known if column in header), None)
-    if text is None:
-        raise InputError(
-            f"{reading.problems.path}:1: no column {reading.field} in the header",
-            f"Call it one of: {', '.join(known)}.",
-        )
-    title = [header.index("title")] if "title" in header and header[text] != "title" else []
-    return name, [*(title if reading.field == Field.TITLE else []), text]
+    name, text, title = columns_of(header, reading)
+    return header.index(name), [header.index(column) for column in (title, text) if column is not None]

@@ -10,7 +10,7 @@ from typing import Any
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import Block
 from prefjudge.formats.texts.text_formats import Reading, Record, as_text, whole
-from prefjudge.formats.texts.topic_fields import FIELDS, IDS, no_field
+from prefjudge.formats.texts.topic_fields import no_field
 
 _SPACE = re.compile(r"\s*")
 
@@ -28,23 +28,23 @@ def read_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
 
 
 def _records(text: str, reading: Reading) -> Iterator[Record]:
-    line, counted = 1, 0
+    line, counted, ids = 1, 0, reading.fields.ids()
     for place, name, value in _members(text):
         line += text.count("\n", counted, place)
         counted = place
         parts = _texts({"text": value} if isinstance(value, str) else value)
-        number = name if name is not None else next((parts[key] for key in IDS if parts.get(key)), "")
+        number = name if name is not None else next((parts[key] for key in ids if parts.get(key)), "")
         raw = text[place : place + 200].encode("utf-8", "replace")
         if not number or number.split() != [number]:
             what = "the id holds a blank" if number else "the topic has no id"
-            reading.problems.add(line, 1, what, raw, f"Put an id of one word under one of: {', '.join(IDS)}")
+            reading.problems.add(line, 1, what, raw, f"Put an id of one word under one of: {', '.join(ids)}")
             continue
-        parts = {key: said for key, said in parts.items() if name is not None or key not in IDS}
-        found = next((parts[key] for key in FIELDS[reading.field] if parts.get(key)), "")
+        parts = {key: said for key, said in parts.items() if name is not None or key not in ids}
+        found = next((parts[key] for key in reading.fields.texts() if parts.get(key)), "")
         if found:
             yield Record(line, number.encode("utf-8", "replace"), found.encode("utf-8", "replace"))
         else:
-            what, hint = no_field(number, reading.field, parts)
+            what, hint = no_field(number, reading.fields, parts)
             reading.problems.add(line, 1, what, raw, hint)
 
 

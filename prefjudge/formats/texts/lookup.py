@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.formats.lines.blocks import compression, opened
+from prefjudge.formats.lines.blocks import LONGEST, compression, opened
 
 _WINDOW = 1 << 13
 _SAMPLES = 33
@@ -129,7 +129,7 @@ class SortedFile:
             end = window.find(b"\n", stop - start)
             if end >= 0 or start + len(window) >= self.size:
                 return window[: end + 1 or None]
-            size *= 4
+            size = _larger(size)
 
     def _last_line(self, line: tuple[int, bytes]) -> tuple[int, bytes]:
         """Return the last line of the file, which starts at ``line`` or after it."""
@@ -138,7 +138,7 @@ class SortedFile:
             lines = self._ids(self.size - size, os.pread(self.handle, size, self.size - size))
             if lines:
                 return lines[-1]
-            size *= 4
+            size = _larger(size)
         return self._ids(line[0], os.pread(self.handle, self.size - line[0], line[0]))[-1]
 
     def _ids(self, start: int, window: bytes) -> list[tuple[int, bytes]]:
@@ -165,7 +165,7 @@ class SortedFile:
             lines = self._ids(place, window)
             if lines or place + len(window) >= self.size:
                 return lines[0] if lines else None
-            size *= 4
+            size = _larger(size)
 
     def _line(self, start: int) -> bytes:
         size = _WINDOW
@@ -174,7 +174,14 @@ class SortedFile:
             end = window.find(b"\n")
             if end >= 0 or start + len(window) >= self.size:
                 return window[: end if end >= 0 else len(window)].rstrip(b"\r")
-            size *= 4
+            size = _larger(size)
+
+
+def _larger(size: int) -> int:
+    """Return how much to read where a line did not end; one without end is left to who reads all."""
+    if size > LONGEST:
+        raise NotSorted
+    return 4 * size
 
 
 @contextmanager

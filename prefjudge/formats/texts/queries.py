@@ -6,16 +6,17 @@ from pathlib import Path
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, decode
 from prefjudge.formats.texts.records import read_records, readable
-from prefjudge.formats.texts.topic_fields import Field
+from prefjudge.formats.texts.text_formats import Reading
+from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
 
 _BLANK = "the id holds a blank, and no run can name it"
 _WORD = "Write each line as: id, a tab, the text. If these are questions and answers, give each an id."
 
 
 def read_queries(
-    path: str | Path, *, field: Field = Field.TITLE, notices: list[Notice] | None = None
+    path: str | Path, *, fields: TextFields = PLAIN, notices: list[Notice] | None = None
 ) -> dict[str, str]:
-    """Read the texts of queries by query_id, in the file's order; topics have several a ``field``.
+    """Read the texts of queries by query_id, in the file's order; ``fields`` say where ids and texts stand.
 
     Raises
     ------
@@ -27,7 +28,7 @@ def read_queries(
     notices = [] if notices is None else notices
     texts: dict[bytes, tuple[int, bytes]] = {}
     try:
-        for record in read_records(path, problems, notices, field):
+        for record in read_records(Reading(problems=problems, notices=notices, fields=fields)):
             if len(record.name.split()) != 1:
                 problems.add(record.line, 1, _BLANK, record.name, _WORD)
                 continue

@@ -6,15 +6,19 @@ import json
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.blocks import Holds, blocks
 from prefjudge.formats.lines.problems import Notice, Problems
-from prefjudge.formats.texts.text_formats import Reading, Record, format_of, record_reader
-from prefjudge.formats.texts.topic_fields import FIELDS, IDS, Field
+from prefjudge.formats.texts.text_formats import (
+    JSON_LINES,
+    LINES,
+    Reading,
+    Record,
+    open_texts,
+    read_as,
+)
+from prefjudge.formats.texts.topic_fields import IDS, PLAIN, TextFields
 
 _ID_KEYS = tuple(
     dict.fromkeys(
@@ -28,24 +32,14 @@ _AFTER_CR = re.compile(rb"\r[^\s]+\t")
 _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
-def is_json(head: bytes) -> bool:
-    """Tell whether a file holds a JSON object on each line."""
-    return head.lstrip().startswith(b"{")
-
-
-def read_records(
-    path: str | Path, problems: Problems, notices: list[Notice], field: Field = Field.TITLE
-) -> Iterator[Record]:
+def read_records(reading: Reading) -> Iterator[Record]:
     """Yield the records of a file of queries, in any format; blank lines are passed over."""
-    rest = blocks(path, Holds.TEXTS, notices=notices)
-    first = next((block for block in rest if block.data.strip()), None)
-    if first is None:
+    kind, every = open_texts(reading)
+    if kind not in (LINES, JSON_LINES):
+        yield from read_as(kind, every, reading)
         return
-    every = chain([first], rest)
-    if kind := format_of(first.data):
-        yield from record_reader(kind)(every, Reading(problems=problems, notices=notices, field=field))
-        return
-    parse = partial(parse_json, field=field) if is_json(first.data) else parse_tabs
+    problems = reading.problems
+    parse = partial(parse_json, fields=reading.fields) if kind is JSON_LINES else parse_tabs
     for block in every:
         for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
             if (line := line.rstrip(b"\r")).strip() and (record := parse(line, number, problems)):
@@ -89,10 +83,10 @@ def hidden_line(line: bytes) -> int | None:
     return None
 
 
-def parse_json(line: bytes, number: int, problems: Problems, field: Field = Field.TITLE) -> Record | None:
+def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields = PLAIN) -> Record | None:
     """Read a JSON object: an id, a text, perhaps a title, under the names that collections use.
 
-    A title alone is the text. Another ``field`` than the title is that of a topic.
+    A title alone is the text. Another field than the title is that of a topic.
     """
     try:
         record = json.loads(line)
@@ -101,9 +95,9 @@ def parse_json(line: bytes, number: int, problems: Problems, field: Field = Fiel
         what = "nested too deeply" if isinstance(error, RecursionError) else "not valid JSON"
         problems.add(number, column, what, line, "Write one JSON object with an id and a text on each line.")
         return None
-    name = _member(record, _ID_KEYS)
-    keys = _TEXT_KEYS if field == Field.TITLE else FIELDS[field]
-    title = _member(record, _TITLE_KEYS) if field == Field.TITLE else None
+    ids, keys = fields.ids(_ID_KEYS), fields.texts(_TEXT_KEYS)
+    name = _member(record, ids)
+    title = _member(record, _TITLE_KEYS) if fields.with_title else None
     text = _member(record, keys)
     if text is None and (title is None or not title.strip()):
         _refuse_vectors(record, number, problems)
@@ -111,15 +105,15 @@ def parse_json(line: bytes, number: int, problems: Problems, field: Field = Fiel
         title, text = None, title
     if name is None or text is None:
         missing = "an id" if name is None else "a text"
-        known = ", ".join(
-            _ID_KEYS if name is None else (*keys, *_TITLE_KEYS) if field == Field.TITLE else keys
-        )
+        texts = (*keys, *_TITLE_KEYS) if fields.with_title else keys
+        known = ", ".join(ids if name is None else texts)
+        option = "--id-field" if name is None else "--text-field"
         problems.add(
             number,
             1,
             f"the JSON object has no {missing[missing.index(' ') + 1 :]}",
             line,
-            f"Put it under one of: {known}",
+            f"Put it under one of: {known}. Or say under which name it stands: {option} NAME.",
         )
         return None
     whole = f"{title}\n{text}" if title and title.strip() else text

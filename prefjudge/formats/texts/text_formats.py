@@ -1,22 +1,23 @@
 """Text formats: what holds queries or a collection besides lines of id, tab, text, and one reader for each.
 
 A reader turns the blocks of a file into records, and everything else follows: checks, look-up, notices. The
-first bytes of a file say which it is. So a new format is one file, one line of the table and one signature.
+first bytes of a file say which of ours it is, and its suffix which of another package's.
 """
 
 import json
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from importlib import import_module
+from itertools import chain
+from pathlib import Path
 
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.blocks import Block
+from prefjudge.formats.lines.blocks import LONGEST, Block, Holds, blocks, opened
 from prefjudge.formats.lines.problems import Notice, Problems
-from prefjudge.formats.texts.topic_fields import FIELDS, IDS, Field
+from prefjudge.formats.lines.readers import suffix_of
+from prefjudge.formats.texts.topic_fields import FIELDS, IDS, PLAIN, TextFields
+from prefjudge.registers import Register
 
-_MOST = 256 << 20
-"""Bytes of a file that is read whole: the largest topics file of TREC has 0.4 MB."""
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,31});")
 
 
@@ -31,12 +32,17 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a file is read: which ``field`` of topics, which ids are ``wanted`` (None: all), what to report."""
+    """How a file is read: which ``fields``, which ids are ``wanted`` (None: all), where to report."""
 
     problems: Problems
     notices: list[Notice]
-    field: Field = Field.TITLE
-    wanted: Container[bytes] | None = None
+    fields: TextFields = PLAIN
+    wanted: Collection[bytes] | None = None
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.problems.path
 
     def notice(self, what: str) -> None:
         """Notice something odd about the file."""
@@ -48,24 +54,62 @@ RecordReader = Callable[[Iterator[Block], Reading], Iterator[Record]]
 CSV_IDS = ("_id", "id", "pid", "docid", "doc_id", "docno", *IDS)
 CSV_TEXTS = ("text", "passage", "contents", "body", "query", "question", "title")
 
-_READERS = {
-    "topics": "prefjudge.formats.texts.trec_topics",
-    "XML topics": "prefjudge.formats.texts.xml_topics",
-    "JSON topics": "prefjudge.formats.texts.json_topics",
-    "numbered lines": "prefjudge.formats.texts.numbered_lines",
-    "documents": "prefjudge.formats.texts.trec_documents",
-    "CSV": "prefjudge.formats.texts.csv_records",
-}
-"""The module that reads each format (``read_records``); tabs and JSON lines are read in bulk, elsewhere."""
+TEXT_FORMATS: Register[RecordReader] = Register(
+    "text format",
+    Callable,
+    {
+        "topics": "prefjudge.formats.texts.trec_topics:read_records",
+        "XML topics": "prefjudge.formats.texts.xml_topics:read_records",
+        "JSON topics": "prefjudge.formats.texts.json_topics:read_records",
+        "numbered lines": "prefjudge.formats.texts.numbered_lines:read_records",
+        "documents": "prefjudge.formats.texts.trec_documents:read_records",
+        "SMART": "prefjudge.formats.texts.smart_records:read_records",
+        "CSV": "prefjudge.formats.texts.csv_records:read_records",
+        "Parquet": "prefjudge.formats.texts.parquet_records:read_records",
+    },
+)
+"""The reader of each format; tabs and JSON lines are read in bulk, elsewhere."""
+LINES, JSON_LINES = "lines of an id, a tab and a text", "JSON lines"
+_WITH_NAMES = ("XML topics", "JSON topics", "CSV", "Parquet")
+"""Those of ours in which the fields have names of their own."""
 
 _XML = re.compile(rb"\s*<(\?xml\b|!DOCTYPE(?!\s+html)\b|!--|topics?\b|quer(y|ies)\b)", re.IGNORECASE)
 _DOC = re.compile(rb"(<\?xml[^<>]*>|<!--[^<>]*>|\s|<root>)*+<DOC>", re.IGNORECASE)
 _TOP = re.compile(rb"<top\b", re.IGNORECASE)
+_SMART = re.compile(rb"\.I +\S+\s*\n\.[A-Z]\b")
 _NUMBERED = re.compile(rb"\d{1,18}:[^\t\n]*\S")
 
 
-def format_of(head: bytes) -> str:
-    """Return the format of a file that has a reader here, from its first lines; else nothing."""
+def open_texts(reading: Reading) -> tuple[str, Iterator[Block]]:
+    """Return the format of a file, and its blocks: none where nothing stands in it."""
+    every = blocks(reading.path, Holds.TEXTS, notices=reading.notices)
+    if kind := _file_format(reading.path):
+        return kind, every
+    first = next((block for block in every if block.data.strip()), None)
+    if first is None:
+        return LINES, iter(())
+    lines = JSON_LINES if first.data.lstrip().startswith(b"{") else LINES
+    kind = format_of(first.data, reading.fields) or lines
+    if kind not in _WITH_NAMES and reading.fields.given and kind is not JSON_LINES:
+        raise InputError(
+            f"{reading.path} holds {kind}, in which no field has a name of its own",
+            f"Leave out {reading.fields.given}.",
+        )
+    return kind, chain([first], every)
+
+
+def _file_format(path: str) -> str:
+    """Return the format of a file that is another package's, or that is not text; else nothing."""
+    if (suffix := suffix_of(path)) in TEXT_FORMATS.theirs:
+        return suffix
+    if not Path(path).is_file():
+        return ""
+    with opened(path) as file:
+        return "Parquet" if file.read(4) == b"PAR1" else ""
+
+
+def format_of(head: bytes, fields: TextFields = PLAIN) -> str:
+    """Return the format of a text that has a reader here, from its first lines; else nothing."""
     text = head[: 1 << 16].lstrip()
     if text.startswith(b"<"):
         if _DOC.match(text):
@@ -75,23 +119,52 @@ def format_of(head: bytes) -> str:
     if text.startswith(b"["):
         return "JSON topics"
     if text.startswith(b"{"):
-        return "JSON topics" if _is_one_object(head.lstrip()) else ""
-    if _is_csv(text.partition(b"\n")[0]):
+        return "JSON topics" if _is_one_object(head.lstrip(), fields) else ""
+    if _SMART.match(text):
+        return "SMART"
+    if _is_csv(text.partition(b"\n")[0], fields):
         return "CSV"
     lines = [line for line in text.split(b"\n")[:20] if line.strip()]
     return "numbered lines" if lines and all(map(_NUMBERED.match, lines[:-1] or lines)) else ""
 
 
-def _is_csv(line: bytes) -> bool:
-    """Tell a header of CSV: it names an id and a text, and nothing in it is a tab."""
-    names = {name.strip().strip(b'"').lower().decode("utf-8", "replace") for name in line.split(b",")}
-    return b"\t" not in line and not names.isdisjoint(CSV_IDS) and not names.isdisjoint(CSV_TEXTS)
+def _is_csv(line: bytes, fields: TextFields) -> bool:
+    """Tell a header of CSV: it names an id and a text, by commas, or by tabs where it has the names given."""
+    mark = b"\t" if b"\t" in line else b","
+    if mark == b"\t" and not fields.given:
+        return False
+    names = {name.strip().strip(b'"').lower().decode("utf-8", "replace") for name in line.split(mark)}
+    ids, texts = (map(str.lower, known) for known in (fields.ids(CSV_IDS), fields.texts(CSV_TEXTS)))
+    return not names.isdisjoint(ids) and not names.isdisjoint(texts)
 
 
-def record_reader(kind: str) -> RecordReader:
-    """Return the reader of a format."""
-    read: RecordReader = import_module(_READERS[kind]).read_records
-    return read
+def columns_of(header: list[str], reading: Reading) -> tuple[str, str, str | None]:
+    """Return which columns of a table hold the id, the text, and the title that is put before it.
+
+    Raises
+    ------
+    InputError
+        One is not there.
+    """
+    fields, place = reading.fields, {column.lower(): column for column in reversed(header)}
+    found = []
+    for what, known in (("id", fields.ids(CSV_IDS)), ("text", fields.texts(CSV_TEXTS))):
+        column = next((place[name.lower()] for name in known if name.lower() in place), None)
+        if column is None:
+            raise InputError(
+                f"{reading.path} has no column that holds the {what}: it has {', '.join(header)}",
+                f"Call it one of: {', '.join(known)}. Or say which it is: --{what}-field NAME.",
+            )
+        found.append(column)
+    name, text = found
+    title = place.get("title") if fields.with_title else None
+    return name, text, title if title != text else None
+
+
+def read_as(kind: str, every: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the records of a file whose format has a reader."""
+    with TEXT_FORMATS.using(kind):
+        yield from TEXT_FORMATS[kind](every, reading)
 
 
 def whole(blocks: Iterator[Block], path: str) -> bytes:
@@ -105,9 +178,9 @@ def whole(blocks: Iterator[Block], path: str) -> bytes:
     found, size = [], 0
     for block in blocks:
         found.append(block.data)
-        if (size := size + len(block.data)) > _MOST:
+        if (size := size + len(block.data)) > LONGEST:
             raise InputError(
-                f"{path} is larger than {_MOST >> 20} MB, too large for a file of topics",
+                f"{path} is larger than {LONGEST >> 20} MB, too large for a file of topics",
                 "If it is a collection, give it with --collection, a document a line.",
             )
     return b"".join(found)
@@ -133,7 +206,7 @@ def unescaped(text: str) -> str:
     return _ENTITY.sub(lambda found: unescape(found[0]), text)
 
 
-def _is_one_object(text: bytes) -> bool:
+def _is_one_object(text: bytes, fields: TextFields) -> bool:
     """Tell one JSON object of topics from a line for each."""
     line, _, rest = text.partition(b"\n")
     try:
@@ -143,4 +216,5 @@ def _is_one_object(text: bytes) -> bool:
         return line.rstrip().endswith((b"{", b",", b"["))
     if rest.strip() or not isinstance(first, dict) or not first:
         return False
-    return not any(name in first for name in (*IDS, *(name for names in FIELDS.values() for name in names)))
+    usual = (*IDS, *(name for names in FIELDS.values() for name in names))
+    return not any(name in first for name in (*usual, *fields.ids(), *fields.texts()))

@@ -74,7 +74,7 @@ def _parts(topic: str) -> dict[str, str]:
 
 def _record(parts: dict[str, str], line: int, raw: str, reading: Reading) -> Record | None:
     number = parts.get("num", "")
-    text = next((parts[name] for name in _OTHERS[reading.field] if parts.get(name)), "")
+    text = next((parts[name] for name in _OTHERS[reading.fields.field] if parts.get(name)), "")
     if not number or number.split() != [number]:
         what = "the topic has no <num>" if not number else "the number of the topic holds a blank"
         reading.problems.add(
@@ -92,7 +92,7 @@ def _record(parts: dict[str, str], line: int, raw: str, reading: Reading) -> Rec
         reading.problems.add(
             line,
             1,
-            f"topic {number} has no <{reading.field}>, only {there or 'a number'}",
+            f"topic {number} has no <{reading.fields.field}>, only {there or 'a number'}",
             raw.encode(),
             hint,
         )

@@ -12,7 +12,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import Block
 from prefjudge.formats.texts.text_formats import Reading, Record, whole
-from prefjudge.formats.texts.topic_fields import FIELDS, IDS, no_field
+from prefjudge.formats.texts.topic_fields import no_field
 
 _TOPICS = ("topic", "query", "top")
 _DEPTH = 50
@@ -30,6 +30,7 @@ class _Topic:
 class _Topics:
     """What the parser tells: the topics below the root, and the texts of their parts."""
 
+    ids: tuple[str, ...]
     parser: DefusedXMLParser | None = None
     path: list[str] = field(default_factory=list)
     topics: list[_Topic] = field(default_factory=list)
@@ -42,7 +43,7 @@ class _Topics:
             raise ParseError(f"nested more than {_DEPTH} deep: line {line}")
         self.path.append(tag.lower())
         if len(self.path) == 2 and tag.lower() in _TOPICS:
-            number = next((attributes[name] for name in IDS if name in attributes), "")
+            number = next((attributes[name] for name in self.ids if name in attributes), "")
             self.topics.append(_Topic(line=line, number=number.strip()))
         if len(self.path) <= 3:
             self.said = []
@@ -69,7 +70,9 @@ class _Topics:
 def read_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
     """Yield the topics of a file; nothing outside of it is read, and no entity is expanded."""
     path = reading.problems.path
-    target = _Topics()
+    ids = tuple(name.lower() for name in reading.fields.ids())
+    known = [name.lower() for name in reading.fields.texts()]
+    target = _Topics(ids=ids)
     parser = DefusedXMLParser(target=target)
     target.parser = parser
     try:
@@ -86,16 +89,16 @@ def read_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
             f"{path} is XML without topics", "Write each as: <topic number=…><title>…</title></topic>."
         )
     for topic in topics:
-        number = topic.number or next((topic.parts[name] for name in IDS if topic.parts.get(name)), "")
+        number = topic.number or next((topic.parts[name] for name in ids if topic.parts.get(name)), "")
         if not number or number.split() != [number]:
             what = "the number of the topic holds a blank" if number else "the topic has no number"
             reading.problems.add(topic.line, 1, what, number.encode(), "Write each as: <topic number=…>.")
             continue
-        parts = {name: text for name, text in topic.parts.items() if name not in IDS}
-        texts = [parts[name] for name in FIELDS[reading.field] if parts.get(name)]
+        parts = {name: text for name, text in topic.parts.items() if name not in ids}
+        texts = [parts[name] for name in known if parts.get(name)]
         text = texts[0] if texts else topic.text * (not parts)
         if text:
             yield Record(topic.line, number.encode(), text.encode())
         else:
-            what, hint = no_field(number, reading.field, parts)
+            what, hint = no_field(number, reading.fields, parts)
             reading.problems.add(topic.line, 1, what, b"", hint)

@@ -27,12 +27,13 @@ from prefjudge.errors import InputError
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.topic_fields import Field
-from prefjudge.gather.inputs import QRELS_NAME, as_path, as_target, expand, input_files
+from prefjudge.formats.texts.topic_fields import TextFields
+from prefjudge.gather.input_options import InputOptions, run_options
+from prefjudge.gather.inputs import QRELS_NAME, as_path, as_target, expand, given_file, input_files
 from prefjudge.gather.outputs import check_outputs
-from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.seeds import generator
+from prefjudge.gather.text_options import text_fields
 from prefjudge.steps.pool.files import can_stay, draw_sizes, save_pool, write_pool
 from prefjudge.steps.pool.texts import candidate_texts
 from prefjudge.study.study import Study, open_study
@@ -73,7 +74,6 @@ def pool(
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
     collection: str | Path | None = None,
-    field: Field | Literal["title", "desc", "narr"] = Field.TITLE,
     design: PoolDesign | Literal["shallow", "top-against-qrel"] = PoolDesign.SHALLOW,
     depth: Annotated[int, Ge(1)] | None = None,
     order: OrderLike | None = None,
@@ -83,7 +83,7 @@ def pool(
     challenge: bool = False,
     plot: str | Path | None = None,
     out: str | Path | None = None,
-    **how: Unpack[ReadOptions],
+    **how: Unpack[InputOptions],
 ) -> PoolResult:
     """Pool the top of each run with the qrels, into a study or a file.
 
@@ -99,8 +99,6 @@ def pool(
         The queries and their texts; others are left out.
     collection : Path, optional
         The texts of the passages (a study needs them to publish).
-    field : Field
-        The part of TREC topics that is the query's text.
     design : PoolDesign
         ``shallow`` pools the top of all runs with the qrels; ``top-against-qrel`` compares the top of one run
         with the qrel of each query, or with its own second where the qrel is on top.
@@ -124,7 +122,7 @@ def pool(
         Write the pool as a table: query, document, contributors; Parquet by the suffix. Without a study, a
         collection or a sample, an SQL engine writes Parquet itself, and only the sizes are returned.
     **how
-        How the runs are read: the words of `ReadOptions`.
+        How files are read: the words of `ReadOptions` and `TextOptions`.
 
     Raises
     ------
@@ -138,27 +136,30 @@ def pool(
     opened, settings = _settings(study)
     notices: list[Notice] = []
     paths = expand(runs)
+    read, fields = run_options(how), text_fields(how)
+    qrels, queries = given_file(qrels, "qrels"), given_file(queries, "queries")
+    collection = given_file(collection, "collection")
     inputs = (*paths, qrels, queries, collection)
     engine = how.get("engine", Engine.FILES)
     check_outputs(out, inputs=inputs, study=opened, plot=plot, engine=engine)
     if challenge:
-        with reading(paths, settings.order, notices, **how) as reader:
-            return _challenge(opened, reader, paths, collection, notices)
+        with reading(paths, settings.order, notices, **read) as reader:
+            return _challenge(opened, reader, paths, collection, fields, notices)
     order = Order(order or settings.order)
     duels = PoolDesign(design) is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
     per_query = QrelsPerQuery(qrels_per_query or settings.qrels)
-    texts = read_queries(queries, field=Field(field), notices=notices) if queries else None
+    texts = read_queries(queries, fields=fields, notices=notices) if queries else None
     changed, split = False, None
     if can_stay(out, engine) and not (opened or duels or collection or sample):
         judged = _judged(qrels, notices)
-        with reading(paths, order, notices, **how) as reader:
+        with reading(paths, order, notices, **read) as reader:
             tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
         _some(sizes)
     else:
-        with reading(paths, order, notices, **how) as reader:
+        with reading(paths, order, notices, **read) as reader:
             heads = reader.top(depth, texts)
-        judged, passages = _known(qrels, collection, heads, notices)
+        judged, passages = _known(qrels, collection, fields, heads, notices)
         make = _duels if duels else partial(build_pools, depth=depth, per_query=per_query)
         pools = make(heads, judged)
         if texts is not None:
@@ -207,6 +208,7 @@ def _challenge(
     reader: "Reader",
     paths: Sequence[str | Path],
     collection: str | Path | None,
+    fields: TextFields,
     notices: list["Notice"],
 ) -> PoolResult:
     if study is None:
@@ -215,7 +217,7 @@ def _challenge(
         )
     from prefjudge.fieldwork.challenge import open_challenge
 
-    opened = open_challenge(study, reader, paths, collection)
+    opened = open_challenge(study, reader, paths, collection, fields)
     if opened.unknown:
         notices.append(
             Notice(
@@ -257,13 +259,17 @@ def _judged(qrels: str | Path | None, notices: list["Notice"]) -> Qrels | None:
 
 
 def _known(
-    qrels: str | Path | None, collection: str | Path | None, heads: Heads, notices: list["Notice"]
+    qrels: str | Path | None,
+    collection: str | Path | None,
+    fields: TextFields,
+    heads: Heads,
+    notices: list["Notice"],
 ) -> tuple[Qrels | None, dict[str, str]]:
     """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
     judged = _judged(qrels, notices)
     if collection is None:
         return judged, {}
-    texts = candidate_texts(collection, heads, judged, notices)
+    texts = candidate_texts(collection, fields, heads, judged, notices)
     return restrict_documents(judged, texts) if judged else None, texts
 
 

@@ -9,10 +9,15 @@ from prefjudge.core.pooling.runs import Heads
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.texts.texts import read_texts
+from prefjudge.formats.texts.topic_fields import TextFields
 
 
 def candidate_texts(
-    collection: str | Path, heads: Heads, qrels: Qrels | None, notices: list["Notice"]
+    collection: str | Path,
+    fields: TextFields,
+    heads: Heads,
+    qrels: Qrels | None,
+    notices: list["Notice"],
 ) -> dict[str, str]:
     """Return the texts of the runs' top documents and of the qrels'.
 
@@ -26,7 +31,7 @@ def candidate_texts(
     of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
     relevant = np.unique(qrels.doc[qrels.grade >= 1]) if qrels else np.empty(0, dtype=np.int32)
     of_qrels = [qrels.docs[code] for code in relevant] if qrels else []
-    found = read_texts(collection, dict.fromkeys([*of_runs, *of_qrels]), notices=notices)
+    found = read_texts(collection, dict.fromkeys([*of_runs, *of_qrels]), fields=fields, notices=notices)
     missing = [doc for doc in of_runs if doc not in found]
     if missing:
         raise InputError(

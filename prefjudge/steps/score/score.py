@@ -11,15 +11,16 @@ from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
 from prefjudge.evaluation.testing.intervals import Statistic, named_statistic
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.parquet import is_parquet
+from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, as_target
 from prefjudge.gather.not_judged import count_not_judged, in_words
 from prefjudge.gather.official import check_order, official_scores, run_order, stamped
 from prefjudge.gather.outputs import check_outputs, left_unwritten
 from prefjudge.gather.provenance import digesting
-from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import reading
 from prefjudge.gather.score_inputs import gather, need_files
 from prefjudge.gather.score_matrices import named_measures
+from prefjudge.gather.text_options import text_fields
 from prefjudge.steps.score.boards import (
     all_pairings,
     all_win_ratios,
@@ -64,7 +65,7 @@ def score(
     out: str | Path | None = None,
     plot: str | Path | None = None,
     write: bool = True,
-    **how: Unpack[ReadOptions],
+    **how: Unpack[InputOptions],
 ) -> ScoreResult:
     """Score runs under the original and the preference qrels.
 
@@ -120,7 +121,7 @@ def score(
     write : bool
         Write the study's files, too; without, the boards are only shown or returned.
     **how
-        How the runs are read: the words of `ReadOptions`.
+        How files are read: the words of `ReadOptions` and `TextOptions`.
 
     Raises
     ------
@@ -134,12 +135,14 @@ def score(
     example = "prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE"
     need_files("score", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
+    read = run_options(how)
     found = gather(
         open_study(study),
         runs=runs,
         qrels=qrels,
         judgments=judgments,
         queries=queries,
+        fields=text_fields(how),
         common=common,
         pool=pool,
         notices=notices,
@@ -169,7 +172,7 @@ def score(
         )
     order = found.order(order)
     saved = per_query_file(out) if in_sql and per_query and out else None
-    with digesting(found.files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
+    with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         agreement: tuple[PairAgreement, ...] = ()
         if in_sql:
             boards = boards_in_sql(found, by_labels, chosen, reader, saved, notices)
@@ -178,7 +181,7 @@ def score(
         tau = tuple(correlations(boards, found, notices))
         notices.extend(few_hits(boards))
         pairings, cycles = all_pairings(found)
-        apart = count_not_judged(found, how, order, notices)
+        apart = count_not_judged(found, read, order, notices)
         result = ScoreResult(
             boards=tuple(boards),
             tau=tau,

@@ -21,10 +21,10 @@ from prefjudge.formats.figures import write_figure
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.blocks import read_text
 from prefjudge.formats.lines.problems import Notice
+from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, several
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
-from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.score_inputs import gather, need_files
@@ -32,6 +32,7 @@ from prefjudge.gather.score_matrices import named_measures, score_matrices
 from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
+from prefjudge.gather.text_options import text_fields
 from prefjudge.render.plots.stability import plot_conditions, plot_ranks
 from prefjudge.render.tables.stability import label, shares_table
 from prefjudge.steps.stability.votes import compare_sets, vote_sets
@@ -84,7 +85,7 @@ def stability(
     seed: int | None = None,
     plot: str | Path | None = None,
     out: str | Path | None = None,
-    **how: Unpack[ReadOptions],
+    **how: Unpack[InputOptions],
 ) -> StabilityResult:
     """Rank the runs on query sets drawn with replacement.
 
@@ -123,7 +124,7 @@ def stability(
         Write the share of trials of every run at every rank: CSV, JSON, Markdown, LaTeX or Parquet by the
         suffix.
     **how
-        How the runs are read: the words of `ReadOptions`.
+        How files are read: the words of `ReadOptions` and `TextOptions`.
 
     Raises
     ------
@@ -138,14 +139,23 @@ def stability(
     need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
     notices: list[Notice] = []
     one = votes_files[0] if len(votes_files) == 1 else None
-    found = gather(open_study(study), runs=runs, qrels=qrels, judgments=one, queries=queries, notices=notices)
+    read = run_options(how)
+    found = gather(
+        open_study(study),
+        runs=runs,
+        qrels=qrels,
+        judgments=one,
+        queries=queries,
+        fields=text_fields(how),
+        notices=notices,
+    )
     extra = [("judgments", path) for path in votes_files if path != one]
     extra += [("held out", held_out)] if held_out else []
     files = [*found.files, *extra]
     check_outputs(out, inputs=(path for _, path in files), study=found.study, plot=plot)
     by_labels, _ = named_measures(found, measure)
     order = found.order(order)
-    with digesting(files, **how) as digests, reading(found.runs, order, notices, **how) as reader:
+    with digesting(files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         conditions = []
         apart = _query_ids(held_out) if held_out else None
         matrices = score_matrices(found, measure, reader)

@@ -1,0 +1,38 @@
+"""Where the ids and the texts of queries and collections stand: the options of every verb that reads them."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict, cast
+
+from prefjudge.formats.texts.topic_fields import Field, TextFields
+
+
+class TextOptions(TypedDict, total=False):
+    """How queries and collections are read.
+
+    Parameters
+    ----------
+    field : Field
+        The part of TREC topics that is the query's text.
+    id_field : str, optional
+        The field of JSON, CSV, Parquet or XML that holds the id, where it has another name than usual.
+    text_field : str, optional
+        The field that holds the text; it is then taken alone, without a title.
+    """
+
+    field: Field | Literal["title", "desc", "narr"]
+    id_field: str | None
+    text_field: str | None
+
+
+DEFAULTS = TextOptions(field=Field.TITLE, id_field=None, text_field=None)
+"""What stands where a word is not given."""
+
+
+def text_fields(how: Mapping[str, Any]) -> TextFields:
+    """Return the fields that the words say, of whatever words a verb was given."""
+    said = cast("TextOptions", {word: how.get(word, default) for word, default in DEFAULTS.items()})
+    return TextFields(
+        field=Field(said["field"]),
+        id_field=said["id_field"],
+        text_field=said["text_field"],
+    )
