@@ -25,9 +25,9 @@ _COLUMNS = "path VARCHAR, tag VARCHAR, query VARCHAR, doc VARCHAR, rank BIGINT, 
 _SIZE = 8 << 20
 """Bytes of a run that are inserted at once: each insertion is a transaction."""
 _INSERT = f"""
-        INSERT INTO {RUNS}
+        INSERT INTO {RUNS} BY NAME
         WITH names AS (SELECT string_split($queries, chr(10)) AS queries)
-        SELECT $path, $tag, queries[place + 1], doc, rank, score, $path
+        SELECT $path AS path, $tag AS tag, queries[place + 1] AS query, doc, rank, score, $path AS source
         FROM (SELECT unnest(string_split($docs, chr(10))) AS doc)
         POSITIONAL JOIN incoming
         CROSS JOIN names
@@ -84,7 +84,8 @@ class DuckEngine:
         files = str(Path(path) / "*.parquet") if Path(path).is_dir() else path
         try:
             self.connection.execute(
-                f"INSERT INTO {RUNS} SELECT {', '.join(COLUMNS)}, ? FROM read_parquet(?)", [path, files]
+                f"INSERT INTO {RUNS} BY NAME SELECT {', '.join(COLUMNS)}, ? AS source FROM read_parquet(?)",
+                [path, files],
             )
         except self._error as error:
             raise InputError(
@@ -102,7 +103,7 @@ class DuckEngine:
 
     def _append(self, table: str, frame: Any) -> None:
         self.connection.register("incoming", frame)
-        self.connection.execute(f"INSERT INTO {table} SELECT * FROM incoming")
+        self.connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming")
         self.connection.unregister("incoming")
 
     def rows(self, text: str) -> list[tuple[Any, ...]]:
