@@ -13,11 +13,12 @@ from enum import Enum, StrEnum
 from functools import partial
 from importlib import import_module
 from inspect import Parameter, Signature, signature
+from math import inf, nan
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from prefjudge import VERBS, Verb, step
 from prefjudge.cli.step_options import StepOption, step_options, step_words
@@ -39,14 +40,23 @@ class Verbs(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is typed, with its options."""
         name, known, rest = super().resolve_command(ctx, args)
-        return name, known and _command(next(verb for verb in VERBS if verb.name == name)), rest
+        return name, known and command_of(next(verb for verb in VERBS if verb.name == name)), rest
 
 
 class _VerbCommand(TyperCommand):
     """The command of one verb."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse what was typed; a message about an option is without pydantic's own first words."""
+        """Parse what was typed. What is empty, or not a number, is refused here in words of ours."""
+        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        numbers = _numbers(signature(self.callback)) if self.callback else {}
+        for option in self.get_params(ctx):
+            assert isinstance(option, TyperArgument | TyperOption), option
+            value = given.get(option.name)
+            for text in value if isinstance(value, list | tuple) else [value]:
+                doubt = _doubt(text, numbers.get(str(option.name))) if isinstance(text, str) else ""
+                if doubt and not ctx.resilient_parsing:
+                    raise typer.BadParameter(doubt, ctx=ctx, param=option)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -54,7 +64,54 @@ class _VerbCommand(TyperCommand):
             raise
 
 
-def _command(verb: Verb) -> Any:
+class _Number(NamedTuple):
+    """What an option takes that takes a number."""
+
+    kind: type[int] | type[float]
+    low: float | None
+    high: float | None
+
+    def __str__(self) -> str:
+        """Return it as the end of a sentence."""
+        words = "a whole number" if self.kind is int else "a number"
+        if self.low is None:
+            return words
+        return f"{words} of {self.low} {'or more' if self.high is None else f'to {self.high}'}"
+
+    def doubt(self, text: str) -> str:
+        """Return why a text is not taken for such a number; empty where it is."""
+        try:
+            number = self.kind(text)
+        except ValueError:
+            number = nan
+        low, high = -inf if self.low is None else self.low, inf if self.high is None else self.high
+        if not low <= number <= high:  # not so of nan, either
+            return f"{text!r} is not {self}."
+        return f"{text} is too large." if abs(number) >= _BEYOND else ""
+
+
+_BEYOND = 2**63
+"""Numbers from here on are refused, as numpy cannot count so far."""
+
+
+def _numbers(options: Signature) -> dict[str, _Number]:
+    found = {}
+    for option in options.parameters.values():
+        base, info = get_args(option.annotation)[:2]
+        for kind in {int, float}.intersection([base, *get_args(base)]):
+            found[option.name] = _Number(kind, info.min, info.max)
+    return found
+
+
+def _doubt(text: str, number: _Number | None) -> str:
+    """Return why an option does not take a text; empty where it may."""
+    if not text:
+        return "it is empty. Give a value, or leave it out."
+    return number.doubt(text) if number else ""
+
+
+def command_of(verb: Verb) -> Any:
+    """Return the command of a verb, with its options."""
     alone = typer.Typer(
         add_completion=False,
         rich_markup_mode="rich",

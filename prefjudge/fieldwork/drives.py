@@ -150,8 +150,9 @@ def _model_votes(study: Study, model: str) -> list[ModelVote]:
 
 def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driver:
     """Return what the study is driven by: what is settled, or else what is asked for."""
+    wanted = "default" if strategy is None else strategy
     try:
-        parse_strategy(strategy or "default")
+        parse_strategy(wanted)
     except ValueError as error:
         raise InputError(str(error)) from None
     with study.transaction(write=False) as db:
@@ -161,7 +162,7 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
                 "the study was published by `publish`, pair by pair",
                 "Continue with collect, resolve and score.",
             )
-    settled = strategy or "default" if settled is None else settled
+    settled = wanted if settled is None else settled
     settled_model = model or "" if settled_model is None else settled_model
     same = strategy is None or parse_strategy(strategy).name == parse_strategy(settled).name
     same_model = model is None or model == settled_model

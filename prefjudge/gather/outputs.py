@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from prefjudge.errors import InputError
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.inputs import is_address
+from prefjudge.render.plots.figures import FORMS
 from prefjudge.study.pooling import load_inputs
 from prefjudge.study.study import CONFIG_FILE, MARKETPLACE_FILE, STORE_FILE, Study
 
@@ -40,10 +41,14 @@ def check_outputs(
     Raises
     ------
     InputError
-        An output is an input, or an address that the engine cannot write to.
+        An output is an input, or an address that the engine cannot write to, or a plot has no known form.
     """
     for output in (*outputs, plot):
         _check_address(output, engine)
+    if plot and plot.suffix.lower().removeprefix(".") not in FORMS:
+        raise InputError(
+            f"--plot {plot}: the name does not say the form of the plot", "End it in .svg or .png."
+        )
     read = [path for path in (*inputs, *(_files_of(study) if study else ())) if path and str(path) != "-"]
     for path in read:
         for output in outputs:

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated, Unpack
+
+from annotated_types import Ge, Interval
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.runs import OrderLike
@@ -45,8 +47,8 @@ def agreement(
     judgments: str | Path | None = None,
     queries: str | Path | None = None,
     order: OrderLike | None = None,
-    splits: int = 100,
-    alpha: float = 0.05,
+    splits: Annotated[int, Ge(1)] = 100,
+    alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
     seed: int | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
+from annotated_types import Ge, Interval
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Scores
@@ -74,8 +75,8 @@ def compare(
     | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "bootstrap"]
     | None = None,
     correction: Correction | Literal["none", "bonferroni", "holm", "bh", "tukey"] = Correction.HOLM,
-    alpha: float = 0.05,
-    resamples: int | None = None,
+    alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
+    resamples: Annotated[int, Ge(1)] | None = None,
     seed: int | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],

@@ -69,7 +69,7 @@ class Study:
         if self.folder.is_file():
             raise StudyError(
                 f"{folder} is a file, not a study's folder",
-                "Give runs with --runs and labels with --qrels, and leave out the study.",
+                "Give the folder that prefjudge init made; other files are given by options: see --help.",
             )
         if not (self.folder / CONFIG_FILE).is_file():
             raise StudyError(f"{folder} is not a study", f"Run: prefjudge init {quoted(folder)}")

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated, Unpack
+
+from annotated_types import Ge
 
 from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.engines.choice import Engine
@@ -59,7 +61,7 @@ def score(
     pool: str | Path | None = None,
     leaderboard: str | Path | None = None,
     order_by: str | Path | None = None,
-    sample: int | None = None,
+    sample: Annotated[int, Ge(1)] | None = None,
     seed: int | None = None,
     in_sql: bool = False,
     out: str | Path | None = None,

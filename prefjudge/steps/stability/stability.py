@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated, Unpack
 
 import numpy as np
+from annotated_types import Ge, Interval
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Scores
@@ -80,8 +81,8 @@ def stability(
     queries: str | Path | None = None,
     order: OrderLike | None = None,
     draw: str | Path | Sequence[str | Path] = (),
-    trials: int = 1000,
-    confidence: float = 0.95,
+    trials: Annotated[int, Ge(1)] = 1000,
+    confidence: Annotated[float, Interval(ge=0, le=1)] = 0.95,
     seed: int | None = None,
     plot: str | Path | None = None,
     out: str | Path | None = None,
