@@ -21,7 +21,11 @@ RUN = "q1 Q0 d1 1 9.5 t\nq1 Q0 d2 2 8.5 t\n"
 TOPICS = "<top>\n<num> Number: 301\n<title> International Organized Crime\n</top>\n"
 
 FOREIGN = {
-    "lz4": (b"\x04\x22\x4d\x18" + bytes(50), "run.save('run.trec', kind='trec')"),
+    "vectors": (b"\x93NUMPY\x01\0v\0{'descr'", "the file of the texts"),
+    "HDF5": (b"\x89HDF\r\n\x1a\n\0\0", "the file of the texts"),
+    "Arrow": (b"ARROW1\0\0", "Parquet"),
+    "pickle": (b"\x80\x04\x95\0\0", "as text"),
+    "ESCI": (b"example_id,query,query_id,product_id,esci_label\n0,a,1,B07,E\n", "write qrels: query_id 0"),
     "xz": (b"\xfd7zXZ\0rest", "xz -d"),
     "zip": (b"PK\x03\x04rest", "unzip"),
     "tar": (b"run".ljust(257, b"\0") + b"ustar\x0000", "tar xf"),
@@ -89,7 +93,7 @@ def test_ranks_are_not_taken_for_grades(tmp_path, text):
     assert not any("third column" in note for note in score(runs=run, qrels=labels).notices)
 
 
-@pytest.mark.parametrize("kind", ["html", "pointer", "lz4"])
+@pytest.mark.parametrize("kind", ["html", "pointer", "vectors", "ESCI", "pdf"])
 def test_readers_of_texts_say_it_too(tmp_path, kind):
     data, way = FOREIGN[kind]
     (tmp_path / "queries").write_bytes(data)

@@ -19,7 +19,7 @@ import numpy as np
 from isal import igzip_lib
 from zstandard import ZstdDecompressor
 
-from prefjudge.errors import InputError
+from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import COMPRESSIONS, has_reader, read_columns
@@ -74,7 +74,7 @@ class _Inflater(Protocol):
 
 
 def compression(head: bytes) -> str:
-    """Return what the first bytes say: ``gz``, ``bz2``, ``zst`` or nothing."""
+    """Return what the first bytes say: ``gz``, ``bz2``, ``zst``, ``lz4`` or nothing."""
     return next((kind for kind, start in COMPRESSIONS.items() if head.startswith(start)), "")
 
 
@@ -91,7 +91,21 @@ def _new_inflater(kind: str) -> _Inflater:
         return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)  # type: ignore[no-any-return,unused-ignore]
     if kind == "bz2":
         return BZ2Decompressor()
+    if kind == "lz4":
+        return _lz4_inflater()
     return ZstdDecompressor().decompressobj()
+
+
+def _lz4_inflater() -> _Inflater:
+    try:
+        from lz4.frame import LZ4FrameDecompressor
+    except ImportError:
+        raise ConfigError(
+            "the file is compressed with LZ4, and the library that reads it is not installed",
+            "Install it with the extra: pip install 'prefjudge[lz4]'",
+        ) from None
+    inflater: _Inflater = LZ4FrameDecompressor()
+    return inflater
 
 
 def _inflated(file: Readable, kind: str, path: str) -> Iterator[bytes]:

@@ -14,11 +14,23 @@ Reader = Callable[[str, Iterator[bytes]], Iterator[bytes]]
 """Takes the path, for messages, and the file's unpacked bytes; yields lines of columns, both in pieces."""
 
 READERS: Register[Reader] = Register(
-    "reader", Callable, {"json": "prefjudge.formats.runs.json_columns:read_json"}
+    "reader",
+    Callable,
+    {
+        "json": "prefjudge.formats.runs.json_columns:read_json",
+        "jsonl": "prefjudge.formats.runs.json_columns:read_json_lines",
+        "lz4": "prefjudge.formats.runs.json_columns:read_lz4",
+        "csv": "prefjudge.formats.runs.csv_columns:read_csv",
+    },
 )
 """The readers, by the suffix that a file has before that of its compression."""
 
-COMPRESSIONS = {"gz": b"\x1f\x8b", "bz2": b"BZh", "zst": b"\x28\xb5\x2f\xfd"}
+COMPRESSIONS = {
+    "gz": b"\x1f\x8b",
+    "bz2": b"BZh",
+    "zst": b"\x28\xb5\x2f\xfd",
+    "lz4": b"\x04\x22\x4d\x18",
+}
 """How files may be compressed: the suffix that is usual, and the bytes with which such a file starts."""
 
 _COLUMNS = frozenset({"txt", "run", "trec", "tsv", "res", "input", "qrels", "qrel"})
@@ -52,7 +64,11 @@ def read_columns(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
 def suffix_of(path: str | Path) -> str:
     """Return the suffix that a file has before that of its compression, without the dot."""
     name = PurePath(fspath(path))
-    return _last_suffix(PurePath(name.stem) if _last_suffix(name) in COMPRESSIONS else name)
+    last = _last_suffix(name)
+    if last not in COMPRESSIONS:
+        return last
+    inner = _last_suffix(PurePath(name.stem))
+    return last if last in READERS and inner not in READERS else inner  # ranx keeps CBOR in NAME.lz4
 
 
 def _last_suffix(name: PurePath) -> str:

@@ -5,6 +5,7 @@ Each says what it is and the way in. A format that gets a reader leaves this tab
 
 import re
 from dataclasses import dataclass
+from struct import unpack
 
 _LINES = "not lines of columns"
 _TEXT = "not UTF-8 text"
@@ -23,6 +24,7 @@ class Foreign:
         return f"{path}: {self.what}", self.way.format(path=path)
 
 
+_VECTORS = "give the file of the texts that the vectors were made from"
 _UTF16 = Foreign(
     kind="UTF-16",
     what=f"is UTF-16 text, {_TEXT}",
@@ -33,19 +35,35 @@ _BYTES = (
     (b"PK\x03\x04", Foreign(kind="zip", what=f"is a zip archive, {_TEXT}", way="unpack it: unzip {path}")),
     (b"7z\xbc\xaf", Foreign(kind="7z", what=f"is a 7z archive, {_TEXT}", way="unpack it: 7z x {path}")),
     (
-        b"\x04\x22\x4d\x18",
-        Foreign(
-            kind="lz4",
-            what=f"is compressed with LZ4, as ranx keeps runs, {_TEXT}",
-            way="write it as text: in ranx, run.save('run.trec', kind='trec'); or unpack it: lz4 -d {path}",
-        ),
-    ),
-    (
         b"PAR1",
         Foreign(
             kind="parquet",
             what=f"is a Parquet file, {_TEXT}",
             way="call it NAME.parquet and add --engine duckdb or spark, or write it as text",
+        ),
+    ),
+    (
+        b"\x93NUMPY",
+        Foreign(kind="vectors", what=f"holds vectors (NumPy's .npy), {_TEXT}", way=_VECTORS),
+    ),
+    (
+        b"\x89HDF\r\n",
+        Foreign(kind="HDF5", what=f"is an HDF5 file, as vectors are kept in, {_TEXT}", way=_VECTORS),
+    ),
+    (
+        b"ARROW1",
+        Foreign(
+            kind="Arrow",
+            what=f"is an Arrow (Feather) file, {_TEXT}",
+            way="write it as Parquet: pandas.read_feather({path!r}).to_parquet('NAME.parquet')",
+        ),
+    ),
+    (
+        b"\x80\x04",
+        Foreign(
+            kind="pickle",
+            what=f"is a Python pickle, which can run a program when it is read, {_TEXT}",
+            way="write it as text in the program that made it",
         ),
     ),
     (
@@ -64,6 +82,11 @@ _BYTES = (
     (b"\xfe\xff", _UTF16),
 )
 _TAR = Foreign(kind="tar", what=f"is a tar archive, {_TEXT}", way="unpack it: tar xf {path}")
+_RAW_VECTORS = Foreign(
+    kind="vectors",
+    what=f"holds vectors (.fbin, .fvecs and the like), {_TEXT}",
+    way=_VECTORS,
+)
 _NUL = Foreign(
     kind="binary",
     what="holds NUL bytes, so it is not UTF-8 text",
@@ -109,11 +132,17 @@ _JSON_QRELS = Foreign(
     what=f"is a JSON object of queries with grades, as ranx and pytrec_eval keep qrels, {_LINES}",
     way="call it NAME.json; or write it as text: in ranx, qrels.save('qrels.trec', kind='trec')",
 )
+_ESCI = Foreign(
+    kind="ESCI",
+    what="is an ESCI judgment list: products, each with a label (E, S, C or I) for a query",
+    way="write qrels: query_id 0 product_id grade, with E as 3, S as 2, C as 1 and I as 0",
+)
 _RECORDS = Foreign(
     kind="JSON lines",
     what=f"holds JSON, as queries and collections may be, {_LINES}",
     way="give it with --queries or --collection, or write it as columns",
 )
+_OF_ESCI = re.compile(rb"[^\n]*\bproduct_id\b[^\n]*\besci_label\b")
 _OF_QUERIES = re.compile(rb'\{\s*"[^"]*"\s*:\s*\{')
 _FRACTION = re.compile(rb":\s*-?\d+(\.\d|[eE])")
 
@@ -125,7 +154,22 @@ def foreign_bytes(head: bytes) -> Foreign | None:
             return what
     if head[257:262] == b"ustar":
         return _TAR
-    return _NUL if b"\0" in head[:4096] else None
+    if b"\0" not in head[:4096]:
+        return None
+    return _RAW_VECTORS if _of_vectors(head) else _NUL
+
+
+def _of_vectors(head: bytes) -> bool:
+    """Tell files of vectors: how many dimensions, or how many vectors and that, before floats near 0."""
+    if len(head) < 72:
+        return False
+    first, second = int.from_bytes(head[:4], "little"), int.from_bytes(head[4:8], "little")
+    for dimensions, start in ((first, 4), (second, 8)):
+        if 2 <= dimensions <= 1 << 14:
+            numbers = unpack(f"<{min(dimensions, 16)}f", head[start : start + 4 * min(dimensions, 16)])
+            if all(number == 0 or 1e-9 < abs(number) < 1e4 for number in numbers) and any(numbers):
+                return True
+    return False
 
 
 def foreign_text(head: bytes) -> Foreign | None:
@@ -133,6 +177,8 @@ def foreign_text(head: bytes) -> Foreign | None:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
     if text.startswith(b"version https://git-lfs"):
         return _POINTER
+    if _OF_ESCI.match(text):
+        return _ESCI
     if text.startswith(b"<"):
         found = _markup(text)
         return None if found in (_TOPICS, _DOCUMENTS) else found

@@ -1,4 +1,7 @@
-"""Runs and qrels as one JSON object, ``{"query": {"doc": 1.5}}``: how ranx and pytrec_eval keep them."""
+"""Runs and qrels as one JSON object, ``{"query": {"doc": 1.5}}``: how ranx and pytrec_eval keep them.
+
+In ranx's ``NAME.lz4`` the same object is CBOR, a binary JSON, in LZ4 in LZ4.
+"""
 
 import json
 import re
@@ -6,9 +9,11 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from prefjudge.errors import InputError
+from prefjudge.errors import ConfigError, InputError
+from prefjudge.formats.lines.readers import COMPRESSIONS
 
 _OF_QUERIES = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{')
+_OF_MTEB = re.compile(rb'\s*\{[^\n]*"corpus-id"')
 _GLANCE = 4096
 
 
@@ -33,6 +38,42 @@ def read_json(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
         found = json.loads(b"".join([text, *data]))
     except ValueError as error:
         raise InputError(f"{path} is not JSON: {error}", "Was the file cut off? Write it again.") from None
+    yield from _lines(path, found)
+
+
+def read_lz4(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a run or of qrels that ranx keeps in LZ4; other texts in LZ4 are left as they are.
+
+    Raises
+    ------
+    InputError
+        It is damaged.
+    """
+    head = next(data, b"")
+    if not head.startswith(COMPRESSIONS["lz4"]):
+        yield from read_json(path, chain([head], data))
+        return
+    import lz4.frame  # it unpacked the head
+
+    try:
+        import cbor2
+    except ImportError:
+        raise ConfigError(
+            f"{path} is a run of ranx, and the library that reads its CBOR is not installed",
+            "Install it with the extra: pip install 'prefjudge[lz4]'",
+        ) from None
+    try:
+        found = cbor2.loads(lz4.frame.decompress(b"".join([head, *data])))
+    except (RuntimeError, ValueError, cbor2.CBORError) as error:
+        raise InputError(f"{path} is damaged: {error}", "Copy the file again.") from None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"{path} holds no object of queries", "Write the run as ranx does: run.save(NAME.lz4)."
+        )
+    yield from _lines(path, found)
+
+
+def _lines(path: str, found: dict[Any, Any]) -> Iterator[bytes]:
     rows = [(query, doc, value) for query, docs in found.items() for doc, value in _items(path, query, docs)]
     grades = all(isinstance(value, int) for _, _, value in rows)
     place, last = 0, None
@@ -43,7 +84,32 @@ def read_json(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
         yield line.encode()
 
 
-def _items(path: str, query: str, docs: Any) -> Iterator[tuple[str, int | float]]:
+def read_json_lines(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines of qrels that MTEB keeps as an object a line; other JSON is left as it is."""
+    head = b""
+    while b"\n" not in head and (piece := next(data, b"")):
+        head += piece
+    if not _OF_MTEB.match(head):
+        yield from chain([head], data)
+        return
+    rest = b""
+    for piece in chain([head], data, [b"\n"]):
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in filter(bytes.strip, lines):
+            try:
+                row = json.loads(line)
+                query, doc, grade = row["query-id"], row["corpus-id"], row["score"]
+            except (ValueError, KeyError, TypeError, RecursionError):
+                shown = line[:60].decode("utf-8", "replace")
+                raise InputError(
+                    f"{path}: {shown!r} is not a judgment",
+                    'Write {"query-id": …, "corpus-id": …, "score": …} on each line.',
+                ) from None
+            for _ in _items(path, str(query), {str(doc): grade}):
+                yield f"{query} 0 {doc} {grade:g}\n".encode()
+
+
+def _items(path: str, query: Any, docs: Any) -> Iterator[tuple[str, int | float]]:
     if not isinstance(docs, dict):
         raise InputError(
             f"{path}: query {query!r} has no object of documents", "Write {query: {doc: score}}."
@@ -55,6 +121,6 @@ def _items(path: str, query: str, docs: Any) -> Iterator[tuple[str, int | float]
                 "Write the score or grade as a number.",
             )
         for name in (query, doc):
-            if not name or name.split() != [name]:
+            if not isinstance(name, str) or name.split() != [name]:
                 raise InputError(f"{path}: the id {name!r} is empty or holds a blank", "Ids have no blanks.")
         yield doc, value
