@@ -22,7 +22,7 @@ Pairs = Mapping[int, tuple[str, str, str]]
 """query_id, doc_a and doc_b of each pair, by its number."""
 
 
-def assumed_judge(study: "Study", target: str) -> Judge:
+def assumed_judge(study: Study, target: str) -> Judge:
     """Return who judges at a target, by the config; its marketplace may say that a worker is simulated."""
     configured = study.config.targets.get(target)  # type: ignore[call-overload]
     return Judge(configured.judge) if configured else Judge.PERSON

@@ -25,13 +25,13 @@ class BestAnswers:
     """
 
     votes: JudgmentInput
-    qrels: "Qrels"
+    qrels: Qrels
     version: int
-    resolutions: "Resolutions"
+    resolutions: Resolutions
     notices: tuple[str, ...]
 
 
-def load_best_answers(study: Study, notices: "list[Notice] | None" = None) -> tuple["Qrels", int]:
+def load_best_answers(study: Study, notices: list[Notice] | None = None) -> tuple[Qrels, int]:
     """Return the last version of the answers that ``run`` keeps, or else what ``resolve`` wrote, version 0.
 
     Raises

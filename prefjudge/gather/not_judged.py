@@ -11,8 +11,8 @@ from prefjudge.gather.score_inputs import ScoreInputs
 
 
 def count_not_judged(
-    found: "ScoreInputs", how: "ReadOptions", order: "Order", notices: list["Notice"]
-) -> tuple["NotJudged", ...]:
+    found: ScoreInputs, how: ReadOptions, order: Order, notices: list[Notice]
+) -> tuple[NotJudged, ...]:
     """Return how much of each waiting run's top is judged: earlier candidates, and what has a vote."""
     waiting, pools, votes = found.waiting, found.pools, found.judgments
     if waiting is None or pools is None or votes is None:
@@ -30,7 +30,7 @@ def count_not_judged(
         return count_judged(reader.top(1, set(pools.queries)), known - waiting.newcomers | voted)
 
 
-def in_words(runs: Sequence["NotJudged"]) -> dict[str, str]:
+def in_words(runs: Sequence[NotJudged]) -> dict[str, str]:
     """Return the provenance of runs that are not ranked yet; empty where there are none."""
     if not runs:
         return {}

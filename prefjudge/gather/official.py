@@ -26,7 +26,7 @@ class RunOrder:
     runs: tuple[str, ...]
 
 
-def check_order(order_by: str | Path | None, found: "ScoreInputs") -> None:
+def check_order(order_by: str | Path | None, found: ScoreInputs) -> None:
     """Refuse what is not a board, before any work is done.
 
     Raises
@@ -43,7 +43,7 @@ def check_order(order_by: str | Path | None, found: "ScoreInputs") -> None:
     )
 
 
-def stamped(found: "ScoreInputs", *boards: str | Path | None) -> "ScoreInputs":
+def stamped(found: ScoreInputs, *boards: str | Path | None) -> ScoreInputs:
     """Return the sources with the stamps of the leaderboards' files that are shown beside them, too."""
     names = {labels.name for labels in found.qrels}
     files = [
@@ -53,7 +53,7 @@ def stamped(found: "ScoreInputs", *boards: str | Path | None) -> "ScoreInputs":
     return replace(found, rehearsal=joint(filter(None, (found.rehearsal, theirs))))
 
 
-def run_order(order_by: str | Path, boards: "Sequence[Board]") -> RunOrder:
+def run_order(order_by: str | Path, boards: Sequence[Board]) -> RunOrder:
     """Return the runs in the order of a board: a label set's, or that of a leaderboard's CSV."""
     for board in boards:
         if board.leaderboard.qrels == str(order_by):
@@ -65,11 +65,11 @@ def run_order(order_by: str | Path, boards: "Sequence[Board]") -> RunOrder:
 
 def official_scores(
     leaderboard: str | Path,
-    found: "ScoreInputs",
-    measure: "Measure",
-    boards: "Sequence[Board]",
-    reader: "Reader",
-) -> "OfficialBoard":
+    found: ScoreInputs,
+    measure: Measure,
+    boards: Sequence[Board],
+    reader: Reader,
+) -> OfficialBoard:
     """Score the runs under the original qrels on all and on the selected queries, beside a leaderboard.
 
     The original qrels are the first label set; the selected queries are those of the second, the preference
@@ -102,7 +102,7 @@ def official_scores(
     return made
 
 
-def _unrestricted(found: "ScoreInputs") -> "Qrels":
+def _unrestricted(found: ScoreInputs) -> Qrels:
     """Return the original qrels with all their queries."""
     if found.study is None:
         return found.qrels[0]

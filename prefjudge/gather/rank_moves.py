@@ -15,8 +15,8 @@ from prefjudge.study.study import Study
 
 
 def find_moves(
-    study: Study, versions: Sequence["Qrels"], notices: list[str], *, without: Collection[str] = ()
-) -> list[tuple["RankShift", ...]]:
+    study: Study, versions: Sequence[Qrels], notices: list[str], *, without: Collection[str] = ()
+) -> list[tuple[RankShift, ...]]:
     """Return, for each version of the answers, the runs whose rank differs from that under the one before.
 
     The leaderboards are those of the study's runs by its first measure. Runs that are gone or were changed

@@ -10,7 +10,7 @@ from prefjudge.engines.health import RunHealth
 from prefjudge.formats.lines.problems import is_text
 
 
-def run_surprises(run: "RunHealth") -> list[str]:
+def run_surprises(run: RunHealth) -> list[str]:
     """Return what a scorer of the run should know: each finding is one sentence without the file's name."""
     found = []
     if run.missing:
@@ -46,7 +46,7 @@ def run_surprises(run: "RunHealth") -> list[str]:
     return found
 
 
-def qrels_surprises(qrels: "Qrels") -> list[str]:
+def qrels_surprises(qrels: Qrels) -> list[str]:
     """Return what a user of the qrels should know."""
     relevant = np.bincount(qrels.query[qrels.grade >= 1], minlength=len(qrels.queries))
     empty = [query for query, count in zip(qrels.queries, relevant, strict=True) if not count]

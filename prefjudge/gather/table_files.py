@@ -12,7 +12,7 @@ from prefjudge.gather.stamps import write_stamp
 from prefjudge.render.text.tables import EXPORTERS, Table, render_table
 
 
-def write_table(path: str | Path, table: "Table", engine: str = "files", *, stamp: str = "") -> None:
+def write_table(path: str | Path, table: Table, engine: str = "files", *, stamp: str = "") -> None:
     """Write a table atomically: CSV, JSON, Markdown, LaTeX or Parquet.
 
     The engine writes Parquet, DuckDB where there is none, and an address only a cluster can write. A stamp is

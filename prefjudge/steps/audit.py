@@ -37,11 +37,11 @@ class AuditResult:
     neither the header nor the caller names it.
     """
 
-    audit: "Audit"
-    submissions: "tuple[Submission, ...]"
+    audit: Audit
+    submissions: tuple[Submission, ...]
     measure: str
     provenance: dict[str, str]
-    inputs: tuple["InputDigest", ...]
+    inputs: tuple[InputDigest, ...]
     out: tuple[str, ...]
     notices: tuple[str, ...]
 

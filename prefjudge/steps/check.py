@@ -44,7 +44,7 @@ class FileCheck:
     errors: tuple[str, ...]
     hint: str
     warnings: tuple[str, ...]
-    health: "RunHealth | None"
+    health: RunHealth | None
     counts: dict[str, int]
 
     @property
@@ -59,7 +59,7 @@ class CheckResult:
 
     files: tuple[FileCheck, ...]
     identical: tuple[tuple[str, ...], ...]
-    manifest: tuple["FoundFile", ...]
+    manifest: tuple[FoundFile, ...]
 
     @property
     def ok(self) -> bool:
@@ -132,7 +132,7 @@ def check(
     return CheckResult(files=tuple(checked), identical=tuple(identical_runs(runs)), manifest=())
 
 
-def _against(manifest: str, files: Sequence[str | Path]) -> tuple["FoundFile", ...]:
+def _against(manifest: str, files: Sequence[str | Path]) -> tuple[FoundFile, ...]:
     listed = read_manifest(manifest)
     if len(files) != 1 or not Path(files[0]).is_dir():
         raise InputError(
@@ -141,7 +141,7 @@ def _against(manifest: str, files: Sequence[str | Path]) -> tuple["FoundFile", .
     return tuple(find_listed(Path(files[0]), one) for one in listed)
 
 
-def _sniffed(path: str | Path, asked: str) -> "Sniffed":
+def _sniffed(path: str | Path, asked: str) -> Sniffed:
     """Return what a file is: what the user says, or what its first lines look like."""
     if asked != "auto" and asked not in _CHECKED:
         raise InputError(f"there is no kind of file {asked!r}", "Choose auto, run, qrels or judgments.")
@@ -151,7 +151,7 @@ def _sniffed(path: str | Path, asked: str) -> "Sniffed":
 def _check_file(
     path: str | Path,
     kind: str,
-    qrels: "Qrels | None",
+    qrels: Qrels | None,
     queries: tuple[str, ...] | None,
     cutoff: int,
     order: Order,

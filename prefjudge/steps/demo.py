@@ -29,8 +29,8 @@ class DemoResult:
     """Where the demo left its files, and the commands that would have done the same."""
 
     folder: str
-    pool: "PoolResult"
-    score: "ScoreResult"
+    pool: PoolResult
+    score: ScoreResult
     commands: tuple[str, ...]
 
 
@@ -38,7 +38,7 @@ def demo(
     folder: str | Path | None = None,
     *,
     tell: Callable[[str], None] | None = None,
-    show_pool: Callable[["PoolResult"], None] | None = None,
+    show_pool: Callable[[PoolResult], None] | None = None,
 ) -> DemoResult:
     """Pool, publish, judge with simulated workers, collect, resolve and score, on the shipped collection.
 

@@ -124,7 +124,7 @@ def _best_known(study: Study, pools: Pools) -> Qrels:
         return likely_answers(pools)
 
 
-def _as_stored(db: "Connection", pairs: Sequence[GoldPair]) -> tuple[GoldPair, ...]:
+def _as_stored(db: Connection, pairs: Sequence[GoldPair]) -> tuple[GoldPair, ...]:
     """Give texts back the blanks and line breaks that the file folds: they would tell gold apart."""
     queries = {_folded(text): text for text in load_queries(db).values()}
     passages = {_folded(text): text for text in load_passages(db).values()}

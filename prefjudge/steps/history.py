@@ -49,9 +49,9 @@ class Version:
     queries: int
     answers: int
     challenge: int | None
-    duels: tuple["Duel", ...]
+    duels: tuple[Duel, ...]
     changes: tuple[Change, ...]
-    moved: tuple["RankShift", ...]
+    moved: tuple[RankShift, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,7 @@ class ReleaseResult:
     workers: int
     answers: int
     rule: str
-    rehearsal: "Rehearsal | None"
+    rehearsal: Rehearsal | None
     files: tuple[ReleasedFile, ...]
     notices: tuple[str, ...]
 
@@ -137,7 +137,7 @@ def _check_folder(folder: Path) -> None:
 class _Bundle:
     """The files of a release, as they are written."""
 
-    def __init__(self, study: "Study", folder: Path) -> None:
+    def __init__(self, study: Study, folder: Path) -> None:
         self.study, self.folder, self.named = study, folder, cache(study.opaque)
         self.files: list[ReleasedFile] = []
         with study.reading():
@@ -220,7 +220,7 @@ class _Bundle:
         write_text(self.folder / RECORD, json_text(record) + "\n")
         return result
 
-    def _judgment(self, vote: "LoggedJudgment") -> dict[str, Any]:
+    def _judgment(self, vote: LoggedJudgment) -> dict[str, Any]:
         return {
             "query": vote.query_id,
             "left": vote.left,
@@ -235,7 +235,7 @@ class _Bundle:
             "dropped": vote.dropped or None,
         }
 
-    def _assignment(self, work: "LoggedAssignment") -> dict[str, Any]:
+    def _assignment(self, work: LoggedAssignment) -> dict[str, Any]:
         return {
             "assignment": self.named("assignment", work.assignment_id),
             "hit": self.named("hit", work.hit_key),
@@ -275,7 +275,7 @@ class _Bundle:
         }
 
 
-def _model_vote(model: str, vote: "ModelVote") -> dict[str, Any]:
+def _model_vote(model: str, vote: ModelVote) -> dict[str, Any]:
     query, a, b = vote.pair
     chosen = {1: a, -1: b, 0: None}
     return {

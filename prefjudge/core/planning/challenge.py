@@ -167,7 +167,7 @@ def merge_answers(kept: Qrels, found: Qrels) -> Qrels:
 
 
 def _by_query(
-    queries: tuple[str, ...], docs: Sequence[str], query: "np.ndarray", doc: "np.ndarray"
+    queries: tuple[str, ...], docs: Sequence[str], query: np.ndarray, doc: np.ndarray
 ) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for q, d in zip(query.tolist(), doc.tolist(), strict=True):

@@ -141,7 +141,7 @@ def _one_spelling(read: Mapping[str, Affiliation]) -> dict[str, Affiliation]:
     }
 
 
-def _sorted(groups: "Sequence[Group] | Iterator[Group]") -> tuple[Group, ...]:
+def _sorted(groups: Sequence[Group] | Iterator[Group]) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda group: (-len(group.submissions), group.name)))
 
 

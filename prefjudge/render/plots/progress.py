@@ -15,7 +15,7 @@ _PLAIN = "#aab4c0"
 
 
 def plot_progress(
-    submissions: Sequence["Submission"], records: Sequence[str], *, measure: str = "", highlight: str = ""
+    submissions: Sequence[Submission], records: Sequence[str], *, measure: str = "", highlight: str = ""
 ) -> "Figure":
     """Draw a leaderboard over time; red points beat everything before them.
 

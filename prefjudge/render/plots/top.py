@@ -22,7 +22,7 @@ _PARTS = (
 """The parts in the order of `TopAgainstQrel.shares`; orange wherever people prefer another than the qrel."""
 
 
-def plot_shares(result: "TopAgainstQrel") -> "Figure":
+def plot_shares(result: TopAgainstQrel) -> "Figure":
     """Draw the four outcomes as shares of the decided queries (Figure 2)."""
     decided = sum(part.qrel + part.rival for part in (result.a, result.b))
     with drawing(7, 2.5) as (figure, axes):
@@ -55,7 +55,7 @@ _MOST = 700
 """Characters of a passage that are shown."""
 
 
-def example_lines(examples: Sequence["Example"]) -> list[tuple[str, bool, bool]]:
+def example_lines(examples: Sequence[Example]) -> list[tuple[str, bool, bool]]:
     """Return the lines of Figure 1, and whether each belongs to a question and to a preferred passage."""
     lines: list[tuple[str, bool, bool]] = []
     for number, one in enumerate(examples, 1):
@@ -69,7 +69,7 @@ def example_lines(examples: Sequence["Example"]) -> list[tuple[str, bool, bool]]
     return lines
 
 
-def plot_examples(examples: Sequence["Example"]) -> "Figure":
+def plot_examples(examples: Sequence[Example]) -> "Figure":
     """Set examples as a picture, the preferred passage first (Figure 1)."""
     lines = example_lines(examples)
     with drawing(7.6, 0.3 + 0.165 * len(lines)) as (figure, axes):

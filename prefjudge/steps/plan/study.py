@@ -40,7 +40,7 @@ class PlannedStudy:
         if study is not None:
             self._look(study)
 
-    def _look(self, study: "Study") -> None:
+    def _look(self, study: Study) -> None:
         with study.transaction(write=False) as db:
             self.committed = Decimal(committed_cents(db)) / 100
             self.rehearsal = load_rehearsal(db)

@@ -20,9 +20,9 @@ def can_stay(out: str | Path | None, engine: str) -> bool:
 
 def save_pool(
     path: str,
-    reader: "Reader",
+    reader: Reader,
     depth: int,
-    qrels: "Qrels | None",
+    qrels: Qrels | None,
     per_query: QrelsPerQuery,
     queries: Collection[str] | None,
 ) -> tuple[tuple[str, ...], dict[int, int]]:
@@ -43,7 +43,7 @@ def write_pool(path: str | Path, pools: Pools, engine: str) -> None:
         pool_file.write_pool(path, pools)
 
 
-def _table(pools: Pools) -> "Table":
+def _table(pools: Pools) -> Table:
     sources: list[list[str]] = [[] for _ in range(pools.query.size)]
     for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
         sources[row].append(pools.sources[source])

@@ -17,7 +17,7 @@ def candidate_texts(
     fields: TextFields,
     heads: Heads,
     qrels: Qrels | None,
-    notices: list["Notice"],
+    notices: list[Notice],
 ) -> dict[str, str]:
     """Return the texts of the runs' top documents and of the qrels'.
 

@@ -25,7 +25,7 @@ _STATUSES = {
 }
 
 
-def answers_section(study: "Study", notices: list[str]) -> "list[Section]":
+def answers_section(study: Study, notices: list[str]) -> list[Section]:
     """Return the section on the best answers; ``notices`` takes what a reader must know.
 
     Raises
@@ -68,14 +68,14 @@ def answers_section(study: "Study", notices: list[str]) -> "list[Section]":
     ]
 
 
-def _how_found(best: "BestAnswers") -> str:
+def _how_found(best: BestAnswers) -> str:
     decided = ", ".join(f"{count:,} {status}" for status, count in best.resolutions.counts().items() if count)
     kept = f", version {best.version} of the answers that run keeps" if best.version else ""
     how = "strategy" if best.version and best.votes.driven_by else "rule"
     return f"By the {how} {best.resolutions.rule}{kept}: {decided}."
 
 
-def _labelled(pools: "Pools", names: set[str]) -> dict[str, tuple[str, ...]]:
+def _labelled(pools: Pools, names: set[str]) -> dict[str, tuple[str, ...]]:
     """Return the passages of each query that the qrels put into its pool."""
     found: dict[str, tuple[str, ...]] = {}
     for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
@@ -85,7 +85,7 @@ def _labelled(pools: "Pools", names: set[str]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _votes_won(log: "Judgments") -> Counter[tuple[str, str, str]]:
+def _votes_won(log: Judgments) -> Counter[tuple[str, str, str]]:
     """Count the votes for one passage of a query over another."""
     decided = log.choice != 0
     columns = (log.query[decided], log.winner[decided], log.loser[decided])
@@ -94,12 +94,12 @@ def _votes_won(log: "Judgments") -> Counter[tuple[str, str, str]]:
 
 
 def _change(
-    one: "Resolution",
+    one: Resolution,
     labelled: tuple[str, ...],
     queries: Mapping[str, str],
     passages: Mapping[str, str],
     won: Mapping[tuple[str, str, str], int],
-) -> "Change":
+) -> Change:
     query = one.query_id
     pairs = [(old, new) for old in labelled for new in one.winners]
     # where there are several, those that were compared most often
@@ -113,11 +113,11 @@ def _change(
 
 
 def _answers_table(
-    rows: "list[Resolution]",
+    rows: list[Resolution],
     labelled: Mapping[str, tuple[str, ...]],
     queries: Mapping[str, str],
-    changed: "list[Resolution]",
-) -> "Table":
+    changed: list[Resolution],
+) -> Table:
     """Return a row for each query; of many, those that need a look."""
     others = {one.query_id for one in changed}
     listed = rows

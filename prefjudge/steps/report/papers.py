@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def drawn(
-    draw: "Callable[[], Figure]", words: str, notices: list[str], rehearsal: "Rehearsal | None"
-) -> "list[Picture]":
+    draw: "Callable[[], Figure]", words: str, notices: list[str], rehearsal: Rehearsal | None
+) -> list[Picture]:
     """Return a plot for the report, or none and a notice where plots cannot be drawn."""
     try:
         return [Picture(words=words, svg=render_figure(draw(), "svg", stamp_of(rehearsal)))]
@@ -35,7 +35,7 @@ def drawn(
         return []
 
 
-def top_section(study: "Study", how: ReadOptions, notices: list[str]) -> "list[Section]":
+def top_section(study: Study, how: ReadOptions, notices: list[str]) -> list[Section]:
     """Return Tables 1 and 2 and Figure 2 of shallow pooling, where a study pooled one run with the qrels."""
     with study.transaction(write=False) as db:
         kinds = {kind: [one.name for one in load_inputs(db) if one.kind == kind] for kind in ("run", "qrels")}
@@ -62,8 +62,8 @@ def top_section(study: "Study", how: ReadOptions, notices: list[str]) -> "list[S
 
 
 def outcomes_section(
-    study: "Study", scored: "ScoreResult", how: ReadOptions, notices: list[str]
-) -> "list[Section]":
+    study: Study, scored: ScoreResult, how: ReadOptions, notices: list[str]
+) -> list[Section]:
     """Return Tables 1 and 2 of Lin et al. (SIGIR 2021): every run against the best one."""
     first = next((board for board in scored.leaderboards if board.measure.startswith("RR")), None)
     if first is None:

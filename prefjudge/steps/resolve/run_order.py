@@ -18,7 +18,7 @@ from prefjudge.gather.waiting_runs import split_runs
 
 def run_comparison(
     votes: JudgmentInput, runs: Sequence[str | Path], measure: str | None
-) -> "CompareRuns | None":
+) -> CompareRuns | None:
     """Return how to compare the order of the runs under two preference qrels; None without runs."""
     order, paths = Order.SCORE, expand(runs) if runs else ()
     if not paths and votes.study is not None:
@@ -32,7 +32,7 @@ def run_comparison(
     documents = pooled_documents(votes.pools) if votes.pools else compared_pairs(votes.log).documents
     ranks = judged(paths, documents, order=order, notices=votes.notices)
 
-    def compare(before: "Qrels", after: "Qrels") -> float:
+    def compare(before: Qrels, after: Qrels) -> float:
         scores = [
             score_matrix(relabel(ranks, documents, qrels), qrels, parsed).values.mean(axis=0)
             for qrels in (before, after)

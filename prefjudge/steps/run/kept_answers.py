@@ -24,12 +24,12 @@ class KeptAnswers:
     version: int
     qrels: int
     duels: tuple[Duel, ...]
-    moved: tuple["RankShift", ...]
+    moved: tuple[RankShift, ...]
     out: Path
 
 
 def keep_answers(
-    study: Study, drive: Drive, log: "Judgments", *, through: bool, tell: Callable[[str], None]
+    study: Study, drive: Drive, log: Judgments, *, through: bool, tell: Callable[[str], None]
 ) -> KeptAnswers:
     """Record the best answers by the judgments so far, and write them; a repeat changes nothing.
 

@@ -49,7 +49,7 @@ class RunResult:
     qrels: int
     version: int
     duels: tuple[Duel, ...]
-    moved: tuple["RankShift", ...]
+    moved: tuple[RankShift, ...]
     stopped_by: str
     rehearsal: Rehearsal | None
     out: str
@@ -68,7 +68,7 @@ def run(
     careless: Annotated[int, Ge(0)] = 0,
     truth: str | Path | None = None,
     every: Annotated[float, Ge(0.1)] = 60.0,
-    confirm: Callable[["PublishResult"], bool] | None = None,
+    confirm: Callable[[PublishResult], bool] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Have a study judged round after round, without a person in between, and write its preference qrels.
@@ -179,7 +179,7 @@ class _Crew:
 
     study: Study
     target: str
-    work: Callable[[], "WorkResult"] | None
+    work: Callable[[], WorkResult] | None
     every: float
     tell: Callable[[str], None]
 
@@ -223,7 +223,7 @@ def _want(study: Study, asked: Round, target: str) -> None:
         )
 
 
-def _log(study: Study, target: str) -> "Judgments":
+def _log(study: Study, target: str) -> Judgments:
     with study.transaction(write=False) as db:
         return load_judgments(db, target=target)
 

@@ -33,25 +33,25 @@ class ScoreResult:
     challenge is under way. What needs judgments or was not asked for is None or empty.
     """
 
-    boards: tuple["Board", ...]
-    tau: tuple["RankCorrelation", ...]
-    winratio: "WinRatios | None"
-    pair_agreement: tuple["PairAgreement", ...]
-    left_out: tuple["LeftOut", ...]
-    samples: tuple["SampleAgreement", ...]
-    health: tuple["RunHealth", ...]
+    boards: tuple[Board, ...]
+    tau: tuple[RankCorrelation, ...]
+    winratio: WinRatios | None
+    pair_agreement: tuple[PairAgreement, ...]
+    left_out: tuple[LeftOut, ...]
+    samples: tuple[SampleAgreement, ...]
+    health: tuple[RunHealth, ...]
     provenance: dict[str, str]
-    inputs: tuple["InputDigest", ...]
+    inputs: tuple[InputDigest, ...]
     out: tuple[str, ...]
-    rehearsal: "Rehearsal | None"
+    rehearsal: Rehearsal | None
     notices: tuple[str, ...]
-    official: "OfficialBoard | None" = None
-    pairings: "tuple[Pairings, ...]" = ()
+    official: OfficialBoard | None = None
+    pairings: tuple[Pairings, ...] = ()
     cycles: int | None = None
-    not_judged: "tuple[NotJudged, ...]" = ()
+    not_judged: tuple[NotJudged, ...] = ()
 
     @property
-    def leaderboards(self) -> tuple["Leaderboard", ...]:
+    def leaderboards(self) -> tuple[Leaderboard, ...]:
         """The leaderboards alone."""
         return tuple(board.leaderboard for board in self.boards)
 

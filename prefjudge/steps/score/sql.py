@@ -18,7 +18,7 @@ from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 
 
-def check_in_sql(engine: str, measures: Sequence["Measure"], options: Mapping[str, object]) -> None:
+def check_in_sql(engine: str, measures: Sequence[Measure], options: Mapping[str, object]) -> None:
     """Refuse what cannot be had while the scores stay with the engine, before a run is read."""
     if engine == "files":
         raise InputError(
@@ -34,13 +34,13 @@ def check_in_sql(engine: str, measures: Sequence["Measure"], options: Mapping[st
 
 
 def boards_in_sql(
-    found: "ScoreInputs",
-    measures: Sequence["Measure"],
-    statistic: "Statistic",
-    reader: "Reader",
+    found: ScoreInputs,
+    measures: Sequence[Measure],
+    statistic: Statistic,
+    reader: Reader,
     path: str | Path | None,
-    notices: list["Notice"],
-) -> list["Board"]:
+    notices: list[Notice],
+) -> list[Board]:
     """Return a board for each label set and measure; the engine writes the score of each query to ``path``.
 
     The boards have no scores of queries, and nothing that would need them: tiers, tie sensitivity, and the
