@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.judgments import Judgments, select_judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.planning.rounds import votes_are_even
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import encode
 from prefjudge.core.resolving.rules import RULES
-from prefjudge.core.resolving.sensitivity import select_judgments
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.stamps import rehearsal_in

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from prefjudge.core.judges.judgments import select_judgments
 from prefjudge.core.pooling.pairs import all_pairs
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.preferences import resolve, to_qrels
-from prefjudge.core.resolving.sensitivity import Kind, Variation, assess_sensitivity, select_judgments
+from prefjudge.core.resolving.sensitivity import Kind, Variation, assess_sensitivity
 from tests.core.tables import judgments_of, pools_of
 
 

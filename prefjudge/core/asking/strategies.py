@@ -5,6 +5,7 @@ the same code is simulated before any money is spent and drives the study afterw
 votes that it can use at once: a round, which is packed into HITs.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -106,16 +107,31 @@ class RoundRobin:
         """Resolve by section 5.1: most votes, repeated among the tied."""
         alive = np.ones(votes.shape[:2], dtype=bool)
         while True:
-            won = (votes * alive[:, None, :]).sum(axis=2)
-            won[~alive] = -1.0
-            still = alive & (won == won.max(axis=1, keepdims=True))
+            still = _most_votes(votes, alive)
             if (still == alive).all():
                 return alive
             alive = still
 
 
+class _Played(ABC):
+    """A strategy of rounds or matches: playing them by the votes so far says what to ask and who leads."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _play(self, votes: Floats) -> tuple[Asked, Flags]: ...
+
+    def ask(self, votes: Floats) -> Asked:
+        """Ask for what cannot be played yet."""
+        return self._play(votes)[0]
+
+    def leaders(self, votes: Floats) -> Flags:
+        """Return who is left; before the end, those who are ahead."""
+        return self._play(votes)[1]
+
+
 @dataclass(frozen=True, slots=True)
-class Halving:
+class Halving(_Played):
     """Judge every pair, keep the better half, and judge those with more votes, until one is left."""
 
     votes_per_pair: int = 1
@@ -126,15 +142,8 @@ class Halving:
         """Return ``halving:1x2``: the votes of the first round, and by how much they grow."""
         return f"halving:{self.votes_per_pair}x{self.factor}"
 
-    def ask(self, votes: Floats) -> Asked:
-        """Ask for what the pairs of the current round lack."""
-        return self._play(votes)[0]
-
-    def leaders(self, votes: Floats) -> Flags:
-        """Return the last one left; before the end, those with the most votes among the ones still in."""
-        return self._play(votes)[1]
-
     def _play(self, votes: Floats) -> tuple[Asked, Flags]:
+        """Ask for what the pairs of the current round lack; the best are the last ones left."""
         n, k, _ = votes.shape
         alive, pools = np.ones((n, k), dtype=bool), np.arange(n)
         asked, in_all = [_NOTHING], votes.sum(axis=2)
@@ -169,7 +178,7 @@ def _most_votes(votes: Floats, alive: Flags) -> Flags:
 
 
 @dataclass(frozen=True, slots=True)
-class Knockout:
+class Knockout(_Played):
     """Pair the candidates off, and let the better of each pair go on: the fewest pairs."""
 
     votes_per_pair: int = 5
@@ -179,15 +188,8 @@ class Knockout:
         """Return ``knockout:5``."""
         return f"knockout:{self.votes_per_pair}"
 
-    def ask(self, votes: Floats) -> Asked:
-        """Ask for the matches that can be played now."""
-        return self._play(votes)[0]
-
-    def leaders(self, votes: Floats) -> Flags:
-        """Return the winner of the last match; before the end, those who have not lost one."""
-        return self._play(votes)[1]
-
     def _play(self, votes: Floats) -> tuple[Asked, Flags]:
+        """Ask for the matches that can be played now; the best are those who have not lost one."""
         n, k, _ = votes.shape
         asked, so_far = np.zeros((n, k, k)), _asked_so_far(votes)
         alive, query = np.ones((n, k), dtype=bool), np.arange(n)
@@ -214,7 +216,7 @@ _MOST_VOTES = 21
 
 
 @dataclass(frozen=True, slots=True)
-class LeadStop:
+class LeadStop(_Played):
     """Let the best known answer meet one challenger after the other, until a lead or the majority decides.
 
     References
@@ -232,15 +234,8 @@ class LeadStop:
         """Return ``lead:3``, or ``lead:3x9`` where another number of votes is the most."""
         return f"lead:{self.lead}" if self.most == _MOST_VOTES else f"lead:{self.lead}x{self.most}"
 
-    def ask(self, votes: Floats) -> Asked:
-        """Ask for the fewest votes that could bring the lead."""
-        return self._play(votes)[0]
-
-    def leaders(self, votes: Floats) -> Flags:
-        """Return the best known answer after the matches decided so far."""
-        return self._play(votes)[1]
-
     def _play(self, votes: Floats) -> tuple[Asked, Flags]:
+        """Ask for the fewest votes that could bring the lead; the best has won the matches so far."""
         n, k, _ = votes.shape
         best, going, query = np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool), np.arange(n)
         asked = [_NOTHING]

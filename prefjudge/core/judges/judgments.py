@@ -60,7 +60,11 @@ def only_queries(judgments: Judgments, queries: Collection[str]) -> Judgments:
     """Return the judgments of the given queries only, in the order of the log; the vocabularies stay."""
     wanted = set(queries)
     known = np.array([name in wanted for name in judgments.queries], dtype=bool)
-    keep = known[judgments.query]
+    return select_judgments(judgments, known[judgments.query])
+
+
+def select_judgments(judgments: Judgments, keep: NDArray[np.bool_]) -> Judgments:
+    """Return the judgments that ``keep`` flags, with the same vocabularies."""
     return replace(
         judgments,
         query=judgments.query[keep],

@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.judgments import Judgments, select_judgments
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
@@ -201,19 +201,6 @@ def _without_ties(resolutions: Resolutions) -> Iterator[tuple[str, Resolutions]]
 def _without_workers(judgments: Judgments) -> Iterator[tuple[str, Judgments]]:
     for code in np.unique(judgments.worker[judgments.worker >= 0]).tolist():
         yield judgments.workers[code], select_judgments(judgments, judgments.worker != code)
-
-
-def select_judgments(judgments: Judgments, keep: NDArray[np.bool_]) -> Judgments:
-    """Return the judgments that ``keep`` flags, with the same vocabularies."""
-    return replace(
-        judgments,
-        query=judgments.query[keep],
-        left=judgments.left[keep],
-        right=judgments.right[keep],
-        choice=judgments.choice[keep],
-        strength=judgments.strength[keep],
-        worker=judgments.worker[keep],
-    )
 
 
 def _without_runs(pools: Pools) -> Iterator[tuple[str, Pools]]:

@@ -93,6 +93,19 @@ def _differ_little(result: Significance) -> int:
     return int(((differing < _DIFFERING) & (differing > 0)).sum())
 
 
+_PAIR = (
+    Column(name="qrels", priority=7),
+    Column(name="measure", priority=7),
+    Column(name="a", priority=0),
+    Column(name="b", priority=0),
+    Column(name="difference", head="Δ", kind="number"),
+)
+
+
+def _pair(tested: Significance, row: Outcomes) -> tuple[Cell, ...]:
+    return tested.qrels, tested.measure, row.a, row.b, row.difference
+
+
 def outcomes_table(
     rows: Sequence[tuple[Significance, Outcomes]], *, provenance: Mapping[str, str] | None = None
 ) -> Table:
@@ -100,11 +113,7 @@ def outcomes_table(
     return Table(
         title="Outcomes: who answers more queries, and who ranks the answers better",
         columns=(
-            Column(name="qrels", priority=7),
-            Column(name="measure", priority=7),
-            Column(name="a", priority=0),
-            Column(name="b", priority=0),
-            Column(name="difference", head="Δ", kind="number"),
+            *_PAIR,
             Column(name="neither", kind="percent", digits=0, priority=4),
             Column(name="only_a", head="only a", kind="percent", digits=0, priority=2),
             Column(name="only_b", head="only b", kind="percent", digits=0, priority=2),
@@ -121,7 +130,7 @@ def outcomes_table(
             Column(name="verdict", head="verdict (t)"),
             Column(name="verdict_signed_rank", head="verdict (WSR)", priority=4),
         ),
-        rows=tuple((tested.qrels, tested.measure, *_outcome_cells(row)) for tested, row in rows),
+        rows=tuple((*_pair(tested, row), *_outcome_cells(row)) for tested, row in rows),
         notes=(
             "Neither, only one, or both answer within the cut-off; ESL (the position of the answer) and RR "
             "are means over the queries that both answer.",
@@ -150,9 +159,6 @@ def _outcome_cells(row: Outcomes) -> tuple[Cell, ...]:
         return found.value if found is Harm.NOT_TOLD_APART else Bold(found.value)
 
     return (
-        row.a,
-        row.b,
-        row.difference,
         row.neither / row.queries,
         row.only_a / row.queries,
         row.only_b / row.queries,
@@ -178,28 +184,12 @@ def naive_table(
     return Table(
         title="Reciprocal ranks over all queries",
         columns=(
-            Column(name="qrels", priority=7),
-            Column(name="measure", priority=7),
-            Column(name="a", priority=0),
-            Column(name="b", priority=0),
-            Column(name="difference", head="Δ", kind="number"),
+            *_PAIR,
             Column(name="p_rank_sum", head="WRS p", kind="p", digits=6, priority=2),
             Column(name="p_signed_rank", head="WSR p", kind="p", digits=6, priority=2),
             Column(name="p_t", head="t p", kind="p", digits=6),
         ),
-        rows=tuple(
-            (
-                tested.qrels,
-                tested.measure,
-                row.a,
-                row.b,
-                row.difference,
-                row.p_rank_sum,
-                row.p_signed_rank,
-                row.p_t,
-            )
-            for tested, row in rows
-        ),
+        rows=tuple((*_pair(tested, row), row.p_rank_sum, row.p_signed_rank, row.p_t) for tested, row in rows),
         notes=("Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw.",),
         provenance=provenance or {},
     )
