@@ -27,14 +27,14 @@ from prefjudge.study.study import Study
 from prefjudge.study.targets import command, current_target
 
 LEAD = "lead:5"
-"""A newcomer becomes the best answer, or is refused, at a lead of five votes, or by the majority of 21: in a
-year of simulated months (``scripts/upkeep.py``) that ends with the same answers as often as two fresh
-judgings agree."""
+"""A newcomer becomes the best answer, or is refused, at a lead of five votes or by the majority of 21. After
+a simulated year of monthly challenges (``scripts/upkeep.py``), the answers agree with a fresh judging as
+often as two fresh judgings agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A challenge as it begins: how many newcomers meet how many answers."""
+    """A challenge as it begins: how many newcomers, on how many queries, and what the new runs bring."""
 
     newcomers: int
     queries: int
@@ -69,8 +69,8 @@ def open_challenge(
     again = runs & set(heads.runs)
     if again:
         raise InputError(
-            f"the study has a run {sorted(again)[0]!r} already",
-            "Challenge with new runs only, under new tags.",
+            f"the study already has a run {sorted(again)[0]!r}",
+            "Give new runs only, under new tags.",
         )
     arrivals = select_queries(build_pools(heads, per_query=QrelsPerQuery.NONE), best.queries)
     challenge = gather_challenge(best, known, arrivals)

@@ -1,4 +1,4 @@
-"""The crowd of a study's target: opens it by its name, and holds the study to it."""
+"""Opens the crowd of a study's target, and makes sure that it is always the same one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,15 +15,15 @@ from prefjudge.study.targets import LIVE, SANDBOX
 
 @contextmanager
 def open_crowd(study: Study, target: str = SANDBOX) -> Iterator[Crowd]:
-    """Give the crowd of a study's target; the study's own marketplace is started where nobody serves it.
+    """Yield the crowd of a study's target; the study's own marketplace is started where nobody serves it.
 
-    The crowd is pinned by who it says it is: a study that has published to one does not talk to another.
+    The crowd is pinned by its identity: a study that has published to one does not talk to another.
 
     Raises
     ------
     StudyError
-        The config has no such target, or it is switched off; or the crowd is not the one that the study has
-        published to, or pays real money in a sandbox.
+        The config has no such target, or it is switched off; the crowd is not the one that the study has
+        published to; or it pays real money in a sandbox.
     CrowdError
         Nothing answers there.
     """
@@ -37,12 +37,12 @@ def open_crowd(study: Study, target: str = SANDBOX) -> Iterator[Crowd]:
 
 @contextmanager
 def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
-    """Give the address of the marketplace of a study's target, for those who go there over HTTP.
+    """Yield the address of the marketplace of a study's target, for callers that use HTTP.
 
     Raises
     ------
     StudyError
-        The target is not at a marketplace; or as :func:`open_crowd`.
+        The target is not a marketplace; or as :func:`open_crowd`.
     CrowdError
         Nothing answers there.
     """
@@ -64,10 +64,9 @@ def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
 
 @contextmanager
 def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]:
-    """Keep a study's own marketplace answering, so that the verbs in the block share it.
+    """Keep a study's own marketplace running, so that the verbs in the block share it.
 
-    Nothing is started where the marketplace is served already, or the target is elsewhere; yields whether it
-    was started.
+    Nothing is started where it runs already, or the target is elsewhere; yields whether it was started.
     """
     configured = _find_target(study, target)
     if configured.crowd != MARKETPLACE or configured.url or find_running(study.folder) is not None:
@@ -83,7 +82,7 @@ def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]
 
 
 def read_prices(config: "StudyConfig") -> Prices:
-    """Return the prices of the crowd that a study is made for: the live one, if there is one."""
+    """Return the prices of a study's live crowd, or of its sandbox where there is none."""
     target = config.targets.get("live") or config.targets.get("sandbox") or TargetConfig()
     return find_crowd(target.crowd).read_prices(_settings(config, target))
 
@@ -104,7 +103,7 @@ def _find_target(study: Study, target: str) -> "TargetConfig":
 
 
 def _pinned(study: Study, target: str, configured: "TargetConfig", address: Address | None = None) -> Crowd:
-    """Open a crowd, hold the study to the one that it has published to, and play money to sandboxes."""
+    """Open a crowd; refuse real money in a sandbox, and any other crowd than the study has published to."""
     crowd = find_crowd(configured.crowd).open_crowd(_settings(study.config, configured, address))
     who = crowd.identity()
     if target == SANDBOX and who.play_money is False:
@@ -116,7 +115,7 @@ def _pinned(study: Study, target: str, configured: "TargetConfig", address: Addr
         pinned = keep_setting(db, f"marketplace:{target}", who.name)
     if pinned != who.name:
         raise StudyError(
-            f"the study has published to the marketplace {pinned}, and {who.name} answers now",
+            f"the study has published to the marketplace {pinned}, but {who.name} answers now",
             "Set the target's url in study.toml to the marketplace that has the study's HITs.",
         )
     return crowd

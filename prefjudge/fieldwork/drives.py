@@ -25,7 +25,7 @@ from prefjudge.study.study import Study
 
 
 class Drive(Protocol):
-    """What is driven: the study's pools by a strategy, or a challenge."""
+    """What ``run`` drives: the study's pools by a strategy, or a challenge."""
 
     name: str
     challenge: OpenChallenge | None
@@ -57,8 +57,9 @@ class PoolDrive:
         return next_round(log, self._pools, self._strategy, best_known=self._first)
 
     def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
-        """Return the leaders of the queries that are finished; the others get no answer."""
+        """Return the leaders of the finished queries; the others get no answer."""
         last = self.next(log)
+        # `leaders` has a flag for each row of the pools, `open` one for each query: spread it to the rows.
         rows = np.flatnonzero(last.leaders & ~last.open[self._pools.query])
         return Qrels(
             name="preference",
@@ -71,6 +72,7 @@ class PoolDrive:
 
     def settle(self, db: Connection) -> None:
         """Record the strategy and the model; the votes that `pool` asked for are no longer asked for."""
+        # At the first time only: later the votes wanted are those of the round under way.
         if load_setting(db, "strategy") is None:
             clear_votes_wanted(db)
         keep_setting(db, "strategy", self._driver.strategy)
@@ -100,18 +102,32 @@ class ChallengeDrive:
         """Do nothing: the challenge was recorded with its strategy when it began."""
 
 
+def read_strategy(name: str | None) -> Strategy:
+    """Return the strategy of this name; the default one without a name.
+
+    Raises
+    ------
+    InputError
+        There is no such strategy.
+    """
+    try:
+        return parse_strategy("default" if name is None else name)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Driver:
-    """What a study is driven by; no model where ``model`` is empty."""
+    """What a study is driven by; an empty ``model`` is none."""
 
     strategy: str
     model: str
 
 
 def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
-    """Return what there is to drive: the open challenge, or else the pools by the study's strategy.
+    """Return what to drive: the open challenge, or else the pools by the study's strategy.
 
-    Nothing is recorded: what drives a study is settled once it may spend.
+    Nothing is recorded: `settle` does that, once the study may spend.
 
     Raises
     ------
@@ -127,10 +143,12 @@ def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
     if not pools.queries:
         raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …")
     if model is not None:
-        _model_votes(study, model)
+        _model_votes(study, model)  # a model without votes is refused as that, before it is compared
     driver = _find_driver(study, strategy, model)
     first, chosen = None, parse_strategy(driver.strategy)
     if driver.model:
+        # A model saves votes in two ways: passages that it finds hopeless are not shown to people, and its
+        # favourite meets the others first. It never decides: only people's votes are counted.
         votes = _model_votes(study, driver.model)
         pools = drop_candidates(pools, hopeless(votes))
         first = _favoured(pools, favourites(votes))
@@ -149,12 +167,8 @@ def _model_votes(study: Study, model: str) -> list[ModelVote]:
 
 
 def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driver:
-    """Return what the study is driven by: what is settled, or else what is asked for."""
-    wanted = "default" if strategy is None else strategy
-    try:
-        parse_strategy(wanted)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    """Return what the study is driven by: what is recorded, or else what is asked for."""
+    read_strategy(strategy)
     with study.transaction(write=False) as db:
         settled, settled_model = load_setting(db, "strategy"), load_setting(db, "strategy model")
         if settled is None and is_published(db):
@@ -162,8 +176,10 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
                 "the study was published by `publish`, pair by pair",
                 "Continue with collect, resolve and score.",
             )
-    settled = wanted if settled is None else settled
+    if settled is None:
+        settled = "default" if strategy is None else strategy
     settled_model = model or "" if settled_model is None else settled_model
+    # By their names: one strategy may be spelled in several ways.
     same = strategy is None or parse_strategy(strategy).name == parse_strategy(settled).name
     same_model = model is None or model == settled_model
     if not (same and same_model):
@@ -175,7 +191,7 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
 
 
 def _favoured(pools: Pools, first: dict[str, str]) -> Qrels:
-    """Return the candidates to try first as qrels, which is how a round takes them."""
+    """Return the candidates to try first as qrels, the form that a round takes."""
     queries = tuple(query for query in pools.queries if query in first)
     return Qrels(
         name="favourites",

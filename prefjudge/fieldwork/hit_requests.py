@@ -32,16 +32,16 @@ class Pages:
         if without:
             raise StudyError(
                 f"{len(without)} of the texts to show are missing: {', '.join(without[:5])}",
-                f"Run `prefjudge pool {quoted(study.folder)}` again with --queries and --collection.",
+                f"Run: prefjudge pool {quoted(study.folder)} --runs … --queries … --collection …",
             )
 
     def page(self, hit: StudyHit, crowd: Crowd) -> Page:
-        """Return the page that a HIT shows, in a file of the study's where the crowd does not take it.
+        """Return the page that a HIT shows, or the address of its file where the crowd refuses the page.
 
         Raises
         ------
         InputError
-            The crowd does not take it, and the study has no web server for it.
+            The crowd refuses it, and the study has no web server for it.
         """
         html, url = self._html(hit), self._study.config.design.pages_url
         fault = crowd.fault_of(html)
@@ -57,7 +57,6 @@ class Pages:
         return Page(address=f"{url.rstrip('/')}/{name}")
 
     def _html(self, hit: StudyHit) -> str:
-
         design = self._study.config.design
         reward, slots = hit.reward_cents * CENT, len(hit.slots)
         return render_hit_page(

@@ -10,8 +10,7 @@ from prefjudge.study.ledger import Intent
 from prefjudge.study.study import Study
 
 EXTEND = "CreateAdditionalAssignmentsForHIT"
-"""How an extension stands in the ledger, whose words are Mechanical Turk's for every crowd: older stores have
-them."""
+"""The ledger's name for an extension: Mechanical Turk's, for every crowd, because older stores have it."""
 
 
 def creation(study: Study, prices: Prices, hit: StudyHit) -> Intent:

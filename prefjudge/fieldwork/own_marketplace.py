@@ -1,6 +1,7 @@
-"""A study's own marketplace: found where `serve` runs it, or else started for the length of the verb."""
+"""A study's own marketplace: found where `serve` runs it, or else started while the verb runs."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Address:
 
 @contextmanager
 def open_own(study: Study, target: str) -> Iterator[Address]:
-    """Give the address of a study's own marketplace, which is started for the block where nobody serves it.
+    """Yield the address of a study's own marketplace, started for the block where nobody serves it.
 
     Raises
     ------
@@ -59,20 +60,20 @@ def local_key(address: Address) -> tuple[str, str]:
 
 
 def _refuse_lost_marketplace(study: Study, target: str) -> None:
-    """Refuse to begin a new marketplace where the one that the study has published to is to be asked."""
+    """Refuse to start a new marketplace in place of the lost one that the study has published to."""
     if is_lost(study, target):
         folder = quoted(study.folder)
         raise StudyError(
             f"the study's marketplace {study.folder / MARKETPLACE_FILE} is missing or empty, and it alone "
             "knows the study's HITs and who is owed for them",
-            "Restore a backup of it (docs/backup.md). Without one, go on with what was collected: "
-            f"{command('recover', study.folder, target)} --give-up. Where {folder} was never published, "
-            f"start over: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
+            "Restore a backup of it (docs/backup.md). Without one, run: "
+            f"{command('recover', study.folder, target)} --give-up; it keeps what was collected. If {folder} "
+            f"was never published, start over: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
         )
 
 
 def is_lost(study: Study, target: str) -> bool:
-    """Return whether a study has published to a marketplace in its folder that is not there any more."""
+    """Return whether a study has published to a marketplace in its folder that is no longer there."""
     configured = study.config.targets.get(target)  # type: ignore[call-overload]
     if configured is None or configured.url or configured.crowd != MARKETPLACE:
         return False
@@ -84,12 +85,12 @@ def is_lost(study: Study, target: str) -> bool:
 
 
 def store_url(folder: Path) -> str:
-    """Return the address of the store that a folder's marketplace has."""
+    """Return the URL of the store of a folder's marketplace."""
     return f"sqlite:///{folder / MARKETPLACE_FILE}"
 
 
 def address_of(market: Any, url: str = "") -> Address:
-    """Return where a marketplace answers that was just started."""
+    """Return the addresses of a marketplace that was just started."""
     path = f"{url.removeprefix('sqlite:///')}.admin-token" if url.startswith("sqlite:///") else ""
     return Address(
         endpoint=market.endpoint,
@@ -123,7 +124,7 @@ def find_running(folder: Path) -> Address | None:
 
 
 def _answers(endpoint: str) -> bool:
-    """Return whether a marketplace of ours answers; one that was killed has left its address."""
+    """Return whether a marketplace of prefjudge answers; one that was killed has left its address."""
     import urllib3
 
     try:
@@ -134,9 +135,7 @@ def _answers(endpoint: str) -> bool:
 
 
 def announce(folder: Path, address: Address) -> None:
-    """Leave the address and the admin's token where the study's other verbs find them, and nobody else."""
-    import os
-
+    """Leave the address and the admin's token where only the study's other verbs find them."""
     path = folder / _RUNNING_FILE
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -145,7 +144,7 @@ def announce(folder: Path, address: Address) -> None:
 
 
 def retract(folder: Path, address: Address) -> None:
-    """Take the address back, unless another server has left its own since."""
+    """Remove the address, unless another server has left its own since."""
     path = folder / _RUNNING_FILE
     try:
         ours = json.loads(path.read_text(encoding="utf-8"))["endpoint"] == address.local

@@ -16,7 +16,7 @@ from prefjudge.study.progress import count_rows, waiting_pairs
 from prefjudge.study.study import Study
 
 _LAYOUTS = 4
-"""How many ways to show a HIT, so that a worker who repeats another's HIT sees other sides."""
+"""How many ways there are to show a HIT, so that its workers see different sides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class _Wanted:
 
 
 def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
-    """Return the HITs that settle the pairs that wait; nothing is recorded.
+    """Return the HITs for the waiting pairs; nothing is recorded.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Stores a pool in a study, once: a pool whose HITs are out is not replaced."""
+"""Stores a pool in a study; a pool with published HITs is not replaced."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ def store_pool(
     queries: Mapping[str, str],
     passages: Mapping[str, str],
 ) -> bool:
-    """Store the pool with its texts, and where its files are; return whether the pool is another.
+    """Store the pool with its texts, and where its files are; return whether it is a new pool.
 
     Raises
     ------
@@ -61,19 +61,19 @@ def store_pool(
 
 
 def follow_design(study: "Study", target: str) -> None:
-    """Ask for as many judgments of each pair as the design in study.toml now says.
+    """Ask for as many judgments of each pair as the design in study.toml says now.
 
     Raises
     ------
     StudyError
-        HITs are out at the target that ask for another number.
+        HITs that ask for another number are published at the target.
     """
     with study.transaction() as db:
         _ask_by_design(study, db, published=is_published(db, target))
 
 
 def _ask_by_design(study: "Study", db: "Connection", *, published: bool) -> None:
-    if load_setting(db, "strategy"):  # then `run` says what is asked for
+    if load_setting(db, "strategy"):  # then `run` decides what is asked for
         return
     stored = load_pool_pairs(db)
     wanted = _votes(study, len(stored))
@@ -82,9 +82,8 @@ def _ask_by_design(study: "Study", db: "Connection", *, published: bool) -> None
     if published:
         raise StudyError(
             f"study.toml asks for {many(sum(wanted), 'judgment')} of {many(len(stored), 'pair')}, "
-            f"and the HITs that "
-            f"are out were made for {sum(row[4] for row in stored):,}",
-            "Put judgments_per_pair, overlap and overlap_judgments in [design] back, or make a new study.",
+            f"but the published HITs were made for {sum(row[4] for row in stored):,}",
+            "Restore judgments_per_pair, overlap and overlap_judgments in [design], or make a new study.",
         )
     save_votes_wanted(db, {row[0]: votes for row, votes in zip(stored, wanted, strict=True)})
 
@@ -100,7 +99,7 @@ def _is_stored(db: "Connection", pools: Pools, pairs: Pairs) -> bool:
 
 
 def _with_texts(inputs: Iterable["InputFile"], shown: Mapping[str, str]) -> list["InputFile"]:
-    """Digest what was taken from the collection, which as a whole may be large."""
+    """Digest the texts taken from the collection, which as a whole may be large."""
     state = hashlib.sha256()
     for key in sorted(shown):
         state.update(f"{key}\t{shown[key]}\n".encode())
@@ -109,7 +108,7 @@ def _with_texts(inputs: Iterable["InputFile"], shown: Mapping[str, str]) -> list
 
 
 def _votes(study: "Study", count: int) -> list[int]:
-    """Return how often each pair is judged: a random share more often, to measure agreement."""
+    """Return how often each pair is judged: a random share of them more often, to measure agreement."""
     design = study.config.design
     votes = np.full(count, design.judgments_per_pair)
     more = study.rng("overlap").permutation(count)[: round(design.overlap * count)]

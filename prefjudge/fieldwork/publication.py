@@ -27,7 +27,7 @@ def interrupted_hits(study: Study, target: str) -> tuple[StudyHit, ...]:
 def publish_hits(
     study: Study, crowd: Crowd, hits: Sequence[StudyHit], progress: Progress | None = None
 ) -> None:
-    """Publish HITs, each exactly once; what is not reached is not recorded, and is planned again."""
+    """Publish HITs, each exactly once; those that are not reached are not recorded, and planned again."""
     if not hits:
         return
     pages, who = Pages(study), eligibility(study)

@@ -66,9 +66,7 @@ def find_dues(study: Study, target: str) -> tuple[Due, ...]:
         unfinished = one.answered < one.slots
         why = f"made {one.answered} of {one.slots}" if unfinished else "made all comparisons"
         act, amount = Act.APPROVE, reward
-        if (
-            one.verdict == GIVEN_UP
-        ):  # paid whole: nobody knows how much was answered, and it is never rejected
+        if one.verdict == GIVEN_UP:  # paid whole: nobody knows how much was answered
             why = GIVEN_UP
         elif one.verdict.startswith(UNUSABLE):
             act, amount, why = Act.DECIDE, Decimal("0.00"), one.verdict
@@ -106,7 +104,7 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
     if refused:
         raise CrowdError(
             f"{many(len(refused), 'assignment')} cannot be paid: {refused[0].message}",
-            "All others are paid. Fix the cause, and pay again.",
+            "All others are paid. Fix the cause, then pay again.",
         )
 
 
@@ -161,7 +159,7 @@ def _prorate(study: Study, crowd: Crowd, target: str, due: Due) -> None:
         _decided(study, due.assignment_id, decided)
         return
     release = _release(study, crowd, target, due)
-    # The bonus takes the place of a larger reward, which the budget has allowed.
+    # The bonus replaces a larger reward, which the budget has allowed.
     with intended(study, bonus, budget=None):
         # The crowd forgets the token of an interrupted call after a day, but not what it paid; and a
         # store that was restored from a backup may not know of the call.

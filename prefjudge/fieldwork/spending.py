@@ -19,7 +19,7 @@ LOCK_TIMEOUT = 60.0
 
 @contextmanager
 def lock_crowd(study: Study, target: str) -> Iterator["Crowd"]:
-    """Give the crowd to one verb of the study at a time, across all processes.
+    """Yield the crowd to one verb of the study at a time, across all processes.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def lock_spending(study: Study) -> Iterator[None]:
         if not alone:
             raise StudyError(
                 "another verb is publishing, collecting or paying in this study",
-                "Repeat the verb when that one has ended.",
+                "Wait until it has ended, then repeat the verb.",
             )
         yield
 
@@ -72,8 +72,7 @@ def refuse_unknown_hits(study: Study, crowd: "Crowd", target: str) -> None:
             raise StudyError(
                 "the marketplace has HITs of this study that its store does not know, such as "
                 f"{listed.task_id}",
-                "Restore the study's newest backup, or let the marketplace tell: "
-                f"{command('recover', study.folder, target)}",
+                f"Run: {command('recover', study.folder, target)}; it asks the marketplace.",
             )
         return
 

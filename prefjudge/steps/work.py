@@ -61,9 +61,9 @@ def work(
 ) -> WorkResult:
     """Let simulated workers judge every HIT that is open to them.
 
-    The same workers come back at the next call. What they take for the truth is drawn from the study's seed:
-    a hidden utility for each passage that competes, pooled or added by a challenge, higher for those
-    that the qrels name. What a challenge brings changes nothing about the passages that were there.
+    The same workers come back at the next call. The truth that they judge by is drawn from the study's seed:
+    a hidden utility for each candidate, pooled or added by a challenge, higher for those that the qrels
+    name. A challenge does not change the utilities of earlier candidates.
 
     Parameters
     ----------
@@ -72,15 +72,15 @@ def work(
     workers : int
         How many workers there are.
     error : float or tuple of float
-        How often an honest worker chooses the worse passage. Of two numbers, the workers' errors are spread
-        evenly from the one to the other.
+        How often an honest worker chooses the worse passage. Two numbers spread the workers' errors evenly
+        from the first to the second.
     careless : int
         How many of the workers choose at random.
     temper : sequence of Temper
-        How further workers work, one each, in place of honest ones: ``left``, ``hasty``, ``quitter`` ….
+        How workers who replace honest ones work, one each: ``left``, ``hasty``, ``quitter`` ….
     truth : Path, optional
-        A file of utilities to use instead: query_id, doc_id, utility, separated by tabs. A passage that it
-        does not name is off-topic.
+        A file of utilities to use instead, tab-separated: query_id, doc_id, utility. A passage that is not
+        in it is off-topic.
     most : int, optional
         The most HITs that one worker takes in this call.
 
@@ -99,7 +99,7 @@ def work(
         refuse_other_target(db, SANDBOX)
         if not count_hits(db, SANDBOX):
             raise StudyError(
-                "nothing has been published to sandbox",
+                "nothing has been published to the sandbox",
                 f"Run: prefjudge publish {quoted(opened.folder)} --sandbox",
             )
     utilities = simulated_truth(opened, truth)
@@ -146,7 +146,10 @@ def _tempers(workers: int, careless: int, temper: Sequence[str]) -> list["Temper
     if unknown:
         raise StudyError(f"there is no temper {unknown[0]!r}", f"Choose one of: {', '.join(Temper)}.")
     if careless + len(temper) > workers:
-        raise StudyError(f"{careless + len(temper)} special workers do not fit into {workers}")
+        raise StudyError(
+            f"{careless + len(temper)} careless and tempered workers do not fit into {workers} workers",
+            "Give more --workers, or fewer of the others.",
+        )
     honest = workers - careless - len(temper)
     return [Temper.HONEST] * honest + [Temper.CARELESS] * careless + [Temper(kind) for kind in temper]
 
@@ -156,7 +159,7 @@ def _errors(study: Study, workers: int, error: float | tuple[float, float]) -> l
     low, high = error if isinstance(error, tuple) else (error, error)
     if not 0 <= low <= high <= 0.5:
         raise StudyError(
-            f"errors from {low:g} to {high:g}: they go from 0 to 0.5, the smaller one first",
+            f"errors from {low:g} to {high:g} are not within 0 and 0.5, the smaller one first",
             "Give, for instance: --error 0.2, or --error 0.1:0.35",
         )
     step = (high - low) / max(workers - 1, 1)
@@ -200,14 +203,14 @@ def _register(address: "Address", name: str) -> dict[str, Any]:
         raise CrowdError(f"the marketplace did not register a simulated worker: {reply.status}")
     if not card.get("simulated"):
         raise CrowdError(
-            "the marketplace does not know accounts for simulation, whose work would pass for people's",
-            "Update the prefjudge that serves it.",
+            "the marketplace has no accounts for simulation: simulated work would count as people's work",
+            "Upgrade the prefjudge that serves it.",
         )
     return {"worker_id": card["worker_id"], "invite": card["invite"]}
 
 
 def _invite_again(address: "Address", name: str) -> dict[str, Any] | None:
-    """Return another invitation of a worker whom the marketplace knows and the store does not any more."""
+    """Return a new invitation of a worker whom the marketplace knows, but no longer the store."""
     import urllib3
 
     headers = {"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"}
@@ -228,7 +231,7 @@ def simulated_truth(study: Study, path: Path | None) -> "Truth":
     values = _read_truth(path) if path else _drawn_truth(study)
     known: dict[tuple[str, str], float] = {}
     for (query, doc), value in values.items():
-        if query in queries and doc in passages:  # of two passages with one text, the first that came
+        if query in queries and doc in passages:  # of passages with the same text, the first counts
             known.setdefault((seen(queries[query]), seen(passages[doc])), value)
     for pair in gold.values():
         known.setdefault((seen(pair.query), seen(pair.good)), 0.0)
@@ -237,10 +240,10 @@ def simulated_truth(study: Study, path: Path | None) -> "Truth":
 
 
 def _drawn_truth(study: Study) -> dict[tuple[str, str], float]:
-    """Draw a normal utility for each passage that competes, one higher for those that the qrels contributed.
+    """Draw a normal utility for each candidate, one higher for those that the qrels contributed.
 
-    The pools, and what each challenge brought, have a stream of their own: drawn from one, the utilities of
-    passages that have been judged would change with every newcomer that sorts before them.
+    The pools and each challenge have random streams of their own: with one stream, a newcomer would change
+    the utilities of all judged passages that sort after it.
     """
     with study.transaction(write=False) as db:
         named = {found.name for found in load_inputs(db) if found.kind == "qrels"}
@@ -271,7 +274,7 @@ def _read_truth(path: Path) -> dict[tuple[str, str], float]:
             found[query, doc] = float(value)
         except ValueError:
             raise InputError(
-                f"{path}:{number}: no query_id, doc_id and utility: {line[:80]!r}",
+                f"{path}:{number}: not a query_id, a doc_id and a utility: {line[:80]!r}",
                 "Separate the three by tabs; the first line is a heading.",
             ) from None
     return found

@@ -217,6 +217,6 @@ def test_verbs_of_a_study_spend_one_after_the_other(study: Study, monkeypatch: p
         with pytest.raises(StudyError) as waited, spending.lock_spending(Study(study.folder)):
             pass
         assert waited.value.message == "another verb is publishing, collecting or paying in this study"
-        assert waited.value.hint == "Repeat the verb when that one has ended."
+        assert waited.value.hint == "Wait until it has ended, then repeat the verb."
     with spending.lock_spending(Study(study.folder)):
         pass

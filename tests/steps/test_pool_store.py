@@ -65,7 +65,7 @@ def test_the_design_may_change_between_the_rehearsal_and_the_live_study(served: 
     configure(served, "[targets.live]", "[targets.sandbox]\n\n[targets.live]")
     publish(served, yes=True)
     configure(served, "pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 2")
-    with pytest.raises(StudyError, match=r"\[design\] back"):
+    with pytest.raises(StudyError, match=r"overlap_judgments in \[design\]"):
         publish(served, yes=True)
     offer = publish(served, live=True, dry_run=True)
     assert offer.assignments == 2 * offer.hits > 0

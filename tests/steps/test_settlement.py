@@ -150,7 +150,7 @@ def test_a_payment_that_is_refused_is_told_and_the_others_are_made(study: Study)
     with pytest.raises(CrowdError) as told:
         pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[::-1])  # type: ignore[arg-type]
     assert told.value.message == "1 assignment cannot be paid: done is gone"
-    assert told.value.hint == "All others are paid. Fix the cause, and pay again."
+    assert told.value.hint == "All others are paid. Fix the cause, then pay again."
     assert decisions(study) == {"early": "prorated: $0.67 by bonus", "done": None, "spoilt": None}
 
 

@@ -32,7 +32,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at, what was found, and what to do where it is wrong."""
+    """One thing that was examined, what was found, and what to do if it is wrong."""
 
     name: str
     state: State
@@ -41,12 +41,12 @@ class Check:
 
 
 def failed(name: str, error: PrefjudgeError) -> Check:
-    """Return the check that an error ended."""
+    """Return a check that ended with an error."""
     return Check(name=name, state=State.WRONG, found=error.message, hint=error.hint)
 
 
 def check_store(store: Store, whose: str) -> list[Check]:
-    """Examine one store; ``whose`` stands before the names of the checks."""
+    """Examine one store; ``whose`` begins the names of its checks."""
     try:
         damage = store.database.damage()
     except PrefjudgeError as error:
@@ -117,7 +117,7 @@ def _check_copy(store: Store, db: Connection, whose: str) -> Check:
 
 def _check_ledger(store: Store, db: Connection, whose: str) -> Check:
     sums = ", ".join(f"{name} ${amount}" for name, amount in store.ledger(db).items()) or "nothing was spent"
-    hint = "Publish and pay nothing; restore a backup, or report it with this text."
+    hint = "Do not publish or pay. Restore a backup, or report this text as a bug."
     return _judged(f"{whose}ledger", store.find_impossible(db), sums, hint)
 
 
@@ -142,7 +142,7 @@ def _check_files(store: Store, whose: str) -> list[Check]:
 def _check_modes(names: list[Path], whose: str) -> Check:
     name = f"{whose}files"
     if os.name == "nt":
-        return Check(name=name, state=State.SKIPPED, found="file modes are not this system's")
+        return Check(name=name, state=State.SKIPPED, found="this system has no file modes")
     there = [path for path in names if path.exists()]
     wide = [
         f"{path} may be read by others (mode {stat.S_IMODE(path.stat().st_mode):o})"
@@ -156,5 +156,5 @@ def _check_modes(names: list[Path], whose: str) -> Check:
 def _check_room(path: Path, whose: str) -> Check:
     free, least = shutil.disk_usage(path.parent).free, max(_LEAST_ROOM, 2 * path.stat().st_size)
     wrong = [f"{free / 1e6:,.0f} MB are free on the disk"] if free < least else []
-    hint = f"Make room: {least / 1e6:,.0f} MB are needed for work and a backup."
+    hint = f"Free disk space: {least / 1e6:,.0f} MB are needed for work and a backup."
     return _judged(f"{whose}room", wrong, f"{free / 1e9:,.1f} GB are free", hint)

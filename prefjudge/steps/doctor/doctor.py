@@ -32,12 +32,12 @@ def doctor(study: str | Path | Study | None = None, *, store: str | None = None)
     study : Path, optional
         The study's folder.
     store : str, optional
-        The URL of a store instead, of a study or a marketplace.
+        The URL of a store to examine instead, of a study or a marketplace.
 
     Raises
     ------
     InputError
-        Neither or both are given.
+        Not exactly one of the two is given.
     StudyError
         There is no study or store.
     """

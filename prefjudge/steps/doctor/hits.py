@@ -16,7 +16,7 @@ from prefjudge.study.targets import command
 
 
 def compare_hits(study: Study, target: str) -> Check:
-    """Return which HITs and assignments only one of the two knows, or were paid twice."""
+    """Return which HITs and assignments only one side knows, and which were paid twice."""
     name = f"study against {target}"
     try:
         with open_crowd(study, target) as crowd:
@@ -25,7 +25,7 @@ def compare_hits(study: Study, target: str) -> Check:
         return failed(name, error)
     if wrong:
         hint = f"Run: {command('recover', study.folder, target)}; it adds what the store lacks. "
-        hint += "A marketplace that was restored from a backup stays without what it lacks."
+        hint += "What a marketplace lost when it was restored from a backup stays lost."
         return Check(name=name, state=State.WRONG, found="; ".join(wrong), hint=hint)
     agreed = f"{many(hits, 'HIT')} and {many(assignments, 'assignment')} are the same in both"
     return Check(name=name, state=State.WELL, found=agreed)
@@ -50,17 +50,18 @@ def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int,
         twice += double
     orphans = sorted(set(listed) - set(known))
     again = sum(count > 1 for count in listed.values())
+    findings: tuple[tuple[int, str, str, list[str]], ...] = (
+        (len(orphans), "HIT", "there that the study does not know", orphans),
+        (len(unseen), "HIT", "that the marketplace does not know", unseen),
+        (again, "HIT", "published twice", []),
+        (lost, "assignment", "that the marketplace does not know", []),
+        (missed, "assignment", "that the study does not know", []),
+        (twice, "assignment", "paid twice", []),
+    )
     wrong = [
-        *(
-            [f"{many(len(orphans), 'HIT')} there that the study does not know ({orphans[0]})"]
-            if orphans
-            else []
-        ),
-        *([f"{many(len(unseen), 'HIT')} that the marketplace does not know ({unseen[0]})"] if unseen else []),
-        *([f"{many(again, 'HIT')} published twice"] if again else []),
-        *([f"{many(lost, 'assignment')} that the marketplace does not know"] if lost else []),
-        *([f"{many(missed, 'assignment')} that the study does not know"] if missed else []),
-        *([f"{many(twice, 'assignment')} paid twice"] if twice else []),
+        " ".join([many(count, noun), what, *(f"({name})" for name in names[:1])])
+        for count, noun, what, names in findings
+        if count
     ]
     return wrong, len(known), sum(map(len, collected.values()))
 

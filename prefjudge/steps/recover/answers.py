@@ -1,4 +1,4 @@
-"""Finds the versions of a rebuilt study's answers again, which its challenges were made against."""
+"""Finds again the versions of the answers that a rebuilt study's challenges were made against."""
 
 import time
 
@@ -14,11 +14,11 @@ FIRST_VERSION = "preference-v1.qrels"
 
 
 def keep_answers_so_far(study: Study, target: str) -> None:
-    """Record the next version of the answers, where the judgments that were found again settle it.
+    """Record the next version of the answers, where the recovered judgments decide it.
 
-    `preference.qrels` may hold the answers of a later version. A challenge that is repeated against those
-    would not find the newcomers which became answers, and so not the pairs that were published. No file is
-    written: the store may not know yet what the files hold.
+    The answers come from the judgments, because `preference.qrels` may hold a later version: a challenge
+    repeated against that one finds neither the newcomers that became answers, nor the pairs published for
+    them. No file is written: the store may not know yet what the files hold.
     """
     with study.transaction(write=False) as db:
         version, log = last_version(db), load_judgments(db, target=target)

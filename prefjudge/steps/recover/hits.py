@@ -1,4 +1,4 @@
-"""Takes one HIT of a study back in: what it asks, who answered, what was decided and paid."""
+"""Records a HIT again from the marketplace: what it asks, who answered, what was decided and paid."""
 
 import time
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Learnt:
-    """What a HIT told that the store did not know; it may be ``given_up`` now."""
+    """What the store learnt from one HIT; a HIT ``given_up`` is recorded without its slots."""
 
     new: bool = False
     given_up: bool = False
@@ -50,7 +50,7 @@ class Learnt:
 
 
 class HitRecovery:
-    """Takes the HITs of a study back in, one after the other."""
+    """Records the HITs of a study again, one after the other."""
 
     def __init__(self, study: Study, crowd: Crowd, target: str, *, give_up: bool = False) -> None:
         self._study = study
@@ -58,14 +58,14 @@ class HitRecovery:
         self._target = target
         self._give_up = give_up
         self._matcher = PageMatcher(study)
-        study.secret  # noqa: B018 - settled now, as no transaction begins within another
+        study.secret  # noqa: B018 - read now: it may need a transaction, and none begins within another
         with study.transaction(write=False) as db:
             self._known = {hit.hit_key: hit for hit in load_hits(db, target)}
 
     def take_in(self, listed: ListedTask) -> Learnt | None:
-        """Record what a HIT tells, in one transaction; None where its page shows texts that are not known.
+        """Record what the marketplace knows of a HIT, in one transaction; None where its texts are unknown.
 
-        With ``give_up`` such a HIT is recorded without its slots: what it may cost counts, and nothing else.
+        With ``give_up`` such a HIT is recorded without its slots: only what it may cost counts.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class HitRecovery:
             return None
         fetched, bonuses = self._crowd.fetch(listed.task_id), self._crowd.bonuses(listed.task_id)
         if hit.given_up and fetched.open:
-            self._crowd.close(listed.task_id)  # before it is recorded, so that a repeat does what a kill left
+            self._crowd.close(listed.task_id)  # before it is recorded: after a kill, a repeat closes it
             fetched = self._crowd.fetch(listed.task_id)
         learnt = Learnt(new=known is None, given_up=known is None and hit.given_up)
         with self._study.transaction() as db:
@@ -94,7 +94,7 @@ class HitRecovery:
         return learnt
 
     def _read(self, listed: ListedTask) -> StudyHit | None:
-        """Return the HIT that a page shows, None where the study lacks one of its texts."""
+        """Return the HIT that a page shows; None where the study lacks one of its texts."""
         hit, page = self._without_slots(listed), self._page(listed)
         if hit is None or page is None:
             return None
@@ -105,7 +105,7 @@ class HitRecovery:
         return replace(hit, slots=slots, layouts=layouts)
 
     def _without_slots(self, listed: ListedTask) -> StudyHit | None:
-        """Return what the key and the offer of a HIT tell of it."""
+        """Return a HIT with what its key and its offer say."""
         key = read_hit_key(listed.key)
         if key is None:
             return None
@@ -121,7 +121,7 @@ class HitRecovery:
         )
 
     def _page(self, listed: ListedTask) -> "SeenPage | None":
-        """Return a HIT's page, from the crowd or from the folder that a web server shows."""
+        """Return a HIT's page, from the crowd or from the folder that the study's web server serves."""
         from prefjudge.crowd.simulated import read_page
 
         page = self._crowd.page(listed.task_id)
@@ -131,7 +131,9 @@ class HitRecovery:
         return read_page(file.read_text(encoding="utf-8")) if file.is_file() else None
 
     def _publish(self, db: Connection, hit: StudyHit, listed: ListedTask, fetched: TaskState) -> None:
-        """Record that the HIT is out, and what it and its extensions commit."""
+        """Record that the HIT was published, and what it and its extensions commit."""
+        # The key holds the assignments at publication. Each one above that was an extension with an intent
+        # of its own; with the same subjects and numbers, the ledger gets the tokens that it had.
         first = read_hit_key(hit.hit_key)
         begun = first.assignments if first else hit.assignments
         origin, prices = replace(hit, assignments=begun), self._crowd.prices
@@ -145,8 +147,8 @@ class HitRecovery:
             save_status(db, hit.hit_key, HitStatus.CLOSED)
 
     def _spent(self, db: Connection, intent: Intent, outcome: str) -> None:
-        """Record a call that was made; the ledger keeps one that it knows."""
-        if intend(db, intent, budget=None).outcome is None:
+        """Record a call that was made, unless the ledger knows it."""
+        if intend(db, intent, budget=None).outcome is None:  # no budget: the money is spent already
             settle(db, intent.token, outcome, time.time())
 
     def _take(self, db: Connection, hit: StudyHit, fetched: TaskState, learnt: Learnt) -> None:
@@ -197,7 +199,7 @@ class HitRecovery:
         reward, prices = Decimal(hit.reward_cents) * CENT, self._crowd.prices
         release = intents.release(self._study, prices, self._target, found.submission_id, reward, assignments)
         self._spent(db, release, "released" if paid else "rejected")
-        if paid:
+        if paid:  # rejected to take the reward back after an early exit: not a verdict on the work
             save_decision(db, found.submission_id, prorated_decision(paid.amount))
         else:
             save_rejection(db, found.submission_id, found.reason, time.time())

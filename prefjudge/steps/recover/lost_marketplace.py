@@ -11,10 +11,10 @@ from prefjudge.study.study import Study
 
 
 def give_up_marketplace(study: Study, target: str) -> tuple[int, tuple[str, ...]]:
-    """Close all HITs of a marketplace that is lost, so that a new one may begin.
+    """Close all HITs of a lost marketplace, so that a new one may begin.
 
-    What was collected stays. What the HITs committed still counts against the budget, as nobody can tell
-    any more what of it was earned. Returns how many HITs were open, and what is to be known.
+    What was collected stays. What the HITs committed still counts against the budget, because nobody can
+    tell how much of it was earned. Returns how many HITs were open, and notices.
 
     Raises
     ------
@@ -24,7 +24,7 @@ def give_up_marketplace(study: Study, target: str) -> tuple[int, tuple[str, ...]
     restored = study.setting(RECOVERING)
     if restored == BEING_REBUILT:
         raise StudyError(
-            "the study's store and its marketplace are both lost: nothing is left to go on from",
+            "the study's store and its marketplace are both lost: there is nothing to continue from",
             "Restore a backup of either (docs/backup.md), or begin a new study with the same files.",
         )
     with study.transaction() as db:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from prefjudge.crowd.simulated import SeenPage, SeenSlot
 
 Found = tuple[int | None, int | None, bool]
-"""The number of a pair or else of a gold pair, and whether the page has its passages the other way round."""
+"""The number of a pair, or of a gold pair; and whether the page has its passages in the other order."""
 
 
 class PageMatcher:
-    """Knows the texts of a study, and what asks for each pair by now.
+    """Knows the texts of a study, and how often each pair has been asked for.
 
-    A page tells texts and no ids. Where several passages have the same text, a judgment is as good for any
-    of their pairs: workers saw the same. It goes to the pair that is asked for least, so that all are judged.
+    A page has texts, not ids. Where several passages have the same text, a judgment is good for any of
+    their pairs: workers saw the same. It goes to the pair asked for least often, so that all are judged.
     """
 
     def __init__(self, study: Study) -> None:
@@ -45,7 +45,7 @@ class PageMatcher:
         self._gold = {(seen(g.query), seen(g.good), seen(g.bad)): number for number, g in gold.items()}
         self._pairs = {pair: number for number, pair in pairs.items()}
         self.added: dict[int, tuple[str, str, str]] = {}
-        """Pairs of candidates that the study did not have, as those of a challenge, by their new numbers."""
+        """Pairs that the study did not have, such as those of a challenge, by their new numbers."""
 
     def match(
         self, page: "SeenPage", assignments: int

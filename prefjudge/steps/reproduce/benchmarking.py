@@ -45,7 +45,7 @@ def _top_ranks_of_others(material: "Material") -> Made:
     others = _conditions(material)[1:]
     if not others:
         raise CannotMakeError(
-            "there is one condition only", "Give a second --qrels NAME=FILE, or --held-out."
+            "there is only one condition", "Give a second --qrels NAME=FILE, or --held-out."
         )
     return Made(tables=tuple(top_table(*one) for one in others))
 
@@ -84,9 +84,8 @@ BENCHMARKING = Paper(
             name="Figure 1",
             shows="the leaderboard over time",
             reading=(
-                "Each point is a submission; a red one beat everything before it. --highlight WORD draws "
-                "those "
-                "whose description has the word in a second colour."
+                "Each point is a submission; a red one beat everything before it. --highlight WORD uses a "
+                "second colour for submissions with the word in their description."
             ),
             needs=(Need.LEADERBOARD,),
             command="prefjudge audit LEADERBOARD.csv --highlight BERT --plot figure-1.svg",
@@ -97,18 +96,16 @@ BENCHMARKING = Paper(
             shows="a ranker's effectiveness by the number of its training queries",
             reading="",
             impossible=(
-                "It is about training one ranker on more and more data, and quoted from another paper: it "
-                "would "
-                "take the runs of rankers trained so."
+                "It is quoted from another paper, about training one ranker on more and more data. It needs "
+                "the runs of such rankers."
             ),
         ),
         Exhibit(
             name="Table 1",
             shows="how often the first five runs take the first five ranks",
             reading=(
-                "A row is a run of the leaderboard, a column a rank: the share of trials, each on queries "
-                "drawn "
-                "with replacement, in which the run took it."
+                "A row is a run of the leaderboard, a column a rank: the share of trials in which the run "
+                "took it. Each trial draws the queries with replacement."
             ),
             needs=(Need.RUNS, Need.QRELS),
             command=f"prefjudge stability {_RUNS} {_QRELS} --measure RR@100 --out table-1.tex",
@@ -155,16 +152,15 @@ BENCHMARKING = Paper(
         Exhibit(
             name="Table 3",
             shows="the reciprocal rank of every list of three results",
-            reading=("The values are not equally far apart: reciprocal rank is not an interval scale here."),
+            reading="The values are not equally far apart: reciprocal rank is not an interval scale here.",
             make=_result_lists,
         ),
         Exhibit(
             name="Table 4",
             shows="how often random halves of the queries agree on pairs of runs, by test",
             reading=(
-                "Agree: both halves say the same of the pair. Partly: only one half finds it significant, "
-                "and "
-                "the other half's difference points the same way. Disagree: they contradict each other."
+                "Agree: both halves say the same about the pair. Partly: only one half finds it significant, "
+                "and the other half's difference has the same sign. Disagree: they contradict each other."
             ),
             needs=(Need.RUNS, Need.QRELS),
             command=(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What came of an exhibit: tables, figures still to be drawn, and sentences that belong to them."""
+    """What an exhibit consists of: tables, figures still to be drawn, and sentences about them."""
 
     tables: tuple["Table", ...] = ()
     figures: tuple[Callable[[], "Figure"], ...] = ()
@@ -38,9 +38,9 @@ class Exhibit:
     command : str
         The command that makes it alone; empty where there is none.
     make : callable, optional
-        Makes it; None where it cannot be made from anybody's data, or is not a file of ``reproduce``.
+        Makes it; None where users' data cannot give it, or another command checks it.
     impossible : str
-        Why it cannot be made, and what it would take.
+        Why it cannot be made, and what it would need.
     """
 
     name: str

@@ -19,7 +19,8 @@ ORIGINAL = "original"
 class Given:
     """What the user gave: files, a study, and how runs are read.
 
-    ``pooled_judgments`` are those of the pools, which preference qrels are made of: all, unless simulated.
+    ``pooled_judgments`` are those of the pools, from which preference qrels are made: all judgments, unless
+    they are simulated.
     """
 
     study: Study | None
@@ -47,7 +48,7 @@ def file_of(named: str | Path) -> Path:
 
 
 def check_files(given: Given) -> None:
-    """Read the files that were given, so that one that is wrong is named once, and nothing is made of it.
+    """Read the given files, so that a wrong one is reported once, before anything is made.
 
     Raises
     ------

@@ -8,7 +8,7 @@ _HEAD = """# The papers, table by table and figure by figure
 
 `prefjudge reproduce PAPER … --out DIR` makes all tables and figures of a paper for your own data, under the
 paper's names, with a page that shows them. Below is the command that makes each alone. Words in capitals
-stand for your files and runs; a study takes the place of files: `prefjudge score STUDY …`.
+stand for your files and runs; a study replaces files: `prefjudge score STUDY …`.
 
 This page is made by `python3 scripts/make_papers_page.py`; a test runs its commands.
 """

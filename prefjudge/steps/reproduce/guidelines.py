@@ -1,11 +1,11 @@
-"""The TREC 2020 Deep Learning guidelines: no results to reproduce, but files and formats to check."""
+"""The TREC 2020 Deep Learning guidelines: files and formats to check, no results to reproduce."""
 
 from prefjudge.steps.reproduce.exhibits import Exhibit, Paper
 
 GUIDELINES = Paper(
     name="trec-2020-deep-learning-guidelines",
     citation="TREC 2020 Deep Learning Track Guidelines. https://microsoft.github.io/msmarco/TREC-Deep-Learning-2020",
-    lead="Are the files of the track whole, and is a run what the track takes? (`check` says it.)",
+    lead="Are the files of the track complete, and does a run have the track's format? Use `check`.",
     exhibits=(
         Exhibit(
             name="Document and passage data sets",
@@ -15,7 +15,7 @@ GUIDELINES = Paper(
         ),
         Exhibit(
             name="Submission format",
-            shows="what a run holds: columns, tag, order, ties, depth, and queries that are missing",
+            shows="what a run holds: columns, tag, order, ties, depth, and missing queries",
             reading="The track takes six columns and up to 100 documents or 1,000 passages a query.",
             command="prefjudge check RUNFILE --qrels QRELS",
         ),

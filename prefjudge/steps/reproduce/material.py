@@ -1,4 +1,4 @@
-"""Material: what exhibits are made from. Each verb is asked once, whoever needs its answer first."""
+"""Material: what exhibits are made from. Each verb runs once, when its result is first needed."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +24,7 @@ PREFERENCE_FILE = "preference.qrels"
 
 
 class Noticing(Protocol):
-    """A result of a verb, which says what was odd."""
+    """A verb's result that has notices."""
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -36,18 +36,18 @@ R = TypeVar("R", bound=Noticing)
 
 @dataclass(kw_only=True)
 class Material(RunsAndQrels):
-    """What was given, and what the verbs made of it. ``folder`` takes what has to be written on the way."""
+    """What was given, and what the verbs made of it; ``folder`` is for files that are made on the way."""
 
     folder: Path
     notices: list[str] = field(default_factory=list)
 
     @property
     def own_files(self) -> tuple[str, ...]:
-        """The files that are written on the way."""
+        """The files that are made on the way."""
         return (PREFERENCE_FILE, f"{Path(PREFERENCE_FILE).stem}.{ENDING}") if self.given.judgments else ()
 
     def has(self, need: Need) -> bool:
-        """Return whether something is there to make an exhibit from."""
+        """Return whether something that an exhibit needs was given."""
         given = self.given
         match need:
             case Need.RUNS:
@@ -185,11 +185,11 @@ class Material(RunsAndQrels):
 
     @cached_property
     def audited(self) -> "AuditResult":
-        """The leaderboard's submissions, held against its rules."""
+        """The leaderboard's submissions, checked against its rules."""
         assert self.given.leaderboard is not None
         return self._note(audit(self.given.leaderboard))
 
     def _note(self, result: R) -> R:
-        """Keep what a verb noticed, once."""
+        """Keep a verb's notices, each once."""
         self.notices += [one for one in result.notices if one not in self.notices]
         return result

@@ -1,4 +1,4 @@
-"""Needs: what a table or figure of a paper is made from, and the refusal where it is not there."""
+"""Needs: what a table or figure of a paper is made from, and the error where it is missing."""
 
 from enum import StrEnum
 
@@ -17,4 +17,4 @@ class Need(StrEnum):
 
 
 class CannotMakeError(InputError):
-    """An exhibit cannot be made from what was given; the hint says what it would take."""
+    """An exhibit cannot be made from what was given; the hint says what it needs."""

@@ -1,4 +1,4 @@
-"""The folder that ``reproduce`` leaves: a file for each table and figure, and a page that shows them all."""
+"""The folder that ``reproduce`` writes: a file for each table and figure, and a page that shows them all."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ T = TypeVar("T")
 INDEX_FILE = "index.html"
 _TABLES, _FIGURES = ("csv", "tex", "md"), ("svg", "png")
 LIST_FILE = "reproduce.json"
-"""Names what an earlier run wrote, so that a later one takes its own files away and nobody else's."""
+"""Names what an earlier run wrote, so that a later one deletes these files and no others."""
 
 
 def open_folder(folder: Path) -> Path:
@@ -31,7 +31,7 @@ def open_folder(folder: Path) -> Path:
         It holds anything else, or is a file.
     """
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file", "Name a folder to make: --out DIR")
+        raise InputError(f"{folder} is a file", "Give a new folder: --out DIR")
     if folder.is_dir() and any(folder.iterdir()):
         for name in _earlier_files(folder):
             (folder / name).unlink(missing_ok=True)
@@ -44,13 +44,13 @@ def _earlier_files(folder: Path) -> list[str]:
         named = json.loads((folder / LIST_FILE).read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
-            f"{folder} is not empty, and prefjudge reproduce did not write it", "Name a new folder: --out DIR"
+            f"{folder} is not empty, and prefjudge reproduce did not write it", "Give a new folder: --out DIR"
         ) from None
     return [name for name in named if isinstance(name, str) and Path(name).name == name]
 
 
 class Folder:
-    """What is written where; each name is listed before its file, so that a killed run can be repeated."""
+    """Writes files; each name is listed before its file, so that a killed run can be repeated."""
 
     def __init__(self, path: Path, stamp: str) -> None:
         self.path, self.stamp = open_folder(path), stamp
@@ -87,7 +87,7 @@ def _named(stem: str, things: Sequence[T]) -> Iterator[tuple[str, T]]:
 def section_of(
     exhibit: "Exhibit", made: "Made | None", files: Sequence[str], missing: str, folder: Folder
 ) -> "Section":
-    """Return the part of the page that shows an exhibit from its files, or says what it would take."""
+    """Return the part of the page that shows an exhibit from its files, or says what it needs."""
     shows = exhibit.shows[:1].upper() + exhibit.shows[1:]
     if made is None:
         return Section(heading=exhibit.name, finding=f"{shows}. Not made: {missing}")

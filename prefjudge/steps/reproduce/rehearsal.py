@@ -26,9 +26,8 @@ SIMULATION = Exhibit(
     name="Simulation",
     shows="what this study would cost, find and show",
     reading=(
-        "Simulated workers judge the pairs that the paper's two experiments ask for on these runs, once "
-        "each. "
-        "The tables and figures below are one such study; the ranges here are over many."
+        "Simulated workers judge, once each, the pairs that the paper's two experiments ask for on these "
+        "runs. The tables and figures below are one such study; the ranges here are over many."
     ),
     needs=(Need.RUNS, Need.QRELS),
     impossible="it is made with --simulate only",
@@ -43,7 +42,7 @@ def rehearse(material: "Material") -> "tuple[SimulatedPaper, str]":
     Raises
     ------
     InputError
-        No query has two passages to compare, or no run is called as the representative one is.
+        No query has two passages to compare, or no run has the name of the representative one.
     """
     given, heads = material.given, material.heads
     run = material.ranking[0]
@@ -92,11 +91,10 @@ def rehearsal_table(found: "SimulatedPaper", run: str) -> "Table":
         rows=rows,
         notes=(
             f"{found.studies:,} simulated studies: the mean, and in brackets the middle 95 % of them. "
-            "Workers "
-            "err on 33 % of random pairs, prefer the qrel in 65.7 % of category A, and the run's passage in "
-            "58.6 % of category B, as in the paper.",
+            "Workers err on 33 % of random pairs, prefer the qrel in 65.7 % of category A, and the run's "
+            "passage in 58.6 % of category B, as in the paper.",
             f"${REWARD} for a HIT of {PAIRS_PER_HIT} pairs and a fee of 20 %; work that fails its test "
-            "comparisons is paid too, and comes on top.",
+            "comparisons is also paid, and costs extra.",
         ),
     )
 

@@ -86,7 +86,7 @@ def reproduce(
     seed: int | None = None,
     **how: Unpack[ReadOptions],
 ) -> ReproduceResult:
-    """Write every table and figure of a paper for one's own data, and a page that shows them.
+    """Write every table and figure of a paper for your own data, and a page that shows them.
 
     Parameters
     ----------
@@ -119,31 +119,31 @@ def reproduce(
     highlight : str
         A word in the descriptions of submissions that are drawn in a second colour.
     simulate : bool
-        Walk shallow pooling with simulated workers at the paper's rates: what would this study cost, find and
-        show? Needs no judgments, and takes none.
+        Do shallow pooling with simulated workers at the paper's rates: what would this study cost, find and
+        show? Takes no judgments.
     sample : int
         How many queries shallow pooling draws for its second experiment.
     order : Order, optional
         What ranks a document higher.
     seed : int, optional
-        Of what is drawn; a study has its own.
+        The seed of what is drawn; a study has its own.
     **how
         How the runs are read: the words of `ReadOptions`.
 
     Raises
     ------
     InputError
-        The paper is unknown, the folder holds other files, or nothing at all could be made.
+        The paper is unknown, the folder holds other files, or nothing could be made.
     """
     chosen = find_paper(PaperName(paper))
     if simulate and (chosen.name != PaperName.SHALLOW_POOLING or judgments or study or not (runs and qrels)):
         raise InputError(
-            "--simulate walks shallow-pooling on runs and qrels alone",
-            "prefjudge reproduce shallow-pooling --simulate --runs 'runs/*' --qrels FILE --out DIR",
+            "--simulate is for shallow-pooling, and takes runs and qrels only",
+            "Run: prefjudge reproduce shallow-pooling --simulate --runs 'runs/*' --qrels FILE --out DIR",
         )
     if study is None and not runs and leaderboard is None:
         raise InputError(
-            "reproduce takes a study, or runs and qrels, or a leaderboard's CSV",
+            "reproduce needs a study, or runs and qrels, or a leaderboard's CSV",
             _EXAMPLE,
         )
     given = Given(
@@ -175,7 +175,7 @@ def _reproduce(chosen: Paper, given: Given, out: Path, *, simulate: bool) -> Rep
     notices: list[str] = []
     material = Material(given=given, folder=out, notices=notices)
     if given.runs or given.study is not None:
-        _ = material.heads  # a run that cannot be read is named here, and once
+        _ = material.heads  # an unreadable run is reported here, once
     folder = Folder(out, STAMP if simulate else _stamp(given))
     sections: list[Section] = []
     if simulate:
@@ -209,16 +209,18 @@ _EXAMPLE = "Run, for instance: prefjudge reproduce shallow-pooling --runs 'runs/
 
 
 def _keep_inputs(folder: Path, given: "Given") -> None:
-    """Refuse a folder that holds what is read: its files are replaced."""
+    """Refuse an output folder that holds an input: its files are replaced."""
     study = given.study.folder if given.study else None
     files = (given.judgments, given.pool, given.leaderboard, given.held_out, study)
     for path in (*(expand(given.runs) if given.runs else ()), *map(file_of, given.qrels), *files):
         if path is not None and Path(path).resolve().is_relative_to(folder.resolve()):
-            raise InputError(f"{path} is read, and {folder} is written", "Name another folder: --out DIR")
+            raise InputError(
+                f"the input {path} is in the output folder {folder}", "Give another folder: --out DIR"
+            )
 
 
 def _stamp(given: "Given") -> str:
-    """Return the stamp of a study whose judgments are simulated, or of files that say it of theirs."""
+    """Return the rehearsal stamp of the study, or else of the files."""
     files = [*map(file_of, given.qrels), *([given.judgments] if given.judgments else [])]
     stamp = stamp_of(rehearsal_in(stamp for path in files for stamp in file_stamps(path)))
     if given.study is None:
@@ -236,12 +238,12 @@ def _simulated(material: "Material", folder: "Folder") -> "Section":
 
 
 def _make(exhibit: "Exhibit", material: "Material", folder: "Folder") -> "tuple[Reproduced, Section]":
-    """Make one exhibit, or say what it would take."""
+    """Make one exhibit, or say what it needs."""
     missing, made = exhibit.impossible, None
     files: tuple[str, ...] = ()
     needs = [need for need in exhibit.needs if not material.has(need)]
     if needs:
-        missing = f"it takes {', '.join(needs)}"
+        missing = f"it needs {', '.join(needs)}"
     elif exhibit.make is not None:
         try:
             made = _drawable(exhibit.make(material), material)
@@ -254,12 +256,12 @@ def _make(exhibit: "Exhibit", material: "Material", folder: "Folder") -> "tuple[
 
 
 def _drawable(made: "Made", material: "Material") -> "Made":
-    """Leave the figures out where nothing can draw them, and say so once.
+    """Leave the figures out where matplotlib is missing, and say so once.
 
     Raises
     ------
     CannotMakeError
-        There is nothing but figures.
+        There are only figures.
     """
     if not made.figures or find_spec("matplotlib"):
         return made

@@ -1,4 +1,4 @@
-"""The runs and the original qrels that were given, and what follows from them before anybody judges."""
+"""The given runs and original qrels, and what follows from them without judgments."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from prefjudge.study.pooling import load_inputs, load_pools
 
 @dataclass(kw_only=True)
 class RunsAndQrels:
-    """Runs and original qrels: of the files that were given, or of a study."""
+    """Runs and original qrels, from files or from a study."""
 
     given: Given
 
@@ -36,7 +36,7 @@ class RunsAndQrels:
 
     @property
     def qrels(self) -> Path:
-        """The original qrels, the study's where it has some."""
+        """The original qrels: the study's, if it has any."""
         found = (*self._of_study("qrels"), *map(file_of, self.labels))
         if not found:
             raise CannotMakeError("the study has no qrels", "Give --qrels FILE.")
@@ -51,7 +51,7 @@ class RunsAndQrels:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The qrels, named: of one set, ``original=FILE``."""
+        """The qrels as ``NAME=FILE``; a single file without a name is ``original``."""
         named = [str(one) for one in self.given.qrels]
         bare = len(named) == 1 and ("=" not in named[0] or Path(named[0]).exists())
         return (f"{ORIGINAL}={named[0]}",) if bare else tuple(named)
@@ -84,7 +84,7 @@ class RunsAndQrels:
 
     @cached_property
     def selected(self) -> "Pools":
-        """The pools of the queries that were judged; where none was, of a sample (section 4.1)."""
+        """The pools of the judged queries, or of a sample where none was judged (section 4.1)."""
         judged = self._judged_queries()
         if judged is not None:
             return select_queries(self.pools, judged)
@@ -113,7 +113,7 @@ class RunsAndQrels:
 
     @cached_property
     def official_order(self) -> "RunOrder":
-        """The runs in the leaderboard's order where its CSV lists them, else by the original qrels."""
+        """The runs in the order of the leaderboard's CSV if it lists any, else by the original qrels."""
         entries = read_leaderboard(self.given.leaderboard) if self.given.leaderboard else ()
         if any(find_entry(run, entries) for run in self.ranking):
             return RunOrder(name="the leaderboard", runs=official_order(self.ranking, entries))

@@ -7,6 +7,7 @@ from statistics import median
 from prefjudge.counts import many
 from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel
 from prefjudge.evaluation.comparing.winratio import PERFECT, WinRatios
+from prefjudge.evaluation.submissions.official import OfficialBoard
 from prefjudge.render.plots.leaderboards import (
     plot_leaderboard,
     plot_pool_sizes,
@@ -99,11 +100,11 @@ def _win_ratios(material: "Material") -> Made:
 
 
 def _better_than_perfect(found: "WinRatios") -> tuple[str, ...]:
-    """Say which runs win against all others, and which significantly beat the perfect one (section 4.2)."""
+    """Say which runs beat all others, and which significantly beat the perfect one (section 4.2)."""
     matrix = found.matrix()
     perfect = found.runs.index(PERFECT) if PERFECT in found.runs else None
     best = [run for run in found.runs if found.wins[run] == len(found.runs) - 1]
-    words = [f"{run} wins against all others." for run in best]
+    words = [f"{run} beats all others." for run in best]
     if perfect is not None:
         better = [
             run
@@ -125,17 +126,20 @@ def _two_boards(material: "Material") -> Made:
 
 
 def _official(material: "Material") -> Made:
-    found = material.official.official
-    if found is None:
-        raise CannotMakeError("no run of the leaderboard is among the runs", "Runs are found by their names.")
-    return Made(tables=(official_table(found),))
+    return Made(tables=(official_table(_official_scores(material)),))
 
 
 def _official_against_sample(material: "Material") -> Made:
+    return Made(figures=(partial(plot_official, _official_scores(material)),))
+
+
+def _official_scores(material: "Material") -> OfficialBoard:
     found = material.official.official
     if found is None:
-        raise CannotMakeError("no run of the leaderboard is among the runs", "Runs are found by their names.")
-    return Made(figures=(partial(plot_official, found),))
+        raise CannotMakeError(
+            "no run of the leaderboard is among the runs", "Check the runs' names against the CSV's."
+        )
+    return found
 
 
 def _board_in_official_order(material: "Material", qrels: str | None) -> Made:
@@ -174,15 +178,14 @@ SHALLOW_POOLING = Paper(
     name="shallow-pooling",
     citation=(
         "Arabzadeh, Vtyurina, Yan and Clarke: Shallow Pooling for Sparse Labels. Information Retrieval "
-        "Journal "
-        "25 (2022). https://doi.org/10.1007/s10791-022-09411-0"
+        "Journal 25 (2022). https://doi.org/10.1007/s10791-022-09411-0"
     ),
     lead="Do people prefer what a run puts on top to the labels that it is scored by?",
     exhibits=(
         Exhibit(
             name="Table 1",
             shows="how often the qrel is the run's first passage",
-            reading="Shares are of all labelled queries; those that the run does not answer are a row.",
+            reading="Shares are of all labelled queries; those that the run does not answer have a row.",
             needs=_VOTES,
             command=(
                 f"prefjudge winratio {_FILES} --against-qrel RUN --out table.tex      # in "
@@ -195,8 +198,7 @@ SHALLOW_POOLING = Paper(
             shows="which passage people preferred, by category",
             reading=(
                 "In category A the qrel should win; how often it loses is a rough estimate of the judges' "
-                "error. "
-                "In category B more losses than wins say that the run is better than its labels."
+                "error. In category B, more losses than wins say that the run is better than its labels."
             ),
             needs=_VOTES,
             command=(
@@ -226,11 +228,10 @@ SHALLOW_POOLING = Paper(
         ),
         Exhibit(
             name="Table 3",
-            shows="the runs with their scores on the leaderboard, on all queries, and on the judged ones",
+            shows="the runs' scores on the leaderboard, on all queries, and on the judged ones",
             reading=(
-                "In the leaderboard's order: its rank and score, RR@10 under the original qrels on all "
-                "and on the "
-                "selected queries, and under the preference qrels; the perfect ranking is on top."
+                "In the leaderboard's order: its rank and score, RR@10 under the original qrels on all and "
+                "on the selected queries, and under the preference qrels; the perfect ranking comes first."
             ),
             needs=(*_VOTES, Need.LEADERBOARD),
             command=f"prefjudge score {_BOARDS} --leaderboard LEADERBOARD.csv --out table.tex",
@@ -240,8 +241,8 @@ SHALLOW_POOLING = Paper(
             name="Figure 3",
             shows="the sizes of the pools of all labelled queries",
             reading=(
-                "A pool has the first passage of each run and the qrel. Pairs grow with the square of its "
-                "size."
+                "A pool has the first passage of each run and the qrel. Its pairs grow with the square of "
+                "its size."
             ),
             needs=(Need.RUNS, Need.QRELS),
             command="prefjudge pool --runs 'runs/*' --qrels QRELS --depth 1 --plot figure-3.svg",
@@ -252,7 +253,7 @@ SHALLOW_POOLING = Paper(
             shows="the sizes of the pools of the selected queries",
             reading=(
                 "The selected queries are those that were judged; where none was, they are drawn at random "
-                "among those with at least two passages to compare."
+                "from those with at least two passages to compare."
             ),
             needs=(Need.RUNS, Need.QRELS),
             command=(
@@ -265,7 +266,7 @@ SHALLOW_POOLING = Paper(
             name="Figure 5",
             shows="the leaderboard's scores against those on the selected queries",
             reading=(
-                "Points in one rising line say that the selected queries rank the runs as the leaderboard "
+                "Points on one rising line say that the selected queries rank the runs as the leaderboard "
                 "does."
             ),
             needs=(*_VOTES, Need.LEADERBOARD),
@@ -276,9 +277,8 @@ SHALLOW_POOLING = Paper(
             name="Table 4",
             shows="win ratios: how often the run of the column beats that of the row",
             reading=(
-                "Above 50 % the column's first passage is preferred more often; bold is significant "
-                "(binomial "
-                "test, Bonferroni). The last row counts the runs that each column beats."
+                "Above 50 %, the column's first passage is preferred more often; bold is significant "
+                "(binomial test, Bonferroni). The last row counts the runs that each column beats."
             ),
             needs=_VOTES,
             command=f"prefjudge winratio {_FILES} --out table-4.tex --plot table-4.svg",
@@ -287,17 +287,17 @@ SHALLOW_POOLING = Paper(
         Exhibit(
             name="Section 4.1",
             shows="how often each run orders judged pairs in its top ten as people do",
-            reading="The share of the judged pairs of which the run has both passages in its first ten.",
+            reading="The share is of the judged pairs that have both passages in the run's top ten.",
             needs=_VOTES,
             command=f"prefjudge score {_BOARDS} --judgments JUDGMENTS",
             make=_pair_agreement,
         ),
         Exhibit(
             name="Section 5.1",
-            shows="the share of their pairings that the preference and the original qrels win",
+            shows="the share of their pairings that preference qrels and original qrels win",
             reading=(
-                "Preference qrels should win nearly all; the original ones about half, if nothing tells "
-                "them apart."
+                "Preference qrels should win nearly all; original ones win about half if they are no better "
+                "than the other passages."
             ),
             needs=_VOTES,
             command=f"prefjudge score {_BOARDS} --judgments JUDGMENTS",
@@ -307,8 +307,8 @@ SHALLOW_POOLING = Paper(
             name="Figure 6 (top)",
             shows="the runs' scores under the original against those under the preference qrels",
             reading=(
-                "Runs off the rising line are ranked otherwise by people. The dashed line is what a perfect "
-                "ranking under the original qrels scores under the preference qrels."
+                "People rank runs off the rising line differently. The dashed line is what a perfect ranking "
+                "under the original qrels scores under the preference qrels."
             ),
             needs=_VOTES,
             command=f"prefjudge score {_BOARDS} --common --plot figure.svg      # in figure.against.svg",
@@ -317,7 +317,7 @@ SHALLOW_POOLING = Paper(
         Exhibit(
             name="Figure 6 (middle)",
             shows="the scores under the original qrels with their intervals, in the official order",
-            reading="Where the points fall steadily, the selected queries confirm the official order.",
+            reading="If the points fall steadily, the selected queries confirm the official order.",
             needs=_VOTES,
             command=f"prefjudge score {_BOARDS} --order-by LEADERBOARD.csv --plot figure.svg",
             make=_original_board,
@@ -337,8 +337,8 @@ SHALLOW_POOLING = Paper(
         ),
         Exhibit(
             name="Section 5.2",
-            shows="each run's score with the passages left out that it alone contributed to the pools",
-            reading="A run that falls far owes its place to its own passages being in the pools.",
+            shows="each run's score without the passages that it alone contributed to the pools",
+            reading="A run that falls far owes its place to its own passages in the pools.",
             needs=_VOTES,
             command=f"prefjudge score {_BOARDS} --judgments JUDGMENTS --leave-one-out",
             make=_left_out,

@@ -41,9 +41,7 @@ SIGNIFICANT_IMPROVEMENTS = Paper(
         Exhibit(
             name="Figure 1",
             shows="the leaderboard over time, with the runs that were the best of their day",
-            reading=(
-                "Each point is a submission; the red ones, the state of the art of their day, are compared."
-            ),
+            reading="Each point is a submission; the red ones were the state of the art of their day.",
             needs=(Need.LEADERBOARD,),
             command="prefjudge audit LEADERBOARD.csv --plot figure-1.svg",
             make=progress,
@@ -53,8 +51,7 @@ SIGNIFICANT_IMPROVEMENTS = Paper(
             shows="three tests of the reciprocal ranks over all queries",
             reading=(
                 "Raw p-values of the Wilcoxon rank-sum and signed-rank tests and the t test: all three "
-                "treat a "
-                "missing answer as rank infinity, which the paper argues against."
+                "treat a missing answer as rank infinity, which the paper argues against."
             ),
             needs=(Need.RUNS, Need.QRELS),
             command=f"{_COMPARE} --out table.tex      # in table.reciprocal-ranks.tex",
@@ -65,8 +62,7 @@ SIGNIFICANT_IMPROVEMENTS = Paper(
             shows="the outcomes of each pair of runs: neither answers, one answers, both answer",
             reading=(
                 "First how often only one of the runs answers, with a binomial test; then, where both "
-                "answer, "
-                "how much further down the answer is, in expected search length."
+                "answer, how much further down the answer is, in expected search length."
             ),
             needs=(Need.RUNS, Need.QRELS),
             command=f"{_COMPARE} --out table.tex      # in table.outcomes.tex",
