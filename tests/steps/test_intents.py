@@ -190,9 +190,7 @@ def test_spending_stops_at_a_hit_of_the_study_that_its_store_does_not_know(study
     assert refused.value.message == (
         "the marketplace has HITs of this study that its store does not know, such as HIT1"
     )
-    assert refused.value.hint == (
-        f"Restore the study's newest backup, or let the marketplace tell: prefjudge recover {study.folder}"
-    )
+    assert refused.value.hint == f"Run: prefjudge recover {study.folder}; it asks the marketplace."
 
 
 def test_a_store_that_is_being_rebuilt_spends_nothing(study: Study) -> None:
