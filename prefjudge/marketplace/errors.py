@@ -1,4 +1,4 @@
-"""What goes wrong: errors of the API, as its clients know them, and refusals that a worker reads."""
+"""Errors of the API, as its clients know them, and refusals that a worker reads."""
 
 from prefjudge.errors import PrefjudgeError
 
@@ -13,7 +13,7 @@ class Refusal(PrefjudgeError):  # noqa: N818 - said to a worker, who did nothing
 
 
 class ApiError(PrefjudgeError):
-    """A refusal that travels to the client as JSON."""
+    """A refusal that the client gets as JSON."""
 
     status = 400
     type = "RequestError"
@@ -60,7 +60,7 @@ class AccessDenied(ApiError):  # noqa: N818
 
 
 class ParameterValidationError(RequestError):
-    """XML among the parameters cannot be read: no error of the service's model, so boto3 shows its name."""
+    """XML in a parameter cannot be read; the service's model lacks this error, so boto3 shows its name."""
 
     type = "ParameterValidationError"
 
@@ -76,7 +76,7 @@ TURK_SENTENCES = {
     "XMLParseError": "There was an error parsing the XML question or answer data in your request. Please make"
     " sure the data is well-formed and validates against the appropriate schema. Details:",
 }
-"""What Mechanical Turk says with a code. Programs look for these words; what is ours to say follows them."""
+"""What Mechanical Turk says with a code. Programs look for these words; our own message follows them."""
 
 
 def refused(code: str, message: str) -> RequestError:
@@ -91,10 +91,10 @@ def wrong_state(code: str, needed: str, message: str) -> RequestError:
 
 
 def invalid(where: str, problem: str) -> RequestError:
-    """Return the error of a parameter whose value cannot be."""
+    """Return the error of a parameter with a value that is not allowed."""
     return refused("InvalidParameterValue", f"{where}: {problem}")
 
 
 def missing(kind: str, ident: str) -> RequestError:
-    """Return the error of an id that names nothing the requester may see."""
+    """Return the error of an id of nothing that the requester may see."""
     return refused(f"{kind}DoesNotExist", f"{'Hit' if kind == 'HIT' else kind} {ident} does not exist.")

@@ -1,4 +1,4 @@
-"""What a marketplace's store says of itself: that every cent is somewhere, and nothing was paid twice."""
+"""Checks of a marketplace's store: every cent is somewhere, and nothing was paid twice."""
 
 from prefjudge.database import Connection
 from prefjudge.marketplace.money.ledger import UNBALANCED
@@ -13,7 +13,7 @@ _IMPOSSIBLE = (
         "SELECT count(*) FROM accounts WHERE cents < 0 AND account <> 'outside'",
     ),
     (
-        "requesters hold other amounts than their open HITs may cost",
+        "requesters have other amounts on hold than their open HITs may cost",
         "SELECT count(*) FROM (SELECT 'hold:' || requester_id AS account, sum(held) AS held FROM hits"
         " GROUP BY requester_id) AS h LEFT JOIN accounts a USING (account)"
         " WHERE coalesce(a.cents, 0) <> h.held",
@@ -27,7 +27,7 @@ _IMPOSSIBLE = (
 
 
 def find_impossible(db: Connection) -> list[str]:
-    """Return what can only be where money appeared, vanished or was paid twice."""
+    """Return what is only possible if money appeared, vanished or was paid twice."""
     lost = [f"the account {name} is not the sum of its transfers" for (name,) in db.execute(UNBALANCED)]
     found = [(int(db.execute(sql)[0][0]), what) for what, sql in _IMPOSSIBLE]
     return lost + [f"{count:,} {what}" for count, what in found if count]
@@ -49,7 +49,7 @@ def load_setting(db: Connection, name: str) -> str | None:
 
 
 def save_setting(db: Connection, name: str, value: str) -> None:
-    """Write a setting, whatever it was before."""
+    """Write a setting; an earlier value is replaced."""
     db.insert(
         "settings", {"name": name, "value": value}, "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
     )

@@ -1,4 +1,4 @@
-"""Issues and revokes requesters' keys from the command line, beside a running marketplace or before."""
+"""Issues and revokes requesters' keys from the command line, while a marketplace runs or before."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ from prefjudge.marketplace.store.marketplace import Marketplace, Transaction
 
 
 def issue_key(store_url: str, name: str, *, sandbox: bool | None = None) -> Key:
-    """Issue a new key to the requester of that name, who joins if new.
+    """Issue a new key to the requester of that name, who is registered if new.
 
-    The secret is shown this once; requests signed with it are that requester's. A store that is new becomes a
+    The secret is shown only now; requests signed with it are that requester's. A new store becomes a
     sandbox, or a live marketplace where ``sandbox`` is False.
     """
     with _transaction(store_url, sandbox) as tx:
@@ -21,7 +21,7 @@ def issue_key(store_url: str, name: str, *, sandbox: bool | None = None) -> Key:
 
 
 def revoke_key(store_url: str, access_key: str) -> None:
-    """Take a requester's key back."""
+    """Revoke a requester's key."""
     with _transaction(store_url, None) as tx:
         requesters.revoke_key(tx, access_key)
 

@@ -1,4 +1,4 @@
-"""Log lines as JSON objects, one a line, for machines that gather them."""
+"""Log lines as JSON objects, one a line, for programs that gather them."""
 
 import json
 import logging
@@ -24,17 +24,14 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Send the marketplace's log, and its web server's complaints, to stderr.
-
-    On a terminal somebody looks at it who wants to see what is wrong, and not every request.
-    """
+    """Send the log of the marketplace and its web server to stderr; to a terminal only what is wrong."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     requests = logging.WARNING if sys.stderr.isatty() else logging.INFO
     levels = {
         "prefjudge.marketplace": requests,
         "uvicorn.error": logging.WARNING,
-        "python_multipart": logging.ERROR,  # it warns of each malformed form, which its sender is told anyway
+        "python_multipart": logging.ERROR,  # no warnings of malformed forms: their sender is told
     }
     for name, level in levels.items():
         logger = logging.getLogger(name)

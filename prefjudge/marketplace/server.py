@@ -35,7 +35,7 @@ class Server:
     endpoint : str
         The requester API's address, for boto3's ``endpoint_url``.
     local : str
-        The same for programs on this machine, which need not go through the web server in front.
+        The same for programs on this machine, which do not need the web server in front.
     worker_site, admin : str
         Where workers sign in, and where the admin does.
     admin_token : str
@@ -94,7 +94,7 @@ class Server:
         self._webhook_sender.start()
         if ready is not None:
             ready(self)
-        # uvicorn stops in order and then sends itself the signal again, for whoever listened before
+        # uvicorn stops in order and then sends itself the signal again, for the handler from before
         before = {one: signal.signal(one, _ignore_signal) for one in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._uvicorn.run(sockets=[self._socket])
@@ -115,7 +115,7 @@ class Server:
                 break
             time.sleep(0.005)
         self._close()
-        raise PrefjudgeError("the marketplace did not start", "Is the address free?")
+        raise PrefjudgeError("the marketplace did not start", "Check that the address is free.")
 
     def stop(self) -> None:
         """Finish the requests under way, and stop."""
@@ -161,7 +161,7 @@ def start(
     clock : callable
         Tells the time in epoch seconds.
     rules
-        What it promises, where that differs from Mechanical Turk.
+        What the marketplace promises, if that differs from Mechanical Turk.
     settings
         Instead of ``host`` and ``port``.
     """
@@ -187,8 +187,8 @@ def serve(
 
     ``ready`` is called with the server, which knows its addresses, once requests are answered.
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
-    refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from. Where they
-    are not given, the environment's ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` say so.
+    refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from. The
+    environment variables ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
     """
     settings = Settings(
         host=host,
@@ -203,7 +203,7 @@ def serve(
 
 
 def _ignore_signal(*_: object) -> None:
-    """Do nothing: the signal has done its work."""
+    """Do nothing: the server has stopped already."""
 
 
 def _address(host: str, port: int) -> str:
@@ -211,7 +211,7 @@ def _address(host: str, port: int) -> str:
 
 
 def _own_name() -> str:
-    """Return the address by which this machine's network knows it; nothing is sent to find it."""
+    """Return this machine's address in its network; nothing is sent to find it."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
             asked.connect(("192.0.2.1", 9))
@@ -222,7 +222,7 @@ def _own_name() -> str:
 
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # asyncio sends small answers at once only on sockets that say that they are TCP
+    # asyncio sends small answers at once (TCP_NODELAY) only on sockets with an explicit protocol
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -231,7 +231,7 @@ def _listen(settings: Settings) -> socket.socket:
         listening.close()
         raise PrefjudgeError(
             f"cannot listen on {settings.host}:{settings.port}: {error}",
-            "Take another port; 0 finds a free one.",
+            "Give another port; 0 finds a free one.",
         ) from error
     return listening
 

@@ -23,8 +23,8 @@ class Settings:
     plain_http
         Allow a public address without TLS.
     proxy
-        The addresses and networks, with commas between, of web servers in front: what they say of who calls
-        is believed.
+        The addresses and networks, comma-separated, of web servers in front: they are believed about who
+        calls.
     """
 
     host: str = "127.0.0.1"
@@ -39,8 +39,8 @@ class Settings:
         Raises
         ------
         ConfigError
-            The address is public and there is neither a TLS address in front nor ``plain_http``; or
-            ``proxy`` names no address.
+            The address is public, without a TLS address in front or ``plain_http``; or ``proxy`` is not an
+            address.
         """
         try:
             self.is_proxy("127.0.0.1")
@@ -49,8 +49,7 @@ class Settings:
                 f"the proxy is not an address: {error}",
                 "Give IP addresses or networks, such as 172.16.0.0/12.",
             ) from error
-        secure = urlsplit(self.public_url or "").scheme == "https"
-        if not self.is_loopback and not secure and not self.plain_http:
+        if not (self.is_loopback or self.secure_cookies or self.plain_http):
             raise ConfigError(
                 f"the marketplace would listen on {self.host} without TLS",
                 "Put a web server with TLS in front and give its address, or allow plain HTTP.",
@@ -71,7 +70,7 @@ class Settings:
 
     @property
     def is_private(self) -> bool:
-        """Tell whether only this machine can call, and no web server passes calls on."""
+        """Tell whether only this machine can call, and no web server forwards calls."""
         return self.is_loopback and not self.public_url
 
     @property
@@ -82,8 +81,8 @@ class Settings:
     def knows_host(self, name: str) -> bool:
         """Tell whether a request may call by this host name, without its port.
 
-        A page elsewhere could have its own name resolve to this machine, and reach what listens for this
-        machine only. An address that is public anyway may have names that nobody told.
+        Against DNS rebinding: a page elsewhere could let its own name resolve to this machine, and so reach
+        a server that listens for this machine only. A public address may have names that nobody configured.
         """
         if name in LOOPBACK or name == self.host:
             return True

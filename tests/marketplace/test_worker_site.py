@@ -308,9 +308,9 @@ def test_a_panels_link_asks_before_it_signs_in(admin, worker):
     url = admin.call("POST", "/admin/panels", {"name": "lab", "participant": "pid"}, status=201)["url"]
     first = HTTP.request("GET", f"{url}?pid=1", redirect=False)
     assert (first.status, "set-cookie" in first.headers) == (200, False)
-    assert "signed in here" not in first.data.decode()
+    assert "You are signed in" not in first.data.decode()
     asked = HTTP.request("GET", f"{url}?pid=1", headers={"Cookie": worker.cookie}, redirect=False)
-    assert "You are signed in here as worker1." in asked.data.decode()
+    assert "You are signed in as worker1." in asked.data.decode()
     foreign = {"Origin": "https://evil.example"}
     assert HTTP.request("POST", f"{url}?pid=1", headers=foreign, redirect=False).status == 403
     begun = HTTP.request("POST", f"{url}?pid=1", redirect=False)

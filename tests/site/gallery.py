@@ -105,7 +105,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "done-panel": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": {"code": "C1ABCDEF", "url": "/panel-end"}, "next": None}),
     "submitted": ("/mturk/externalSubmit", {"assignment_id": "3ASSIGNMENT"}),
     "refused": ("/groups/3GROUP/accept", {"error": "Others have taken the last HIT of this kind.", "code": "none_left"}),
-    "refused-framed": ("/frames/3HIT", {"error": "This HIT is gone.", "code": "no_hit", "framed": True}),
+    "refused-framed": ("/frames/3HIT", {"error": "This HIT no longer exists.", "code": "no_hit", "framed": True}),
     "refused-admin": ("/admin/workers", {"error": "name: 'ada' is taken", "code": "invalid"} | NOBODY),
     "refused-nobody": ("/panel/prolific/key", {"error": "There is no such link.", "code": "no_panel"} | NOBODY),
     "error": ("/nowhere", {"status": 404, "title": "There is no such page", "text": "It may have been moved, or its HIT is finished."}),

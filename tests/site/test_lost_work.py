@@ -78,7 +78,7 @@ def test_a_page_elsewhere_that_could_not_submit_is_told_of(marketplace, open_pag
     page.context.set_offline(True)
     page.frames[1].evaluate("Object.defineProperty(navigator, 'onLine', {value: true})")
     inside.locator("#send").click()
-    soon(page, lambda: "has perhaps not arrived" in page.inner_text("#notice"))  # not of a draft
+    soon(page, lambda: "may not have arrived" in page.inner_text("#notice"))  # not of a draft
     page.context.set_offline(False)
     try_again(page)
     inside.locator("#send").click()
@@ -92,7 +92,7 @@ def test_the_end_of_the_time_is_seen_and_ends_the_work(marketplace, open_page):
     page.clock.install()
     marketplace.post(question_of(OLD), Title="Short", AssignmentDurationInSeconds=600)
     page.goto(marketplace.invitation("Slow"))
-    page.click("button:has-text('Come in')")
+    page.click("button:has-text('Sign in')")
     page.click("text=Accept and work")
     page.wait_for_url("**/assignments/*")
     assert not page.is_visible("#notice")

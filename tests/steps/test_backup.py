@@ -210,7 +210,7 @@ def change(path: Path, *statements: str) -> None:
         ("study.db", "DELETE FROM gold", "store", "a row of slots belongs to one of gold"),
         ("marketplace.db", "UPDATE accounts SET cents = cents + 1 WHERE account LIKE 'worker:%'",
          "marketplace ledger", "is not the sum of its transfers"),
-        ("marketplace.db", "UPDATE hits SET held = held + 5", "marketplace ledger", "hold other amounts"),
+        ("marketplace.db", "UPDATE hits SET held = held + 5", "marketplace ledger", "have other amounts on hold"),
         ("marketplace.db", "DELETE FROM assignments WHERE seq = 1", "study against sandbox",
          "1 assignment that the marketplace does not know"),
         ("marketplace.db", "UPDATE hits SET annotation = replace(annotation, '-1-1-1-', '-2-1-1-')",
@@ -283,7 +283,7 @@ def test_a_lost_marketplace_is_not_taken_for_a_new_one(judged: Path, tmp_path: P
         pass
     copy.unlink()
     for _ in range(2):
-        with pytest.raises(PrefjudgeError, match="missing or empty, and a marketplace was served") as refused:
+        with pytest.raises(PrefjudgeError, match="missing or empty, but a marketplace was served") as refused:
             start(f"sqlite:///{copy}")
         assert "docs/backup.md" in refused.value.hint
         assert not copy.exists()

@@ -1,8 +1,8 @@
 """The description of the API: the operations, their shapes and their limits, as this package ships them.
 
-The JSON comes from botocore (NOTICE says what was changed) and is in the format of its loader, so that one
-file serves three uses: the marketplace checks requests with it, a client whose botocore has lost the service
-loads it, and tests compare the two.
+The JSON comes from botocore (NOTICE says what was changed) and is in the format of its loader. The
+marketplace checks requests with it, and a client can load it if its botocore no longer has the service.
+Tests compare the two.
 """
 
 import json

@@ -25,15 +25,15 @@ class Fault:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what would only show at the requests to come."""
+        """Refuse values that would fail only at later requests."""
         if self.kind not in KINDS:
             raise invalid("kind", f"{self.kind!r} is not one of {', '.join(KINDS)}")
         if not isinstance(self.operation, str):
-            raise invalid("operation", "is a name, or * for all")
+            raise invalid("operation", "must be a name, or * for all")
         if type(self.times) is not int or type(self.after) is not int or self.times < 1 or self.after < 0:
-            raise invalid("times", "is a count, as after is")
+            raise invalid("times", "must be 1 or more, and after 0 or more")
         if type(self.seconds) not in (int, float) or not 0 <= self.seconds <= MOST_SECONDS:
-            raise invalid("seconds", f"is between 0 and {MOST_SECONDS}")
+            raise invalid("seconds", f"must be between 0 and {MOST_SECONDS}")
 
 
 class FaultInjector:
@@ -49,12 +49,12 @@ class FaultInjector:
             self._faults.append(fault)
 
     def clear(self) -> None:
-        """Let everything go well again."""
+        """Clear all failures."""
         with self._lock:
             self._faults.clear()
 
     def next(self, operation: str) -> Fault | None:
-        """Return the failure that this request meets, counting the request."""
+        """Count this request, and return its failure, if any."""
         if not self._faults:
             return None
         with self._lock:

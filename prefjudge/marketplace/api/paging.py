@@ -1,4 +1,4 @@
-"""Lists in pages, by keyset: a page starts after the last row of the one before, whatever was added since."""
+"""Lists in pages, by keyset: a page starts after the last row of the one before, even if rows were added."""
 
 from typing import Any, TypedDict
 
@@ -31,7 +31,7 @@ def page(
     """Select one page, and what the response says about it: NumResults, and NextToken where more remains.
 
     ``rest`` is the statement from ``FROM`` to the end of its ``WHERE``; ``seq`` is the column of its order.
-    Values that the statement does not name are not looked at.
+    Values that the statement does not name are ignored.
     """
     size = params.get("MaxResults", DEFAULT_SIZE)
     token = params.get("NextToken")
@@ -40,7 +40,7 @@ def page(
     order = f" ORDER BY seq{' DESC' if newest_first else ''} LIMIT :size"
     if after is not None:
         named["after"] = after
-    # one more than is shown, to know whether there are more
+    # one more than is shown, to know whether more remain
     rows = tx.rows(f"SELECT seq, {', '.join(columns_of(kind))} {rest}{where}{order}", named, size=size + 1)
     shown = rows[:size]
     last = str(shown[-1][0]) if shown else ""

@@ -1,4 +1,4 @@
-"""AWS Signature Version 4, from the side that checks it."""
+"""Checks signatures by AWS Signature Version 4."""
 
 import hashlib
 import hmac
@@ -39,7 +39,7 @@ def read_claim(authorization: str) -> Claim:
     match = _HEADER.fullmatch(authorization.strip())
     if not match:
         raise AccessDenied(
-            "The Authorization header is not of AWS4-HMAC-SHA256.", "IncompleteSignatureException"
+            "The Authorization header does not use AWS4-HMAC-SHA256.", "IncompleteSignatureException"
         )
     key, day, region, service, names, signature = match.groups()
     return Claim(

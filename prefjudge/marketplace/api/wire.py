@@ -22,7 +22,7 @@ _DEEPEST = 100
 
 
 def read_json(body: bytes) -> Any:
-    """Read JSON that can be kept and written again; nothing stands for an empty object.
+    """Read JSON that can be stored and written again; an empty body is an empty object.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def read_json(body: bytes) -> Any:
 
 
 def _is_deeper(value: Any, limit: int) -> bool:
-    """Tell whether JSON is nested deeper: what is read here is written and read again below other callers."""
+    """Tell whether JSON is nested deeper: what is read here is later written with less stack to spare."""
     level = [value]
     for _ in range(limit):
         inner = (

@@ -112,10 +112,9 @@ def _take(tx: Transaction, worker_id: str, hit: Hit) -> Assignment | None:
 
 
 def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Hit | None:
-    """Find and hold a HIT that the worker may take.
+    """Find and lock a HIT that the worker may take.
 
-    Rows that other processes have locked are skipped at first. Only if there is no other HIT does this one
-    wait for them.
+    Rows that other processes have locked are skipped at first, and waited for only if no other HIT is left.
     """
     column, ident = ("h.hit_id", hit_id) if hit_id else ("h.hit_type_id", hit_type_id)
     locks = ["FOR UPDATE OF h SKIP LOCKED", "FOR UPDATE OF h"] if tx.skip_locked else [""]

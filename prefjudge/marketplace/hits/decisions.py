@@ -20,7 +20,7 @@ def approve(
     RequestError
         ``InvalidAssignmentState``: it is already decided, and this does not overturn a recent rejection.
     """
-    # the assignment is locked first and its HIT second, everywhere, so that no two wait for each other
+    # everywhere the assignment is locked before its HIT, so that no two transactions wait for each other
     hit = hits.get(tx, assignment.hit_id, lock=True)
     assert hit is not None, "an assignment has its HIT"
     was = assignment.status
@@ -56,13 +56,13 @@ def _refuse_overturning(tx: Transaction, assignment: Assignment, hit: Hit) -> No
 def reject(tx: Transaction, assignment: Assignment, feedback: str) -> None:
     """Refuse to pay for an assignment.
 
-    A worker who was paid a bonus for it stopped early and was paid for the part: that does not count against
+    A worker who was paid a bonus for it has stopped early and was paid in part: that does not count against
     the approval rate.
 
     Raises
     ------
     RequestError
-        ``InvalidAssignmentState``: it is decided already.
+        ``InvalidAssignmentState``: it is already decided.
     """
     if assignment.status != "Submitted":
         raise _decided(assignment)

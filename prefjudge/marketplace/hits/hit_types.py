@@ -1,4 +1,4 @@
-"""HIT types: the properties that HITs share, and by which workers see them grouped."""
+"""HIT types: the properties that HITs share, and that group them for workers."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ class HitType(Terms):
 
 TERMS = columns_of(Terms)
 OF_TYPE = f"(SELECT hit_type_id, {', '.join(TERMS)} FROM hit_types) t"
-"""What a HIT is joined with: its terms, and no other column, so that each name occurs once."""
+"""What a HIT is joined with: its terms only, so that each column name occurs once."""
 
 
 def seconds_between(params: Params, name: str, low: int, high: int, default: int | None = None) -> int:

@@ -1,8 +1,8 @@
 """HITs: offered, counted, expired, reviewed, disposed of.
 
 A HIT keeps four counters, whose sum is its MaxAssignments: available (nobody has them), pending (accepted),
-submitted (not decided yet) and completed (decided). Its status follows from them and from the time, so there
-is nothing to keep up to date.
+submitted (not decided yet) and completed (decided). Its status follows from them and from the time, so no
+status has to be kept up to date.
 """
 
 from dataclasses import dataclass, replace
@@ -106,7 +106,7 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params)
         held=cost,
     )
     tx.insert("hits", {name: value for name, value in row_of(hit).items() if name not in hit_types.TERMS})
-    # apart from the counters, which change often and are better short
+    # in a table of its own: the counters change often, and their rows are better short
     tx.insert("questions", {"hit_id": hit_id, "content": params["Question"]})
     note(tx, "HITCreated", hit)
     return hit
@@ -115,7 +115,7 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params)
 def note(
     tx: Transaction, event: str, hit: Hit, assignment_id: str | None = None, worker_id: str | None = None
 ) -> None:
-    """Log what happened to a HIT, or to an assignment of it, and queue a notification for who wants it."""
+    """Log what happened to a HIT or to an assignment of it, and queue its notification if one is wanted."""
     happened = Event(
         time=tx.now,
         event=event,
@@ -173,7 +173,7 @@ def question(tx: Transaction, hit_id: str) -> str:
 
 
 def shift(tx: Transaction, hit: Hit, **changes: int) -> None:
-    """Change counters of a HIT, and tell when it became reviewable."""
+    """Change counters of a HIT, and log when it becomes reviewable."""
     # by difference, so that what another process changed meanwhile stays
     sets = ", ".join(f"{name} = {name} + :{name}" for name in changes)
     tx.run(f"UPDATE hits SET {sets} WHERE hit_id = :hit", {**changes, "hit": hit.hit_id})
@@ -215,7 +215,7 @@ def extend(tx: Transaction, hit: Hit, more: int, token: str | None) -> None:
     Raises
     ------
     RequestError
-        ``InvalidMaximumAssignmentsIncrease`` where a HIT made with less than ten would come to ten or more.
+        ``InvalidMaximumAssignmentsIncrease``: a HIT made with fewer than ten would get ten or more.
     """
     requester_id, hit_id = hit.requester_id, hit.hit_id
     if request_tokens.earlier_result(tx, requester_id, "extension", token) is not None:

@@ -1,4 +1,4 @@
-"""What a worker sees of the HITs on offer: groups of one HIT type, and one HIT to look at."""
+"""The HITs on offer, as a worker sees them: groups of one HIT type, and one HIT to look at."""
 
 from dataclasses import dataclass
 from typing import TypedDict
@@ -21,7 +21,7 @@ _FIRST = (
     f"SELECT h.seq FROM hits h WHERE h.hit_type_id = t.hit_type_id AND {hits.OPEN} AND {_UNDONE}"
     " ORDER BY h.seq LIMIT 1"
 )
-COUNTED = 1000  # more HITs than that are shown as so many: to count them all would take long
+COUNTED = 1000  # a larger number of HITs is shown as this: counting them all would take long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""UniqueRequestTokens: what a repeated call must not do twice within a day."""
+"""UniqueRequestTokens: a call that is repeated with one within a day does nothing again."""
 
 from prefjudge.marketplace.store.marketplace import Transaction
 

@@ -3,12 +3,12 @@
 from prefjudge.marketplace.hits import assignments, decisions, hits
 from prefjudge.marketplace.store.marketplace import Transaction
 
-_BATCH = 500  # rows of a kind at once, so that no sweep holds the write lock for long; the next one goes on
+_BATCH = 500  # rows of a kind at once, so that no sweep holds the write lock for long; the next continues
 
 
 def sweep(tx: Transaction) -> None:
     """Do everything that is due at this moment."""
-    # what another process sweeps is locked and skipped: nothing is abandoned or paid twice
+    # rows that another process sweeps are locked and skipped: nothing is abandoned or paid twice
     for assignment in tx.select(
         assignments.Assignment,
         "FROM assignments WHERE status = 'Accepted' AND deadline <= :now ORDER BY deadline"

@@ -20,9 +20,8 @@ UNBALANCED = (
     " GROUP BY account HAVING sum(change) <> 0 ORDER BY account"
 )
 """Selects the accounts whose balance is not the sum of their transfers."""
-MAX_CENTS = (
-    10**11
-)  # cents at once: far from where a sum of many would no longer fit the database's whole numbers
+MAX_CENTS = 10**11
+"""Cents at once: small enough that sums of many fit the database's 64-bit integers."""
 
 
 def free(requester_id: str) -> str:
@@ -36,7 +35,7 @@ def hold(requester_id: str) -> str:
 
 
 def earned(worker_id: str) -> str:
-    """Name the account of what a worker has earned and was not paid yet."""
+    """Name the account of what a worker has earned and not been paid yet."""
     return f"worker:{worker_id}"
 
 
@@ -48,7 +47,7 @@ def balance(tx: Transaction, account: str, *, lock: bool = False) -> int:
 
 
 def transfer(tx: Transaction, source: str, target: str, cents: int, kind: str, reference: str) -> None:
-    """Move money; nothing happens for zero cents."""
+    """Move money; zero cents do nothing."""
     if not cents:
         return
     tx.insert(
@@ -62,7 +61,7 @@ def transfer(tx: Transaction, source: str, target: str, cents: int, kind: str, r
             "reference": reference,
         },
     )
-    # in the order of their names, so that two turns never wait for each other
+    # in the order of their names, so that two transactions never wait for each other
     for account, change in sorted([(source, -cents), (target, cents)]):
         tx.insert(
             "accounts",
@@ -83,7 +82,7 @@ def spend(tx: Transaction, requester_id: str, target: str, cents: int, kind: str
     if cents > MAX_CENTS:
         raise refused(
             "InvalidParameterValue",
-            f"The {kind} would take {from_cents(cents)} dollars; {from_cents(MAX_CENTS)} is the most.",
+            f"The {kind} would be {from_cents(cents)} dollars; the maximum is {from_cents(MAX_CENTS)}.",
         )
     account = free(requester_id)
     # locked: otherwise two calls at once could both spend the last of it

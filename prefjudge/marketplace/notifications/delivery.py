@@ -1,4 +1,4 @@
-"""Delivers notifications: posts them, signed, until the receiver says that it has them."""
+"""Delivers notifications: posts them, signed, until the receiver confirms them."""
 
 import hashlib
 import hmac
@@ -16,9 +16,8 @@ from prefjudge.marketplace.store.marketplace import Transaction
 
 _LOG = logging.getLogger("prefjudge.marketplace.notifications")
 TRIES = 12
-FIRST_WAIT = (
-    2.0  # seconds; doubled after each failure, so that the last try is some two hours after the first
-)
+FIRST_WAIT = 2.0
+"""Seconds; doubled after each failure, so that the last try is about two hours after the first."""
 BATCH = 20
 THREADS = 16
 PENDING, DELIVERED, GIVEN_UP = 0, 1, 2
@@ -44,10 +43,10 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
 
 
 class WebhookSender:
-    """Delivers what is due: each requester's notifications in turn, the requesters' side by side.
+    """Delivers what is due: one requester's notifications in turn, several requesters' at once.
 
-    So a hook that is slow holds up its own requester and nobody else. A notification may arrive twice: its
-    ``X-Prefjudge-Delivery`` header tells.
+    A slow hook therefore delays its own requester only. A notification may arrive twice, with the same
+    ``X-Prefjudge-Delivery`` header.
     """
 
     def __init__(self, executor: Executor, *, every: float = 0.5, post: Post | None = None) -> None:
@@ -60,7 +59,7 @@ class WebhookSender:
         self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
 
     def start(self) -> None:
-        """Begin to deliver."""
+        """Start to deliver."""
         self._thread.start()
 
     def stop(self) -> None:

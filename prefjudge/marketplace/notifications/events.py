@@ -1,4 +1,4 @@
-"""What happened, in order; and who asked to be told."""
+"""Events in their order, and the notifications of them that requesters asked for."""
 
 import json
 import uuid

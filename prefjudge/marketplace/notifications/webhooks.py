@@ -18,8 +18,8 @@ def refusal(address: str, *, inside: bool) -> str:
     """Return what is wrong with an address, or nothing.
 
     ``inside`` allows addresses of this machine and its network, and clear text to this machine. It is for a
-    marketplace that only this machine can reach; any other would send requests into its own network for
-    strangers.
+    marketplace that only this machine can reach: any other would let strangers send requests into its
+    network (server-side request forgery).
     """
     try:
         hook = urlsplit(address)
@@ -34,9 +34,9 @@ def refusal(address: str, *, inside: bool) -> str:
         )
     clear = hook.scheme == "http" and host in _INSIDE_NAMES and inside
     if not host or not (hook.scheme == "https" or clear):
-        return "is not an https address, to which this marketplace posts notifications, signed"
+        return "is not an https address: this marketplace posts signed notifications to one"
     if "@" in hook.netloc or not address.isascii() or not address.isprintable() or " " in address:
-        return "has a user, a space or another character that no such address needs"
+        return "has a user, a space or another character that is not allowed in it"
     if not inside and (host in _INSIDE_NAMES or (_is_literal(host) and not _is_outside(host))):
         return "is inside this marketplace's network"
     return ""
@@ -48,13 +48,13 @@ def post(address: str, body: bytes, headers: dict[str, str], *, inside: bool) ->
     Raises
     ------
     OSError
-        Nobody answers within seconds, or not by HTTP, or the name stands for an address inside.
+        Nobody answers in time, or not by HTTP, or the name resolves to an address inside.
     """
     hook, deadline = urlsplit(address), time.monotonic() + TIMEOUT
     connection = HTTPConnection(hook.netloc)
     try:
         with _connect(hook, deadline, inside=inside) as connection.sock:
-            # the socket's own timeout starts afresh with each byte that comes; this one does not
+            # the socket's own timeout restarts with each byte that comes; this one does not
             alarm = threading.Timer(_left(deadline), _hang_up, [connection.sock])
             alarm.start()
             try:
@@ -68,7 +68,7 @@ def post(address: str, body: bytes, headers: dict[str, str], *, inside: bool) ->
 
 
 def _connect(hook: SplitResult, deadline: float, *, inside: bool) -> socket.socket:
-    """Connect to an address that was looked at: what a name stands for may change from look to look."""
+    """Connect to the address that was checked: the name may resolve to another one the next time."""
     host, secure = hook.hostname or "", hook.scheme == "https"
     found = socket.getaddrinfo(host, hook.port or (443 if secure else 80), type=socket.SOCK_STREAM)
     problem = OSError(f"{host} is inside this marketplace's network")
@@ -102,6 +102,6 @@ def _is_literal(host: str) -> bool:
 
 
 def _is_outside(host: str) -> bool:
-    """Tell whether an IP address is one of the open Internet."""
+    """Tell whether an IP address is on the public Internet."""
     address = ipaddress.ip_address(host.partition("%")[0])
     return address.is_global and not address.is_multicast

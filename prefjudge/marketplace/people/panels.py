@@ -1,6 +1,6 @@
-"""Panels: companies that send workers here, by a link, and want them back with a completion code.
+"""Panels: companies that send workers here by a link, and get them back with a completion code.
 
-A panel's workers get worker ids of this marketplace; the panel's own ids are kept apart and shown to nobody.
+A panel's workers get worker ids of this marketplace; the panel's own ids are stored apart and never shown.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ OUTCOMES = ("submitted", "returned", "none_left")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """What a new panel needs: the key in its study's link, and the secret with which it may sign."""
+    """What a new panel needs: the key in its study's link, and the secret to sign links with."""
 
     key: str
     secret: str
@@ -28,7 +28,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A panel: what the parameters of its link are called, and the ways back as JSON."""
+    """A panel: the names of its link's parameters, and the ways back as JSON."""
 
     panel: str
     key_hash: str
@@ -63,16 +63,16 @@ def create(tx: Transaction, wanted: Params) -> Link:
     Raises
     ------
     RequestError
-        Something of it is missing or of the wrong shape: better now than when work is handed in.
+        Something is missing or has the wrong shape; found now, not when work is submitted.
     """
     unknown = set(wanted) - {"name", "participant", "study", "session", "locale", "completion", "signed"}
     if unknown:
         raise invalid(sorted(unknown)[0], "is not a property of a panel")
     name = _text(wanted, "name", "")
     if not name.isidentifier():
-        raise invalid("name", "a panel's name is letters, digits and underscores")
+        raise invalid("name", "a panel's name must be letters, digits and underscores")
     if wanted.get("signed") not in (None, False, True):
-        raise invalid("signed", "is true or false")
+        raise invalid("signed", "must be true or false")
     key = new_secret()
     panel = Panel(
         panel=name,
@@ -86,26 +86,26 @@ def create(tx: Transaction, wanted: Params) -> Link:
         created=tx.now,
     )
     if not tx.insert("panels", panel, "ON CONFLICT DO NOTHING RETURNING panel"):
-        raise invalid("name", f"there is a panel {name!r} already")
+        raise invalid("name", f"there is already a panel {name!r}")
     return Link(key=key, secret=_secret(tx, name))
 
 
 def _text(wanted: Params, name: str, default: str) -> str:
     text = wanted.get(name, default)
     if not isinstance(text, str) or "\0" in text:
-        raise invalid(name, "is a text")
+        raise invalid(name, "must be a text")
     return text
 
 
 def _ways_back(completion: Any) -> dict[str, dict[str, str]]:
     """Return the code and the address of each outcome; a text alone is the code."""
     if not isinstance(completion, dict) or set(completion) - set(OUTCOMES):
-        raise invalid("completion", f"has only {', '.join(OUTCOMES)}")
+        raise invalid("completion", f"may have only {', '.join(OUTCOMES)}")
     ways = {}
     for outcome, way in completion.items():
         given = {"code": way} if isinstance(way, str) else way
         if not isinstance(given, dict) or set(given) - {"code", "url"}:
-            raise invalid(f"completion.{outcome}", "is a code, or has a code and a url")
+            raise invalid(f"completion.{outcome}", "must be a code, or have a code and a url")
         code, url = _text(given, "code", ""), _text(given, "url", "")
         if url and not url.startswith(("https://", "http://")):
             raise invalid(f"completion.{outcome}.url", "is not a web address")
@@ -114,7 +114,7 @@ def _ways_back(completion: Any) -> dict[str, dict[str, str]]:
 
 
 def look(tx: Transaction, name: str, key: str, query: dict[str, str]) -> Visit:
-    """Return the visit that a panel's link announces.
+    """Return the visit that follows a panel's link.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def look(tx: Transaction, name: str, key: str, query: dict[str, str]) -> Visit:
         or not 1 <= len(participant) <= 200
         or (panel.signed and not _is_signed(tx, name, participant, query.get("signature", "")))
     ):
-        raise Refusal("bad_link", "This link is not valid. Ask who gave it to you.", 404)
+        raise Refusal("bad_link", "This link is not valid. Ask the person who gave it to you.", 404)
     known = tx.rows(
         "SELECT worker_id FROM panel_workers WHERE panel = :panel AND participant = :participant",
         panel=name,
@@ -146,9 +146,9 @@ def look(tx: Transaction, name: str, key: str, query: dict[str, str]) -> Visit:
 
 
 def arrive(tx: Transaction, visit: Visit) -> str:
-    """Return the worker whom a panel's link brings, who joins if new."""
+    """Return the worker who followed a panel's link, registered if new."""
     worker_id = visit.worker_id or workers.create(tx, workers.NewWorker(locale=visit.locale))
-    kept = tx.insert(  # of two who arrive at once as the same participant, the first one's worker
+    kept = tx.insert(  # if one participant arrives twice at once, both visits get the first one's worker
         "panel_workers",
         {
             "panel": visit.panel,
@@ -164,7 +164,7 @@ def arrive(tx: Transaction, visit: Visit) -> str:
 
 
 def completion(tx: Transaction, worker_id: str, outcome: str) -> dict[str, str] | None:
-    """Return the code and the address with which a panel's worker goes back; None for other workers."""
+    """Return the code and the address that lead a panel's worker back; None for other workers."""
     rows = tx.rows(
         "SELECT p.completion FROM panel_workers w JOIN panels p ON p.panel = w.panel"
         " WHERE w.worker_id = :worker",

@@ -1,4 +1,4 @@
-"""Payouts: what the admin has paid to workers, outside of the marketplace, of what they have earned here."""
+"""Payouts: what the admin has paid workers, outside the marketplace, of their earnings here."""
 
 import csv
 import io
@@ -18,12 +18,13 @@ def record(tx: Transaction, worker_id: str, cents: int, reference: str) -> None:
     Raises
     ------
     RequestError
-        ``DuplicateRequest`` where the worker was paid by this reference before; the worker is not owed as
-        much.
+        ``DuplicateRequest``: the worker was paid by this reference before; or the worker is owed less.
     """
     workers.find(tx, worker_id)
     if not 1 <= len(reference) <= 200:
-        raise invalid("reference", "is what the payment is known by, at your bank say: so none counts twice")
+        raise invalid(
+            "reference", "must name the payment, for instance at your bank, so that none counts twice"
+        )
     account = ledger.earned(worker_id)
     # locked: of two records with one reference, the second sees the first
     owed = ledger.balance(tx, account, lock=True)
@@ -65,5 +66,5 @@ def table(tx: Transaction) -> str:
 
 
 def _inert(text: str) -> str:
-    """Return a text that a spreadsheet does not take for a formula: workers choose their names."""
+    """Return a text that a spreadsheet does not read as a formula: workers choose their names."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

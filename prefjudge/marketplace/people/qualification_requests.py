@@ -26,7 +26,7 @@ class QualificationRequest:
 
 
 def latest(tx: Transaction, kind: QualificationType, worker_id: str) -> QualificationRequest | None:
-    """Return the worker's last request of this type; one whose time for the test ran out is Rejected."""
+    """Return the worker's last request of this type; it is Rejected if the time for its test ran out."""
     last = tx.find(
         QualificationRequest,
         "FROM qualification_requests WHERE qualification_type_id = :type AND worker_id = :worker"
@@ -41,7 +41,7 @@ def latest(tx: Transaction, kind: QualificationType, worker_id: str) -> Qualific
 
 
 def begin(tx: Transaction, type_id: str, worker_id: str) -> None:
-    """Ask for a qualification; where it has a test, the worker's time for it starts now.
+    """Request a qualification; if it has a test, the worker's time for it starts now.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def begin(tx: Transaction, type_id: str, worker_id: str) -> None:
     if last and last.status == "Open" and kind.test is not None:
         return
     if last and last.status == "Submitted":
-        raise Refusal("pending", "Your request waits for the requester.")
+        raise Refusal("pending", "Your request is waiting for the requester.")
     if last and last.status in ("Granted", "Rejected"):
         _refuse_retry(tx, kind, last)
     request = QualificationRequest(
@@ -84,11 +84,11 @@ def _refuse_retry(tx: Transaction, kind: QualificationType, last: QualificationR
     if kind.retry_delay is None:
         raise Refusal("never", "This qualification can be requested only once.")
     if (last.submitted_at or last.started) + kind.retry_delay > tx.now:
-        raise Refusal("retry_later", "You can ask again later.")
+        raise Refusal("retry_later", "You can request it again later.")
 
 
 def finish(tx: Transaction, type_id: str, worker_id: str, fields: Fields) -> None:
-    """Hand in a request, with the answers to its test, and grant it where that needs no person.
+    """Submit a request, with the answers to its test, and grant it if no person has to decide.
 
     Raises
     ------
@@ -148,13 +148,13 @@ def find(tx: Transaction, requester_id: str, request_id: str) -> QualificationRe
 
 
 def accept(tx: Transaction, request: QualificationRequest, value: int) -> None:
-    """Grant what was asked for."""
+    """Grant a request."""
     qualifications.grant(tx, request.qualification_type_id, request.worker_id, value)
     _close(tx, request, "Granted", None)
 
 
 def reject(tx: Transaction, request: QualificationRequest, reason: str | None) -> None:
-    """Decline what was asked for."""
+    """Reject a request."""
     _close(tx, request, "Rejected", reason)
 
 

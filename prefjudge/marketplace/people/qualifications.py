@@ -25,7 +25,7 @@ _FIELDS = {  # request parameter: column
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualificationType:
-    """A qualification that workers can have, and how they come by it."""
+    """A qualification that workers can have, and how they get it."""
 
     qualification_type_id: str
     requester_id: str
@@ -80,7 +80,7 @@ def create_type(tx: Transaction, requester_id: str, params: Params) -> Qualifica
 
 
 def update_type(tx: Transaction, requester_id: str, params: Params) -> QualificationType:
-    """Change a qualification type; a new test without an AnswerKey has none."""
+    """Change a qualification type; a new test without an AnswerKey removes the old key."""
     kind = find_type(tx, params["QualificationTypeId"], requester_id)
     changes = dict(_columns(params))
     if "AnswerKey" in params and "Test" not in params:
@@ -129,7 +129,7 @@ def _check_type(kind: QualificationType, params: Params) -> None:
 
 
 def find_type(tx: Transaction, type_id: str, requester_id: str | None = None) -> QualificationType:
-    """Return a qualification type: anybody's, or only the requester's where one is given.
+    """Return a qualification type: anybody's, or only the given requester's.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def get_type(tx: Transaction, type_id: str) -> QualificationType | None:
 def list_types(tx: Transaction, worker_id: str) -> list[QualificationType]:
     """Return the types that can be requested, and those that the worker has, the newest first.
 
-    Not the marks by which requesters keep workers from HITs: to ask for one would do only harm.
+    Marks by which requesters exclude workers from HITs are left out: requesting one would only do harm.
     """
     marks = shunned(tx)
     kinds = tx.select(
@@ -184,7 +184,7 @@ def get_grant(tx: Transaction, type_id: str, worker_id: str) -> Grant | None:
 
 
 def check_readable(tx: Transaction, type_id: str, requester_id: str) -> None:
-    """Let only its owner see who has a qualification; anybody may see who is simulated.
+    """Let only the owner see who has a qualification; anybody may see who is simulated.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def grant(tx: Transaction, type_id: str, worker_id: str, value: int) -> None:
 
 
 def associate(tx: Transaction, requester_id: str, params: Params) -> None:
-    """Give a worker a qualification; the worker is told, unless the requester says otherwise."""
+    """Give a worker a qualification, and tell the worker unless the requester says otherwise."""
     kind = find_type(tx, params["QualificationTypeId"], requester_id)
     workers.find(tx, params["WorkerId"])
     grant(tx, params["QualificationTypeId"], params["WorkerId"], params.get("IntegerValue", 1))

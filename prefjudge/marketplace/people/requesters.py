@@ -24,7 +24,7 @@ class Key:
 
 
 def ensure(tx: Transaction, name: str) -> str:
-    """Return the id of the requester of that name, who joins if new; a sandbox gives play money."""
+    """Return the id of the requester of that name, registered if new; a sandbox gives play money."""
     requester_id = new_worker_id()
     new = tx.insert(
         "requesters",
@@ -59,7 +59,7 @@ def new_key(tx: Transaction, name: str) -> Key:
 
 
 def revoke_key(tx: Transaction, access_key: str) -> None:
-    """Take a key back: requests signed with it are nobody's from now on."""
+    """Revoke a key: requests signed with it are refused from now on."""
     if not tx.rows("DELETE FROM access_keys WHERE access_key = :key RETURNING access_key", key=access_key):
         raise missing("AccessKey", access_key)
 
@@ -80,7 +80,7 @@ def key_owner(tx: Transaction, access_key: str) -> tuple[str, str] | None:
 
 
 def keys_issued(tx: Transaction) -> bool:
-    """Tell whether any requester has a key, or had one: a key that is taken back opens nothing."""
+    """Tell whether any requester has a key, or had one: revoking the last key must not open the door."""
     return bool(
         tx.rows(
             "SELECT 1 FROM access_keys UNION ALL SELECT 1 FROM requesters WHERE name <> :local LIMIT 1",

@@ -13,8 +13,8 @@ APPROVED = "00000000000000000040"
 APPROVAL_RATE = "000000000000000000L0"
 ADULT = "00000000000000000060"
 SIMULATED = "00000000000000000SIM"
-"""This marketplace's own: whether an account was made for simulation. It is given with the account, by the
-admin, and for good; any requester may read it, as other qualifications, and nobody may grant or take it."""
+"""This marketplace's own: whether an account was made for simulation. The admin gives it with the account,
+for good. Any requester may read it, and nobody may grant or revoke it."""
 MASTERS = ("2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6")
 SYSTEM = {
     LOCALE: "Location",
@@ -26,7 +26,7 @@ SYSTEM = {
     MASTERS[1]: "Masters",
 }
 
-_GUARDS = {  # what a requirement keeps an unqualified worker from
+_GUARDS = {  # what an unqualified worker may not do
     "Accept": frozenset({"accept"}),
     "PreviewAndAccept": frozenset({"accept", "preview"}),
     "DiscoverPreviewAndAccept": frozenset({"accept", "preview", "discover"}),
@@ -74,7 +74,7 @@ class Requirement(TypedDict, total=False):
 
 
 class Need(TypedDict):
-    """What a requirement asks, in words, and whether there is a page about it."""
+    """A requirement in words, and whether there is a page about it."""
 
     qualification_type_id: str
     name: str
@@ -84,7 +84,7 @@ class Need(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What a worker brings: a value for each qualification (None for a grant without one), and a locale."""
+    """What a worker has: a value for each qualification (None for a grant without one), and a locale."""
 
     values: dict[str, int | None]
     country: str
@@ -97,7 +97,7 @@ def check(tx: Transaction, requirements: list[Requirement], where: str) -> list[
     Raises
     ------
     RequestError
-        A requirement names no qualification type, or its values do not fit its comparator.
+        A requirement's qualification type does not exist, or its values do not fit its comparator.
     """
     return [
         _check_one(tx, one, f"{where}.QualificationRequirements[{i}]") for i, one in enumerate(requirements)
@@ -143,12 +143,12 @@ def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Require
 
 
 def standing(tx: Transaction, worker_id: str) -> Standing:
-    """Return what the worker brings at this moment."""
+    """Return what the worker has at this moment."""
     (approved, rejected, locale), *_ = tx.rows(
         "SELECT approved, rejected, locale FROM workers WHERE worker_id = :worker", worker=worker_id
     )
     decided = approved + rejected
-    # a rate means little at first: it reads 100 until 100 assignments are decided
+    # an early rate means little: as at Mechanical Turk, it is 100 until 100 assignments are decided
     rate = 100 if decided < 100 else round(100 * approved / decided)
     values: dict[str, int | None] = {APPROVED: approved, APPROVAL_RATE: rate, ADULT: 1}
     values.update(
@@ -200,7 +200,7 @@ def _locale_meets(comparator: str, locales: list[Locale], worker: Standing) -> b
 
 
 def shunned(tx: Transaction) -> frozenset[str]:
-    """Return the qualification types that HITs ask workers to be without."""
+    """Return the qualification types that HITs require workers not to have."""
     return frozenset(
         one["QualificationTypeId"]
         for (text,) in tx.rows(
@@ -212,7 +212,7 @@ def shunned(tx: Transaction) -> frozenset[str]:
 
 
 def describe(tx: Transaction, requirement: Requirement) -> Need:
-    """Say in words what a requirement asks, for the worker's pages, and whether there is a page about it."""
+    """Put a requirement in words, for the worker's pages."""
     type_id = requirement["QualificationTypeId"]
     rows = tx.rows(
         "SELECT name, deleted FROM qualification_types WHERE qualification_type_id = :id", id=type_id

@@ -31,14 +31,14 @@ def invite(tx: Transaction, worker_id: str) -> str:
 
 
 def invite_again(tx: Transaction, worker_id: str) -> str:
-    """Return a new invitation: the password and whatever else let the worker in before no longer does."""
+    """Return a new invitation: the password, earlier invitations and sessions stop working."""
     workers.find(tx, worker_id)
     _set_password(tx, worker_id, None)
     return invite(tx, worker_id)
 
 
 def _epoch(tx: Transaction, worker_id: str) -> str:
-    """Return the worker's epoch: invitations are of one, and the next one makes them void."""
+    """Return the worker's epoch: an invitation belongs to one, and is void in the next."""
     rows = tx.rows("SELECT epoch FROM workers WHERE worker_id = :id", id=worker_id)
     return str(rows[0][0]) if rows else ""
 
@@ -55,7 +55,7 @@ def read_invite(tx: Transaction, text: str) -> str:
     expires, _, signature = rest.partition(".")
     epoch = _epoch(tx, worker_id)
     if not tx.marketplace.signed(signature, "invite", worker_id, expires, epoch) or int(expires) <= tx.now:
-        raise Refusal("bad_invite", "This invitation is not valid, or no longer. Ask for a new one.", 401)
+        raise Refusal("bad_invite", "This invitation is not valid or has expired. Ask for a new one.", 401)
     return worker_id
 
 
@@ -106,7 +106,7 @@ def open_admin_session(tx: Transaction) -> str:
 
 
 def is_admin(tx: Transaction, secret: str) -> bool:
-    """Tell whether a cookie is of a session of the admin that lasts."""
+    """Tell whether a cookie belongs to an open session of the admin."""
     return bool(
         tx.rows(
             "SELECT 1 FROM admin_sessions WHERE session_hash = :hash AND expires > :now",
@@ -126,13 +126,13 @@ def _hash(secret: str) -> str:
 
 
 def hash_password(password: str) -> str:
-    """Return what is kept of a password."""
+    """Return the salt and the hash to store for a password."""
     salt = secrets.token_bytes(16)
     return f"{salt.hex()}:{_scrypt(password, salt).hex()}"
 
 
 def matches(password: str, kept: str | None) -> bool:
-    """Tell whether a password is the one kept; takes as long where none is."""
+    """Tell whether a password is the stored one; it takes as long without one, so that time tells nothing."""
     salt, _, digest = (kept or "00:00").partition(":")
     return hmac.compare_digest(_scrypt(password, bytes.fromhex(salt)), bytes.fromhex(digest))
 

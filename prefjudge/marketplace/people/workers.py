@@ -1,4 +1,4 @@
-"""Workers: who they are, what requesters may tell them."""
+"""Workers: who they are, and messages to them."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewWorker:
-    """What is known of a worker who joins: a name to sign in with, a locale, and a record from elsewhere."""
+    """A worker to register: a name to sign in with, a locale, and a record from elsewhere."""
 
     name: str | None = None
     locale: str = "US"
@@ -39,7 +39,7 @@ def create(tx: Transaction, newcomer: NewWorker) -> str:
         The name is taken, or a number is out of bounds.
     """
     if not 0 <= newcomer.approval_rate <= 100 or newcomer.approved < 0:
-        raise invalid("approval_rate", "is a percentage, and approved a count")
+        raise invalid("approval_rate", "must be a percentage, and approved a count")
     rejected = 0
     if newcomer.approved and newcomer.approval_rate:
         rejected = round(newcomer.approved * (100 - newcomer.approval_rate) / newcomer.approval_rate)
@@ -86,7 +86,7 @@ def find(tx: Transaction, worker_id: str) -> Worker:
 def tell(tx: Transaction, requester_id: str, worker_id: str, subject: str, text: str) -> str:
     """Put a message into a worker's inbox; return what prevents it, or nothing.
 
-    A requester reaches only workers whose work the requester has decided on.
+    A requester can write only to workers on whose work the requester has decided.
     """
     try:
         find(tx, worker_id)

@@ -118,7 +118,7 @@ def _mapped(root: Any, questions: tuple[KeyQuestion, ...]) -> AnswerKey:
                 )
             number = "MaximumSummedScore" if name == "PercentageMapping" else "SummedScoreMultiplier"
             factor = float(texts[number])
-            if not 1e-6 <= factor <= 1e6:  # nor nan
-                raise ValueError(f"{number} must be positive, and no more than a million")
+            if not 1e-6 <= factor <= 1e6:  # this form also refuses nan
+                raise ValueError(f"{number} must be positive, and at most a million")
             return AnswerKey(questions=questions, mapping=name, factor=factor)
     return AnswerKey(questions=questions)

@@ -10,7 +10,7 @@ _SCHEMA = (
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 RESERVED = frozenset({"assignmentId", "hitId", "workerId", "turkSubmitTo"})
-"""Names of the frame's address that never count as answers."""
+"""Parameters of the frame's address, which never count as answers."""
 
 Fields = Iterable[tuple[str, str]]
 Part = tuple[str, str]

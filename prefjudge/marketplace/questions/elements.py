@@ -1,4 +1,4 @@
-"""XML from strangers: parsed without document types, and its elements by their plain names."""
+"""Untrusted XML: parsed without document types, its elements named without namespaces."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A worker's answers to a QuestionForm: held against its questions, and written as the API gives them."""
+"""A worker's answers to a QuestionForm: checked against its questions, and written in the API's XML."""
 
 import re
 
@@ -48,15 +48,15 @@ def write_form_answers(form: Form, fields: Fields) -> str:
 def _text_problem(limits: TextAnswer, text: str, *, required: bool) -> str:
     """Say what is wrong with a text, or nothing."""
     if not text.strip() and (required or not text):
-        return "an answer is needed" if required else ""
+        return "an answer is required" if required else ""
     length = len(text.replace("\r\n", "\n"))
     if length < (limits["min_length"] or 0):
-        return f"at least {limits['min_length']} characters are needed"
+        return f"at least {limits['min_length']} characters are required"
     if limits["max_length"] is not None and length > limits["max_length"]:
-        return f"at most {limits['max_length']} characters are taken"
+        return f"at most {limits['max_length']} characters are allowed"
     if limits["numeric"]:
         if not _NUMBER.fullmatch(text.strip()):
-            return "a number is needed"
+            return "a number is required"
         if limits["min"] is not None and float(text) < limits["min"]:
             return f"the number must be at least {limits['min']}"
         if limits["max"] is not None and float(text) > limits["max"]:
@@ -69,7 +69,7 @@ def _selection_problem(limits: SelectionAnswer, chosen: list[str], count: int, *
     least, most = limits["min"], limits["max"]
     known = {option["identifier"] for option in limits["options"]}
     if not known.issuperset(chosen) or len(set(chosen)) < len(chosen):
-        return "only what is offered can be chosen"
+        return "choose only from the options"
     if least <= count <= most or (not count and not required):
         return ""
     if most == 1:

@@ -11,7 +11,7 @@ from prefjudge.marketplace.questions.markup import sanitised
 
 STYLES = ("radiobutton", "checkbox", "list", "dropdown", "combobox", "multichooser")
 OTHER = ".other"
-"""What a form field's name ends with that holds another answer than the ones offered."""
+"""The end of the name of a form field that holds another answer than those offered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,18 +105,18 @@ def read_form(root: Any, where: str) -> Form:
         elif name == "Question":
             questions.append(_question(child, where))
         else:
-            raise _wrong(where, f"{name} has no place in a QuestionForm")
+            raise _wrong(where, f"{name} is not allowed in a QuestionForm")
     if not questions:
         raise _wrong(where, "a QuestionForm needs a Question")
     fields = [question.identifier for question in questions]
     fields += [question.identifier + OTHER for question in questions if question.answer.get("other")]
     if len(set(fields)) < len(fields):
-        raise _wrong(where, "two questions have one QuestionIdentifier")
+        raise _wrong(where, "two questions have the same QuestionIdentifier")
     return Form(overview=tuple(overview), questions=tuple(questions))
 
 
 ContentView = dict[str, Any]
-"""A piece of content; under which names it stands depends on its kind."""
+"""A piece of content; its keys depend on its kind."""
 
 
 class QuestionView(TypedDict):
@@ -184,7 +184,7 @@ def _question(element: Any, where: str) -> FormQuestion:
     return FormQuestion(
         identifier=identifier,
         display_name=_text(parts.get("DisplayName")),
-        # a least length says the same, says the API
+        # by the API's documentation, a minimum length also makes an answer required
         required=_text(parts.get("IsRequired")) == "true" or bool(answer.get("min_length")),
         content=tuple(_contents(parts["QuestionContent"], where)),
         answer=answer,
@@ -199,7 +199,7 @@ def _answer(specification: Any, identifier: str, where: str) -> TextAnswer | Sel
         return _selection(parts["SelectionAnswer"], identifier, where)
     if "FileUploadAnswer" in parts:
         raise _wrong(
-            where, f"the question {identifier!r} asks for a file, which this marketplace does not take"
+            where, f"the question {identifier!r} asks for a file, which this marketplace does not accept"
         )
     raise _wrong(where, f"the question {identifier!r} needs a FreeTextAnswer or a SelectionAnswer")
 

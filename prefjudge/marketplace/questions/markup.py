@@ -1,4 +1,4 @@
-"""FormattedContent: markup from strangers, of which only what is harmless stays."""
+"""FormattedContent: untrusted markup, reduced to what is harmless."""
 
 import html
 import re
@@ -14,7 +14,7 @@ _KEPT_ATTRIBUTES = frozenset({"href", "src", "alt", "title", "colspan", "rowspan
 
 
 def sanitised(markup: str, where: str) -> str:
-    """Return the markup with nothing but harmless elements and attributes.
+    """Return the markup with only harmless elements and attributes.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def sanitised(markup: str, where: str) -> str:
 
 
 def _inside(root: Any) -> str:
-    """Return what an element holds; its depth is a stranger's to choose, so nothing here calls itself."""
+    """Return what an element holds; not recursive, because a stranger chooses its depth."""
     pieces = [html.escape(root.text or "", quote=False)]
     waiting: list[tuple[Any, str] | str] = _children(root)
     while waiting:

@@ -19,7 +19,7 @@ def render_page(name: str, context: Mapping[str, Any]) -> str:
     name : str
         The page's name, such as ``"hits"``.
     context : mapping
-        The values that the page shows, with those that every page needs: ``csrf``, ``nonce``, ``worker``,
+        The values that the page shows, and those that every page needs: ``csrf``, ``nonce``, ``worker``,
         ``path`` and ``marketplace``.
 
     Raises

@@ -38,5 +38,5 @@ def count(number: int, noun: str) -> str:
 
 
 def filters() -> dict[str, Callable[..., Any]]:
-    """Return what the templates may call."""
+    """Return the filters of the templates."""
     return {"money": money, "moment": moment, "span": span, "count_of": count}

@@ -21,8 +21,8 @@ _TOGETHER = 64
 class Executor:
     """Runs transactions on threads of its own.
 
-    SQLite has one writer at a time: one thread writes, and carries out together whatever waits. PostgreSQL
-    sees to that itself, and gets several threads.
+    SQLite has one writer at a time, so one thread writes, and runs what is waiting in one transaction.
+    PostgreSQL handles concurrent writers itself, and gets several threads.
     """
 
     def __init__(self, marketplace: Marketplace) -> None:
@@ -39,13 +39,13 @@ class Executor:
         return self._submit(act, write).result()
 
     def _submit(self, act: Act[T], write: bool) -> "Future[T]":
-        # a sweep writes, so a reading that would begin with one goes to the writer too
+        # a sweep writes, so a read that would begin with one also goes to the writer
         if self._writer is not None and (write or self.marketplace.sweep_is_due()):
             return self._writer.submit(act)
         return self._pool.submit(self._carry_out, act, write)
 
     def _carry_out(self, act: Act[T], write: bool) -> T:
-        """Run one transaction; one that the database broke off in a deadlock is tried again."""
+        """Run one transaction; try again if the database breaks it off in a deadlock."""
         for _ in range(_TRIES - 1):
             try:
                 with self.marketplace.transaction(write=write) as tx:
@@ -64,7 +64,7 @@ class Executor:
 
 
 class _Writer:
-    """One thread that takes all that waits into one transaction: one write to disk serves them all."""
+    """One thread that runs all waiting acts in one transaction, so that they share one write to disk."""
 
     def __init__(self, marketplace: Marketplace) -> None:
         self._marketplace = marketplace
@@ -114,13 +114,13 @@ class _Writer:
 
 
 def _apart(tx: Transaction, act: Act[T]) -> tuple[T | None, Exception | None]:
-    """Carry out one act among others: what it changed goes where it raises, and only that."""
+    """Carry out one act among others: if it raises, only its own changes are undone."""
     tx.run("SAVEPOINT act")
     outcome: tuple[T | None, Exception | None]
     try:
         outcome = act(tx), None
     except Exception as error:
-        if tx.db.ended:  # the disk is full, say, and what the others did is gone, too
+        if tx.db.ended:  # a full disk, for instance: the other acts are undone, too
             raise
         tx.run("ROLLBACK TO act")
         outcome = None, error

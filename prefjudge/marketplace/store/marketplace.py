@@ -73,12 +73,11 @@ Sweep = Callable[[Transaction], None]
 class Marketplace:
     """The store, the clock and the rules of one marketplace.
 
-    Nothing runs in the background: what the passing of time brings about (deadlines, expiry, automatic
-    approval) is carried out by ``sweep`` at the start of the next transaction.
+    Nothing runs in the background: ``sweep`` does what is due (deadlines, expiry, automatic approval) at the
+    start of the next transaction.
 
-    A sandbox pays in play money and never runs out of it. Which of the two a marketplace is stands in its
-    store from the first day, so that play money never becomes real: ``sandbox`` says which one is meant, None
-    takes it as it is.
+    A sandbox pays in play money and never runs out of it. The store records from the first day whether it is
+    one, so that play money never becomes real: ``sandbox`` says what is expected, None accepts either.
 
     Raises
     ------
@@ -86,7 +85,7 @@ class Marketplace:
         The store is a marketplace of the other kind.
     """
 
-    sweep_every = 0.25  # seconds between sweeps; every state change checks its own deadline besides
+    sweep_every = 0.25  # seconds between sweeps; every state change also checks its own deadline
 
     def __init__(
         self,
@@ -116,10 +115,10 @@ class Marketplace:
 
     @contextlib.contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[Transaction]:
-        """Open a transaction at the present moment, with everything due by now done."""
+        """Open a transaction at the present moment, after doing everything that is due."""
         now = self.clock()
         if self._due(now):
-            # in a transaction of its own: what was due stays done where the request is refused
+            # in a transaction of its own: what was due stays done if the request is refused
             with self.database.transaction() as db:
                 self._sweep(Transaction(self, db, now))
         with self.database.transaction(write=write) as db:
@@ -144,7 +143,7 @@ class Marketplace:
         self.database.close()
 
     def sweep_is_due(self) -> bool:
-        """Tell whether the next transaction will first do what time has brought about."""
+        """Tell whether the next transaction will begin with a sweep."""
         return abs(self.clock() - self._swept) >= self.sweep_every
 
     def _due(self, now: float) -> bool:
@@ -156,13 +155,13 @@ class Marketplace:
 
 
 def _refuse_lost(database: Database) -> None:
-    """Refuse to start over if the store is lost: a new one would not know what workers are owed."""
+    """Refuse to start over where the store is lost: a new one would not know what workers are owed."""
     path = file_of(database.url)
     token = Path(f"{path}.admin-token")
     if path is not None and token.exists() and not database.version():
         raise ConfigError(
-            f"the store {path} is missing or empty, and a marketplace was served from it: "
-            f"{token.name} is there",
+            f"the store {path} is missing or empty, but a marketplace was served from it: "
+            f"{token.name} exists",
             f"Restore a backup of it (docs/backup.md); to begin a new marketplace, delete {token}.",
         )
 
@@ -180,7 +179,7 @@ def _other_kind(store_url: str, sandbox: bool) -> ConfigError:
 
 
 def _keep_private(store_url: str) -> None:
-    """Let nobody else read a file that exists: it holds keys."""
+    """Let only the owner read files that exist: they hold keys."""
     if store_url.startswith("sqlite:///"):
         path = store_url.removeprefix("sqlite:///")
         for name in (path, f"{path}-wal", f"{path}-shm"):
@@ -191,7 +190,7 @@ def _keep_private(store_url: str) -> None:
 def _setting(db: Connection, name: str, default: Callable[[], str]) -> str:
     """Return a setting that is made once for the life of the store.
 
-    Of several processes that start together, all get what the first one made.
+    If several processes start together, all get what the first one made.
     """
     db.insert("settings", {"name": name, "value": default()}, "ON CONFLICT DO NOTHING")
     return str(db.execute("SELECT value FROM settings WHERE name = :name", name=name)[0][0])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 class Fees:
     """What the marketplace charges a requester on top of a reward or a bonus, in per cent.
 
-    ``many_percent`` comes on top for HITs of ten or more assignments. A fee that is not zero is at least
-    ``minimum_cents`` for each payment; fractions of a cent round half up. What pays nothing bears no fee.
+    ``many_percent`` is added for HITs of ten or more assignments. A fee that is not zero is at least
+    ``minimum_cents`` for each payment; fractions of a cent round half up. A payment of zero has no fee.
     """
 
     percent: int = 20

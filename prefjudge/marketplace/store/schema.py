@@ -113,7 +113,7 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (due) WHERE done = 0;
 """
 
-# until then a store did not say whether its money is real; a sandbox gives that much to each who joins
+# earlier stores did not say whether their money is real; a sandbox gives this much to each new requester
 _MONEY = """
 INSERT INTO settings (name, value) SELECT 'money', 'play' WHERE EXISTS (
     SELECT 1 FROM transfers WHERE source = 'outside' AND cents = 1000000)
@@ -126,14 +126,14 @@ ALTER TABLE workers ADD COLUMN epoch BIGINT NOT NULL DEFAULT 0;
 CREATE TABLE admin_sessions (session_hash TEXT PRIMARY KEY, expires DOUBLE PRECISION NOT NULL)
 """
 
-# what a worker accepted a HIT for; its HIT type, and so the HIT's reward, may change later
+# the reward that a worker accepted: the HIT may get another HIT type, and so another reward, later
 _REWARD = """
 ALTER TABLE assignments ADD COLUMN reward BIGINT NOT NULL DEFAULT 0;
 UPDATE assignments SET reward = (SELECT t.reward FROM hits h JOIN hit_types t ON t.hit_type_id = h.hit_type_id
     WHERE h.hit_id = assignments.hit_id)
 """
 
-# the accounts that `prefjudge work` made before an account could say that it is for simulation
+# the accounts that `prefjudge work` made before accounts were marked as simulated
 _SIMULATED = """
 INSERT INTO qualifications (qualification_type_id, worker_id, value, granted, status)
     SELECT '00000000000000000SIM', worker_id, 1, created, 'Granted' FROM workers

@@ -38,7 +38,7 @@ def public_handler(state: AppState, route: PublicRoute) -> Handler:
 
 
 def worker_handler(state: AppState, route: WorkerRoute) -> Handler:
-    """Let workers in who are signed in, and take changes only with their session's token."""
+    """Let in workers who are signed in, and accept changes only with their session's token."""
 
     async def handler(request: Request) -> Response:
         session = await session_of(state, request)
@@ -56,7 +56,7 @@ def worker_handler(state: AppState, route: WorkerRoute) -> Handler:
 
 
 def admin_handler(state: AppState, route: PublicRoute) -> Handler:
-    """Let the admin in, by the token or by a cookie that the token bought."""
+    """Let the admin in, by the token or by the cookie that was given for it."""
 
     async def handler(request: Request) -> Response:
         cookie = await _admin_cookie(state, request)

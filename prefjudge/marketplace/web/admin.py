@@ -1,4 +1,4 @@
-"""The admin page: workers, requesters, panels, faults; what goes on."""
+"""The admin page: workers, requesters, panels, faults, and what is happening."""
 
 import hmac
 from dataclasses import replace
@@ -24,7 +24,7 @@ async def show_sign_in(state: AppState, request: Request) -> Page:
 
 
 async def sign_in(state: AppState, request: Request) -> Page:
-    """Take the token, which nobody guesses, for a cookie."""
+    """Exchange the token for a cookie; guesses need no limit, as the token is too long to guess."""
     token = (await remembered_fields(request)).get("token", "")
     if not hmac.compare_digest(token.strip().encode(), state.admin_token.encode()):
         return Page(name="admin_signin", context={"error": "The token is wrong."}, status=401)
@@ -57,7 +57,7 @@ async def add_worker(state: AppState, request: Request) -> Page:
     )
     simulated = fields.get("simulated", "").lower() in ("true", "yes", "1", "on")
     if simulated and not state.marketplace.sandbox:
-        raise Refusal("live", "Simulated workers are for sandboxes, and here money is real.", 409)
+        raise Refusal("live", "Simulated workers are for sandboxes, but money is real here.", 409)
     kept = sessions.hash_password(password) if password else None
 
     def act(tx: Transaction) -> tuple[str, str]:
@@ -84,7 +84,7 @@ def _invited(state: AppState, request: Request, worker_id: str, name: str | None
 
 
 async def invite_again(state: AppState, request: Request) -> Page:
-    """Make a new invitation for a worker who lost it or the password; the old ones stop working."""
+    """Make a new invitation for a worker who lost the old one or the password, which stop working."""
     worker_id = request.path_params["worker_id"]
 
     def act(tx: Transaction) -> tuple[str | None, str]:
@@ -126,7 +126,7 @@ async def add_requester(state: AppState, request: Request) -> Response:
 
 
 async def revoke_key(state: AppState, request: Request) -> Response:
-    """Take a requester's key back."""
+    """Revoke a requester's key."""
     access_key = request.path_params["access_key"]
     await state.executor.run(lambda tx: requesters.revoke_key(tx, access_key))
     return JSONResponse({"revoked": access_key})
@@ -167,7 +167,7 @@ async def add_panel(state: AppState, request: Request) -> Response:
 async def add_fault(state: AppState, request: Request) -> Response:
     """Ask for a failure of the requester API."""
     if not state.marketplace.sandbox:
-        raise Refusal("live", "Faults are for sandboxes, and here money is real.", 409)
+        raise Refusal("live", "Faults are for sandboxes, but money is real here.", 409)
     wanted = await read_json(request)
     known = set(Fault.__dataclass_fields__)
     if set(wanted) - known or "kind" not in wanted:
@@ -177,7 +177,7 @@ async def add_fault(state: AppState, request: Request) -> Response:
 
 
 async def clear_faults(state: AppState, request: Request) -> Response:
-    """Let everything go well again."""
+    """Clear all faults."""
     state.faults.clear()
     return JSONResponse({})
 
@@ -189,7 +189,7 @@ async def list_events(state: AppState, request: Request) -> Response:
 
 
 async def metrics(state: AppState, request: Request) -> Response:
-    """Write the counters for Prometheus."""
+    """Return the counters for Prometheus."""
     seen = await state.executor.run(overview.counts, write=False)
     gauges: dict[str, float] = {
         "prefjudge_workers": seen["workers"],

@@ -108,11 +108,11 @@ def build_app(state: AppState) -> Starlette:
     routes += [Route(path, admin_handler(state, act), methods=[verb]) for verb, path, act in ADMIN_ROUTES]
 
     async def lost(request: Request, _: Exception) -> Response:
-        said = {"status": 404, "title": "Nothing here", "text": "There is no page at this address."}
+        said = {"status": 404, "title": "Page not found", "text": "There is no page at this address."}
         return respond(state, request, Page(name="error", context=said, status=404))
 
     async def broken(request: Request, _: Exception) -> Response:
-        said = {"status": 500, "title": "Something broke", "text": "It is not your fault. Try again."}
+        said = {"status": 500, "title": "Something broke", "text": "This is not your fault. Try again."}
         return respond(state, request, Page(name="error", context=said, status=500))
 
     return Starlette(

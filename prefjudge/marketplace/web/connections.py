@@ -1,4 +1,4 @@
-"""Connections: so many of one address, so long to ask something; and one that is closed without a reply."""
+"""Connections: limits on their number and their idle time; and one that is closed without a reply."""
 
 import asyncio
 from collections import Counter
@@ -13,15 +13,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MAX_CONNECTIONS = 100
 """Connections of one address at a time; a web server in front may have any number."""
 CHECK_SECONDS = 5.0
-"""A connection on which nothing is asked from one check to the next is closed."""
+"""A connection without a request between two checks is closed."""
 
 
 class Connection(asyncio.Protocol):
-    """An HTTP connection: uvicorn's protocol, which has no limits of its own, inside one that has.
+    """An HTTP connection: uvicorn's protocol, which has no limits of its own, inside one with limits.
 
-    uvicorn waits without end for the head of a request; some send half of one, and many of them. Nothing here
-    relies on what uvicorn's protocol keeps to itself: events of the transport are passed on, and requests
-    find their connection under ``connection`` in the state that ASGI gives them.
+    uvicorn waits without end for the head of a request, and an attacker may send half of one on many
+    connections. Nothing here uses private parts of uvicorn's protocol: events of the transport are passed
+    on, and requests find their connection under ``connection`` in their ASGI state.
     """
 
     transport: asyncio.Transport
@@ -34,7 +34,7 @@ class Connection(asyncio.Protocol):
         self._seen: int | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to look whether something is asked."""
+        """Start to check for requests."""
         assert isinstance(transport, asyncio.Transport), "it is one of TCP"
         self.transport = transport
         peer = transport.get_extra_info("peername")
@@ -51,17 +51,17 @@ class Connection(asyncio.Protocol):
         if not self._under_way and self._seen == self._begun:
             self.transport.abort()
             return
-        # None: an answer that takes long does not count as time in which nothing was asked
+        # None: the time of a slow answer does not count as idle
         self._seen = None if self._under_way else self._begun
         self._check_later()
 
     def begin_request(self) -> None:
-        """Count a request that is answered from now on."""
+        """Count a request that has begun."""
         self._begun += 1
         self._under_way += 1
 
     def end_request(self) -> None:
-        """Note that a request was answered, or given up."""
+        """Count a request that was answered, or given up."""
         self._under_way -= 1
 
     def data_received(self, data: bytes) -> None:
@@ -86,11 +86,11 @@ class Connection(asyncio.Protocol):
 
 
 def limited(is_proxy: Callable[[str], bool]) -> type[asyncio.Protocol]:
-    """Return the protocol of one server's connections, given how to tell the web server in front."""
+    """Return the protocol of one server's connections; ``is_proxy`` knows the web server in front."""
     opened: Counter[str] = Counter()
 
     class LimitedConnection(Connection):
-        """One of at most so many connections of an address."""
+        """One of a limited number of connections from an address."""
 
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             super().connection_made(transport)
@@ -110,7 +110,7 @@ def limited(is_proxy: Callable[[str], bool]) -> type[asyncio.Protocol]:
 class _Dropped(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["state"]["connection"].transport.abort()
-        # uvicorn ignores what is sent to a connection that is gone, but wants an answer
+        # uvicorn ignores what is sent to a closed connection, but wants an answer
         await super().__call__(scope, receive, send)
 
 

@@ -1,4 +1,4 @@
-"""Reads what forms send."""
+"""Reads submitted forms."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ async def read_pairs(request: Request) -> Pairs:
 
 
 async def remembered_pairs(request: Request) -> Pairs:
-    """Read a form, or a JSON object that says the same; once for the check of the token and for the route."""
+    """Read a form, or a JSON object with its fields; once, for the check of the token and for the route."""
     if not hasattr(request.state, "pairs"):
         if request.headers.get("content-type", "").startswith("application/json"):
             given = await read_json(request)
@@ -78,12 +78,12 @@ async def read_json(request: Request) -> Mapping[str, Any]:
 
 
 def _clean(pairs: Pairs) -> Pairs:
-    """Put the sign for an unreadable character where a NUL is, which a database does not take for text."""
+    """Replace each NUL with the replacement character: PostgreSQL does not store NUL in text."""
     return [(name.replace("\0", "\ufffd"), text.replace("\0", "\ufffd")) for name, text in pairs]
 
 
 def _multipart(media: str, body: bytes) -> Pairs:
-    """Read the fields of a multipart form, in order, and leave its files out."""
+    """Read the fields of a multipart form, in order, without its files."""
     from python_multipart import MultipartParser
     from python_multipart.multipart import parse_options_header
 
@@ -104,7 +104,7 @@ def _multipart(media: str, body: bytes) -> Pairs:
         },
     )
     parser.write(body)
-    # the parser does not mind a body that ends too early: what is cut short may be anything
+    # the parser accepts a body that ends too early, but then any field may be cut short
     if not reader.ended:
         raise ValueError("it is cut short")
     return reader.pairs

@@ -21,7 +21,7 @@ _AMAZON_SCRIPT = re.compile(
 _AMAZON_SUBMIT = re.compile(r"(?:https?:)?//[\w-]+\.mturk\.com(?=/mturk/externalSubmit)")
 _CROWD_ELEMENTS = re.compile(r"//assets\.crowd\.aws/")
 _MTURK = "https://www.mturk.com"
-"""Where alone Amazon's crowd-html-elements submit to; this marketplace's script takes it from there."""
+"""Amazon's crowd-html-elements submit only to this host; the marketplace's own script redirects them."""
 _BEFORE_SCRIPTS = re.compile(r"(?:\s|<!--.*?-->|<\?.*?\?>)*(?:<!doctype[^>]*>)?", re.IGNORECASE | re.DOTALL)
 
 
@@ -48,9 +48,9 @@ async def show_frame(state: AppState, request: Request) -> Response:
 
 
 def at_home(html: str, origin: str) -> str:
-    """Return the HTML with this marketplace's addresses for Amazon's, and with its script before all others.
+    """Return the HTML with this marketplace's addresses instead of Amazon's, and its script first.
 
-    The script is the first: so it meets every form, and no policy that the page sets for itself forbids it.
+    First, so that the script meets every form, and no policy that the page sets for itself forbids it.
     """
     html = _AMAZON_SCRIPT.sub(lambda _: origin + SCRIPT, html)
     html = _AMAZON_SUBMIT.sub(lambda _: origin, html)
@@ -66,7 +66,7 @@ def _ticketed(tx: Transaction, request: Request) -> str:
         raise Refusal("bad_ticket", "This address is not valid. Open the HIT from your list.", 403)
     hit = hits.get(tx, hit_id)
     if hit is None or hit.disposed:
-        raise Refusal("no_hit", "This HIT is gone.", 404)
+        raise Refusal("no_hit", "This HIT no longer exists.", 404)
     return hits.question(tx, hit_id)
 
 

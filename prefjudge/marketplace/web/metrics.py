@@ -25,7 +25,7 @@ class Metrics:
             times[-1] += seconds
 
     def text(self, gauges: dict[str, float]) -> str:
-        """Write everything counted, and the gauges of the present state."""
+        """Return all counters, and the gauges of the present state."""
         lines = ["# TYPE prefjudge_requests_total counter"]
         with self._lock:
             for (route, status), number in sorted(self._requests.items()):

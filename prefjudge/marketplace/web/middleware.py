@@ -1,4 +1,4 @@
-"""Turns away what no honest client sends, stamps every answer, and logs it without secrets."""
+"""Refuses what no honest client sends, adds security headers to every answer, and logs without secrets."""
 
 import logging
 import time
@@ -16,12 +16,10 @@ _HEADERS = [
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
-_FROM_ANYWHERE = (
-    "/mturk/externalSubmit",
-)  # posted by the pages of HITs: of an opaque origin, or the requester's own
-
+_FROM_ANYWHERE = ("/mturk/externalSubmit",)
+"""Posted by the pages of HITs, from an opaque origin or the requester's own."""
 _GONE = 499
-"""How web servers log a request whose sender did not wait; nothing is sent."""
+"""How web servers log a request when the client did not wait; nothing is sent."""
 
 
 class SecurityMiddleware:
@@ -57,7 +55,7 @@ class SecurityMiddleware:
                 problem = "The address is malformed."
             app = PlainTextResponse(problem, 403) if problem else self.app
             await app(scope, receive, stamped)
-        except ClientDisconnect:  # who asked has gone, and nothing is broken
+        except ClientDisconnect:  # the client has gone; nothing is broken
             status = _GONE
         finally:
             if connection is not None:
@@ -68,7 +66,7 @@ class SecurityMiddleware:
         if "\0" in request.url.path or b"%00" in request.scope["query_string"]:
             return "The address is malformed."
         if not self.state.settings.knows_host(request.url.hostname or ""):
-            return "This marketplace is not known by that host name."
+            return "This marketplace does not have that host name."
         origin = request.headers.get("origin")
         if request.method in ("GET", "HEAD") or origin is None:
             return ""

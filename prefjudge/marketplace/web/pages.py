@@ -18,7 +18,7 @@ from prefjudge.marketplace.web.state import AppState
 class Page:
     """What a route answers.
 
-    ``location`` is where a browser goes instead of seeing the page, after a change. ``cookies`` maps a
+    ``location`` redirects a browser, after a change, instead of showing it the page. ``cookies`` maps a
     cookie's name to its value, or to None to delete it.
     """
 
@@ -81,7 +81,7 @@ def _html(state: AppState, request: Request, page: Page, session: Session | None
 
 
 def refused_page(refusal: Refusal, *, framed: bool = False) -> Page:
-    """Show why something cannot be done."""
+    """Return the page of a refusal."""
     return Page(
         name="refused",
         context={"error": refusal.message, "code": refusal.code},

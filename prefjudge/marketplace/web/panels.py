@@ -1,4 +1,4 @@
-"""How a panel's participants come in."""
+"""Signs in a panel's participants."""
 
 from starlette.requests import Request
 
@@ -11,7 +11,7 @@ from prefjudge.marketplace.web.state import AppState
 
 
 async def show_arrival(state: AppState, request: Request) -> Page:
-    """Ask before a link signs anybody in: a picture on another site could be such a link."""
+    """Ask before a link signs anybody in: another site could load such a link as a picture."""
     visit = await state.executor.run(lambda tx: _look(tx, request), write=False)
     session = await session_of(state, request)
     if session and session.worker_id == visit.worker_id:

@@ -1,4 +1,4 @@
-"""The worker's qualifications: what there is, what was asked for, and the tests."""
+"""The worker's qualifications: those that exist, those that were requested, and the tests."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
@@ -98,7 +98,7 @@ def _form(xml: str) -> "FormView":
 
 
 async def request_type(state: AppState, request: Request, session: Session) -> Page:
-    """Ask for a qualification, or hand in its test: the page marks that, for the answers may be empty."""
+    """Request a qualification, or submit its test; a hidden field marks a test, as answers may be empty."""
     type_id = request.path_params["type_id"]
     sent = [(name, text) for name, text in await remembered_pairs(request) if name != "csrf"]
     fields = [(name, text) for name, text in sent if name != HAND_IN]

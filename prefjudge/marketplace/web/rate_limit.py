@@ -18,7 +18,7 @@ class RateLimit:
     def allow(self, who: str, now: float, tries: int = TRIES) -> bool:
         """Count a try of ``who``, and return whether it may be made.
 
-        A try is counted before it is made: otherwise many at once would all be let through.
+        A try is counted before it is made: otherwise many at once would all be allowed.
         """
         with self._lock:
             recent = [time for time in self._tries.pop(who, []) if time > now - WINDOW]
@@ -29,7 +29,7 @@ class RateLimit:
             return admitted
 
     def refund(self, who: str, now: float) -> None:
-        """Take back a try, which went well."""
+        """Take back a try that succeeded."""
         with self._lock:
             if now in (tries := self._tries.get(who, [])):
                 tries.remove(now)

@@ -31,7 +31,7 @@ from prefjudge.marketplace.web.state import AppState, read_body
 
 MEDIA_TYPE = "application/x-amz-json-1.1"
 _PASSED_ON = ("x-forwarded-", "forwarded", "x-real-ip", "via")
-"""Prefixes of the headers that a web server adds to a call that it passes on."""
+"""Prefixes of the headers that a web server adds to a call that it forwards."""
 _LOG = logging.getLogger("prefjudge.marketplace.api")
 
 
@@ -49,7 +49,7 @@ async def requester_api(state: AppState, request: Request) -> Response:
         return _failed(error, request_id)
     except ClientDisconnect:
         raise
-    except PrefjudgeError as error:  # of its store: no fault in the program, so no traceback in the log
+    except PrefjudgeError as error:  # of its store: not a bug, so no traceback in the log
         _LOG.error("request %s of %s failed: %s", request_id, request.state.operation, error.message)
         return _failed(ServiceFault(f"The marketplace's store failed: {error.__cause__}."), request_id)
     except Exception:
@@ -81,7 +81,7 @@ async def _answer(state: AppState, request: Request, operation: str) -> bytes:
         raise RequestError(refusal.message, "AWS.MalformedInput") from refusal
     headers = dict(request.headers)
     unsigned = _may_be_unsigned(state, request)
-    now = time.time()  # a signature is of the caller's clock, not of the marketplace's
+    now = time.time()  # signatures follow real clocks, and the marketplace's may be a test's
 
     def answer(tx: Transaction) -> bytes:
         requester_id = _requester(tx, headers, body, unsigned, now)
@@ -91,9 +91,9 @@ async def _answer(state: AppState, request: Request, operation: str) -> bytes:
 
 
 def _may_be_unsigned(state: AppState, request: Request) -> bool:
-    """Tell whether nobody but this machine comes in, and the call is not passed on by some web server.
+    """Tell whether only this machine can call, and no web server forwarded the call.
 
-    With a public address, anybody who makes a web server on this machine call here would be the requester.
+    Otherwise anybody who makes a web server on this machine call here would be the requester.
     """
     client = request.client.host if request.client else ""
     forwarded = any(name.startswith(_PASSED_ON) for name in request.headers)

@@ -43,11 +43,11 @@ async def sign_in(state: AppState, request: Request) -> Page:
 
 async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[str, Session]:
     worker_id: str | None = None
-    if not fields.get("invite"):  # which nobody guesses
+    if not fields.get("invite"):  # invitations are too long to guess
         name, password = fields.get("name", "").strip(), fields.get("password", "")
         who, now = f"{address}|{name}", state.marketplace.clock()
         if not (state.rate_limit.allow(who, now) and state.rate_limit.allow(address, now, 10 * TRIES)):
-            raise Refusal("too_many_tries", "Too many wrong tries. Wait a minute.", 429)
+            raise Refusal("too_many_tries", "Too many wrong attempts. Wait a minute.", 429)
         worker_id = await _by_password(state, name, password)
         state.rate_limit.refund(who, now)
         state.rate_limit.refund(address, now)
@@ -63,7 +63,7 @@ async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[
 
 async def _by_password(state: AppState, name: str, password: str) -> str:
     worker_id, kept = await state.executor.run(lambda tx: sessions.password_of(tx, name), write=False)
-    # off the event loop and outside a transaction: a password is slow to check on purpose
+    # off the event loop and outside a transaction: checking a password is slow on purpose
     right = await asyncio.get_running_loop().run_in_executor(None, sessions.matches, password, kept)
     if worker_id is None or not right:
         raise Refusal("wrong_password", "The name or the password is wrong.", 401)

@@ -49,7 +49,7 @@ class AppState:
 
 
 async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
-    """Read a request's body, up to a limit; a second reading gives the same.
+    """Read a request's body, up to a limit; a second call returns the same.
 
     Raises
     ------

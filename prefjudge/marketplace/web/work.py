@@ -1,4 +1,4 @@
-"""The worker's road: find a HIT, look at it, accept it, work, submit or return it."""
+"""A worker's routes: find a HIT, look at it, accept it, work, submit or return it."""
 
 import json
 from collections.abc import Mapping
@@ -135,7 +135,7 @@ async def show_assignment(state: AppState, request: Request, session: Session) -
 
 
 async def give_back(state: AppState, request: Request, session: Session) -> Page:
-    """Return an assignment undone."""
+    """Return an assignment without answers."""
     ident = request.path_params["assignment_id"]
 
     def act(tx: Transaction) -> Mapping[str, Any]:
@@ -157,7 +157,7 @@ async def save_draft(state: AppState, request: Request, session: Session) -> Res
     """Keep what the worker has answered so far."""
     draft = json.dumps((await read_json(request)).get("draft"))
     if len(draft) > MAX_DRAFT:
-        raise Refusal("too_large", f"A draft may have {MAX_DRAFT} characters.", 413)
+        raise Refusal("too_large", f"A draft may have at most {MAX_DRAFT} characters.", 413)
     ident = request.path_params["assignment_id"]
     await state.executor.run(lambda tx: assignments.save_draft(tx, ident, session.worker_id, draft))
     return JSONResponse({"saved": True})
@@ -184,11 +184,10 @@ async def show_done(state: AppState, request: Request, session: Session) -> Page
 
 
 async def external_submit(state: AppState, request: Request) -> Response:
-    """Take the answers that a HIT's page sends.
+    """Take the answers that a HIT's page sends, in the body or, as Mechanical Turk allows, in the address.
 
-    The page runs on an origin of its own, without the worker's cookie; the assignment id, which nobody but
-    the worker has, stands for the worker. A cookie that does come must be the worker's. A page may also send
-    them in the address, as Mechanical Turk lets it.
+    The page runs on an origin of its own, without the worker's cookie: the assignment id, which only the
+    worker has, identifies the worker. A cookie that does come must be the worker's.
     """
     session = await session_of(state, request)
     try:

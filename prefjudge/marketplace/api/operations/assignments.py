@@ -7,7 +7,7 @@ from prefjudge.marketplace.errors import invalid
 from prefjudge.marketplace.hits import assignments, decisions, hits
 from prefjudge.marketplace.store.marketplace import Transaction
 
-UNKNOWN = "null"  # Mechanical Turk's word for the state, when a requester decides on what is not submitted
+UNKNOWN = "null"  # Mechanical Turk's word for the needed state, where an assignment is not submitted
 
 
 def view(assignment: assignments.Assignment) -> Result:
@@ -71,7 +71,7 @@ def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 def _file_url(tx: Transaction, requester_id: str, params: Params) -> Result:
     assignments.find(tx, requester_id, params["AssignmentId"])
-    raise invalid("QuestionIdentifier", "this marketplace does not take files from workers")
+    raise invalid("QuestionIdentifier", "this marketplace does not accept files from workers")
 
 
 OPERATIONS: dict[str, Operation] = {

@@ -23,7 +23,7 @@ def _send_bonus(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 def _list_bonuses(tx: Transaction, requester_id: str, params: Params) -> Result:
     if ("HITId" in params) == ("AssignmentId" in params):
-        raise RequestError("Give a HITId or an AssignmentId, and not both.", "AWS.MissingParameters")
+        raise RequestError("Give a HITId or an AssignmentId, not both.", "AWS.MissingParameters")
     if "HITId" in params:
         ident = hits.find(tx, requester_id, params["HITId"]).hit_id
         column = "hit_id"

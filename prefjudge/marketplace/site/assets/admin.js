@@ -1,5 +1,5 @@
 "use strict";
-// Keeps the figures and the events fresh while the box is ticked and the page is seen.
+// Updates the figures and the events while the box is ticked and the page is visible.
 (() => {
   const live = document.getElementById("live");
   const log = document.getElementById("log");

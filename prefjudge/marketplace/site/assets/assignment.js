@@ -1,6 +1,6 @@
 "use strict";
-// The page around a HIT: it counts down, sends what the frame hands to it, and goes on when the HIT is submitted.
-// The frame has an origin of its own and can neither store anything nor call this server itself.
+// The page around a HIT: it counts down, sends what the frame gives it, and leaves when the HIT is submitted.
+// The frame has an origin of its own, so it cannot store anything or call this server itself.
 (() => {
   const frame = document.getElementById("frame");
   const { assignment } = frame.dataset;
@@ -8,8 +8,8 @@
   const $ = id => document.getElementById(id);
   const program = { "Accept": "application/json" };
 
-  // What is to be said in sight of everybody; ``act`` is what the button does, ``link`` where the link leads. What is
-  // said of a draft gives way to all else.
+  // Shows a notice; ``act`` is what its button does, ``link`` where its link leads. A notice about a draft does not
+  // replace any other.
   let ofDraft = true;
   const notice = (text, { tone = "warm", act = null, link = null, draft = false } = {}) => {
     if (draft && !ofDraft && !$("notice").hidden) return;
@@ -25,7 +25,7 @@
   const hush = () => { $("notice").hidden = true; };
 
   // What waits to be sent: the newest draft, and the answers once they are submitted. Each is kept in this browser
-  // until the server has it, so that neither a lost connection nor a reload loses it.
+  // until the server has it, so that a lost connection or a reload does not lose it.
   const key = kind => kind + ":" + assignment;
   const stored = kind => { try { return JSON.parse(localStorage.getItem(key(kind))); } catch { return null; } };
   const waiting = { draft: null, answers: stored("answers") };
@@ -44,7 +44,7 @@
       headers: { "Content-Type": "application/json", "X-CSRF-Token": frame.dataset.csrf, ...program },
       body: JSON.stringify({ draft }),
     }),
-    // the assignment is this one, whatever the page wrote
+    // always this assignment: the page may have written another id
     answers: fields => fetch("/mturk/externalSubmit", {
       method: "POST",
       headers: program,
@@ -63,7 +63,7 @@
       const answer = await post[kind](item);
       status = answer.status;
       said = await answer.json();
-    } catch { /* no connection, or no words */ }
+    } catch { /* no connection, or no JSON */ }
     sending = false;
     const newer = waiting[kind] !== item;
     const again = status === 0 || status === 401 || status === 403 || status === 429 || status >= 500;
@@ -72,7 +72,7 @@
       later = setTimeout(send, renewed ? 0 : 5000);
     } else if (!newer) letGo(kind);
     (kind === "draft" ? drafted : submitted)(status, again, said.error);
-    if (!again) send(); // what came meanwhile
+    if (!again) send(); // what was added meanwhile
   };
   // After signing in again, in another tab, the token of this page is out of date.
   const renew = async () => {
@@ -83,7 +83,7 @@
       frame.dataset.csrf = fresh;
       for (const field of document.getElementsByName("csrf")) field.value = fresh;
       return renewed;
-    } catch { return false; } // no connection, or still nobody's page
+    } catch { return false; } // no connection, or still signed out
   };
 
   const signIn = { act: () => send(), link: ["Sign in", "/signin", "_blank"] };
@@ -95,17 +95,17 @@
     else if (status === 401 || status === 403) {
       notice("You are signed out. Sign in in another tab and come back; your answers are kept on this device.", { draft: true, ...signIn });
     } else if (again) notice("No connection. Your answers are kept on this device.", { draft: true, act: () => send() });
-    else if (status !== 200) notice("What you have answered is not saved: " + (error || status), { draft: true });
+    else if (status !== 200) notice("Your answers are not saved: " + (error || status), { draft: true });
   };
   const submitted = (status, again, error) => {
     if (status === 200) leave();
     else if (status === 410) over(error);
     else if (status === 403) notice(error, { tone: "bad", ...signIn });
     else if (again) {
-      notice("No connection. Your answers are kept on this device, and sent as soon as there is one.", { act: () => send() });
+      notice("No connection. Your answers are kept on this device, and sent when the connection is back.", { act: () => send() });
     } else {
       frame.inert = false;
-      notice(error || "Your answers were not taken.", { tone: "bad" });
+      notice(error || "Your answers were not accepted.", { tone: "bad" });
     }
   };
 
@@ -146,7 +146,7 @@
       deliver();
     } else if (kind === "submitted") leave();
   });
-  // Most pages keep no drafts: who has typed in one and goes away is asked first.
+  // Most pages send no drafts: a worker who has typed in such a page and leaves it is asked first.
   let unkept = null;
   document.addEventListener("submit", () => { unkept = false; });
   addEventListener("beforeunload", event => { if (unkept && !gone && !waiting.answers) event.preventDefault(); });
@@ -159,8 +159,8 @@
   giveBack(); // the frame may have been ready before this script was
   if (waiting.answers) deliver();
 
-  // A page on the requester's own server submits by itself: whenever the frame has loaded, ask whether it has.
-  const turnToFrame = () => { if (document.activeElement !== frame) frame.focus(); }; // and keep who is typing there
+  // A page on the requester's own server submits by itself: whenever the frame has loaded, check whether it has.
+  const turnToFrame = () => { if (document.activeElement !== frame) frame.focus(); }; // unless somebody types in it already
   turnToFrame();
   frame.addEventListener("load", async () => {
     turnToFrame();
@@ -169,7 +169,7 @@
       const known = await answer.json().catch(() => ({}));
       if (known.assignment && known.assignment.status !== "Accepted") leave();
     } else if (!waiting.answers && !gone) {
-      notice("No connection. What was just sent has perhaps not arrived.", { act: () => { hush(); frame.src = frame.src; } });
+      notice("No connection. What was just sent may not have arrived.", { act: () => { hush(); frame.src = frame.src; } });
     }
   });
 
@@ -190,7 +190,7 @@
       }
     }
     if (seconds) setTimeout(count, 1000);
-    else if (!gone && !waiting.answers) over(); // answers on their way are for the server to judge
+    else if (!gone && !waiting.answers) over(); // the server decides about answers that are being sent
   };
   count();
 })();

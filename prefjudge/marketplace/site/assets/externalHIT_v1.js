@@ -1,18 +1,18 @@
 "use strict";
-// The first script of a HIT's page, in the place of Amazon's script of this name. It defines what that one defines;
-// and what the page submits, in whichever way, it hands to the page around it, which sends it and keeps it until it
-// has arrived. The page itself may be years old: its form may lead to mturk.com, and its scripts may submit it.
+// The first script of a HIT's page; it replaces Amazon's script of this name, and defines what that one defines. What
+// the page submits, in any way, it gives to the page around it, which sends it and keeps it until it has arrived. The
+// page may be years old: its form may lead to mturk.com, and its scripts may submit it.
 (() => {
-  if (window.turkSetAssignmentID) return; // the page names Amazon's script as well
+  if (window.turkSetAssignmentID) return; // the page also loads Amazon's script
   const asked = new URLSearchParams(location.search);
   const assignment = asked.get("assignmentId") || "";
   const preview = assignment === "ASSIGNMENT_ID_NOT_AVAILABLE";
   const working = parent !== window && assignment && !preview;
-  const home = new URL(document.currentScript.src).origin; // turkSubmitTo names mturk.com for who insists on it
+  const home = new URL(document.currentScript.src).origin; // turkSubmitTo is mturk.com for pages that insist on it
 
   window.turkGetParam = (name, otherwise) => asked.get(name) ?? otherwise;
   window.turkGetSubmitToHost = () => asked.get("turkSubmitTo") || "";
-  // Amazon's takes the ids of a form and a button; pages also make it an event's handler, and it is given the event.
+  // Amazon's takes the ids of a form and a button; pages also use it as an event handler, so it may get an event.
   window.turkSetAssignmentID = (formId, buttonId) => {
     const named = (id, usual) => document.getElementById(typeof id === "string" ? id : usual);
     const form = named(formId, "mturk_form"), field = named("assignmentId"), button = named(buttonId, "submitButton");
@@ -24,8 +24,8 @@
     }
   };
 
-  // The frame has an origin of its own, without cookies or storage, and to ask for them would end the page's script.
-  // It finds some that are its own and last as long as it does.
+  // The frame has an origin of its own, without cookies or storage, and using them would stop the page's script. It
+  // gets substitutes that last as long as the page.
   const allowed = use => { try { use(); return true; } catch { return false; } };
   if (!allowed(() => document.cookie)) Object.defineProperty(document, "cookie", { value: "", writable: true });
   for (const name of ["localStorage", "sessionStorage"]) {
@@ -41,7 +41,7 @@
     } });
   }
 
-  // A form's own fields may be called "action" or "method", and hide its properties; its attributes they cannot hide.
+  // Fields called "action" or "method" hide the form's properties of these names, but not its attributes.
   const leadsOut = (form, button) => {
     const action = (button && button.getAttribute("formaction")) || form.getAttribute("action") || "";
     return allowed(() => new URL(action, location.href)) && new URL(action, location.href).pathname === "/mturk/externalSubmit";
@@ -66,7 +66,7 @@
 
   if (working) addEventListener("input", () => parent.postMessage({ prefjudge: "typed" }, "*"));
 
-  // Without one of its scripts a page may be dead, and whoever works on it would look for a button that is not there.
+  // Without one of its scripts a page may not work, and the worker would look for a button that is not there.
   const missing = new Set();
   const tellMissing = () => { if (working && missing.size) parent.postMessage({ prefjudge: "missing", hosts: [...missing] }, "*"); };
   addEventListener("error", ({ target }) => {
@@ -74,9 +74,9 @@
     missing.add(new URL(target.src).host);
     tellMissing();
   }, true);
-  addEventListener("load", tellMissing); // by now the page around this one listens
+  addEventListener("load", tellMissing); // by then the page around this one listens
 
-  // Aimed before the page's own handlers run, and handed over after them, unless one of them said no.
+  // Aimed before the page's own handlers run, and handed over after them, unless one of them prevented it.
   addEventListener("submit", ({ target, submitter }) => {
     if (leadsOut(target, submitter)) aim(target, submitter);
   }, true);

@@ -1,6 +1,6 @@
 "use strict";
-// Holds the answers to a QuestionForm against its questions before they are sent; and, in the frame of a HIT, gives
-// what is filled in to the page around it, which keeps it, and takes it back after a reload.
+// Checks the answers to a QuestionForm before they are sent. In the frame of a HIT it also gives them to the page
+// around it, which keeps them, and restores them after a reload.
 (() => {
   const form = document.getElementById("form");
   const controls = group => [...group.querySelectorAll("input, select")];
@@ -15,7 +15,7 @@
     const asked = most === 1 ? "one" : least === most ? most : least ? least + " to " + most : "up to " + most;
     controls(group)[0].setCustomValidity(wrong ? "Choose " + asked + "." : "");
   };
-  // Of a question with one answer, another answer takes the place of the chosen one.
+  // In a question with one answer, a new answer replaces the old one.
   const replace = (group, changed) => {
     if (group.dataset.most !== "1" || !isChosen(changed)) return;
     for (const control of controls(group)) {
@@ -26,7 +26,7 @@
   };
   const match = control => {
     const patterns = JSON.parse(control.dataset.patterns);
-    // as Mechanical Turk has it: anywhere in the text, unless the pattern says where
+    // as at Mechanical Turk: anywhere in the text, unless the pattern says where
     const fits = ({ regex, flags }) => { try { return new RegExp(regex, flags).test(control.value); } catch { return true; } };
     const missed = patterns.find(pattern => !fits(pattern));
     control.setCustomValidity(missed ? missed.error : "");

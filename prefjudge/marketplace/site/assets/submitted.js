@@ -1,3 +1,3 @@
 "use strict";
-// The page around this frame goes on to the next one.
+// Tells the page around this frame, which then shows the next page.
 if (parent !== window) parent.postMessage({ prefjudge: "submitted" }, "*");
