@@ -21,8 +21,8 @@ const written = [...document.querySelectorAll("dt")].map((query, i) => {
 });
 const slots = order.map(i => written[i]);
 
-// What the worker has done: kept as a draft after each step, so that a reload loses nothing. A sandboxed frame has
-// no storage of its own and gives the draft to the page around it.
+// The worker's answers: saved as a draft after each step, so that a reload loses nothing. A sandboxed frame has no
+// storage of its own, and gives the draft to the page around it.
 let state = { consent: false, at: 0, answers: {}, strengths: {}, ms: {} };
 const draftKey = "prefjudge:" + assignment;
 const tell = (kind, draft) => { if (framed) parent.postMessage({ prefjudge: kind, draft }, "*"); };
@@ -43,7 +43,7 @@ const restore = old => {
   step(state.at);
 };
 
-// The clock of the pair on the screen runs only while the page can be seen.
+// The clock of the pair on the screen runs only while the page is visible.
 let timed = "", since = 0;
 const tick = () => {
   const now = performance.now();

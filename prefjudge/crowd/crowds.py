@@ -1,4 +1,4 @@
-"""Which crowds there are, by the names that a target's ``crowd`` in study.toml may have."""
+"""The crowds, by the names that a target's ``crowd`` in study.toml may have."""
 
 from types import ModuleType
 from typing import Protocol, cast
@@ -8,7 +8,7 @@ from prefjudge.errors import ConfigError
 from prefjudge.registers import Register
 
 MARKETPLACE = "mturk"
-"""The crowd that has a marketplace of its own in every study, where a target names no other."""
+"""The default crowd of a target: a marketplace, in every study one of its own."""
 
 CROWDS: Register[ModuleType] = Register(
     "crowd",
@@ -24,11 +24,11 @@ class CrowdModule(Protocol):
     """What a crowd's module has."""
 
     def open_crowd(self, settings: CrowdSettings) -> Crowd:
-        """Return the crowd that a target's settings lead to; nobody is asked yet."""
+        """Return the crowd of a target's settings; nothing is sent yet."""
         ...
 
     def read_prices(self, settings: CrowdSettings) -> Prices:
-        """Return what it charges by the config alone, for a plan."""
+        """Return what it charges, by the config only, for a plan."""
         ...
 
 

@@ -16,16 +16,16 @@ _ATTEMPTS = 6
 _LONGEST_WAIT = 60.0
 _LONGEST_READ = 60.0
 _PATIENCE = 120.0
-"""Seconds for all attempts at one question: a limit of requests a minute passes in it."""
+"""Seconds for all attempts at one question: enough to wait out a limit of requests a minute."""
 _MOST_TOKENS = 10**9
-"""No prompt and no reply takes more; an endpoint that says so has not counted."""
+"""No prompt or reply takes more; a larger count is not one."""
 REPLY_TOKENS = 16
-"""One is asked for; cut any shorter, the sentence "Passage 1 is worse than Passage 2" would read as 1."""
+"""One would do for the asked digit, but "Passage 1 is worse than Passage 2" cut short would read as 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model said, and how many tokens that took; 0 for both where the endpoint did not count them."""
+    """What a model said, and how many tokens that took; both are 0 where the endpoint did not count them."""
 
     text: str
     prompt_tokens: int
@@ -39,7 +39,7 @@ class Request(Protocol):
         """Take the reservation back: the endpoint did nothing."""
 
     def settle(self, reply: Reply) -> None:
-        """Put what the reply cost instead of what was reserved, and keep the reply."""
+        """Replace what was reserved by what the reply cost, and store the reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +60,16 @@ class ChatModel:
     name : str
         The model.
     key : str
-        The endpoint's key; empty where it wants none. It is sent and never stored.
+        The endpoint's key; empty where it needs none. It is sent and never stored.
     tell : callable, optional
-        Told what the endpoint makes it wait for, at most once a second.
+        Called with the reason for a wait, at most once a second.
 
     Raises
     ------
     InputError
         The address is not a URL.
     ConfigError
-        The key has characters that no key has.
+        The key has characters that are not allowed in a key.
     """
 
     def __init__(self, url: str, name: str, key: str, tell: Callable[[str], None] | None = None) -> None:
@@ -80,7 +80,8 @@ class ChatModel:
         self._given_up: CrowdError | None = None
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(
-                "PREFJUDGE_MODEL_KEY holds a character that no key has", "Set it again, without line breaks."
+                "PREFJUDGE_MODEL_KEY holds a character that is not allowed in a key",
+                "Set it again, without line breaks.",
             )
         self._headers = {"Content-Type": "application/json"}
         if key:
@@ -95,8 +96,8 @@ class ChatModel:
         prompt : str
             The question.
         request : callable
-            Opens a request, in which the prompt is sent once: reserved before it is sent, and settled or
-            released by what comes back.
+            Opens a request, in which the prompt is sent once: its cost is reserved before, and settled or
+            released after.
 
         Raises
         ------
@@ -115,7 +116,7 @@ class ChatModel:
         while self._given_up is None:
             attempt += 1
             with request() as sent:
-                begun = time.monotonic()  # what it waited to be reserved is not the endpoint's fault
+                begun = time.monotonic()  # waiting for the reservation does not count against the endpoint
                 found = self._try(body, sent, _PATIENCE - spent)
             if isinstance(found, Reply):
                 return found
@@ -125,7 +126,7 @@ class ChatModel:
                 self._given_up = CrowdError(
                     f"{self._url} gave no answer in {many(attempt, 'attempt')} and {spent:.0f} "
                     f"seconds: {found.what}",
-                    "Repeat the verb later, or with fewer --workers: what was answered is kept.",
+                    "Repeat the verb later, or with fewer --workers: its replies are kept.",
                 )
             else:
                 self._report(
@@ -136,7 +137,7 @@ class ChatModel:
         raise self._given_up
 
     def _try(self, body: bytes, request: Request, seconds: float) -> Reply | _Trouble:
-        """Send a prompt once. What was sent and not answered may have been served, and stays reserved."""
+        """Send a prompt once. A request without an answer may have been billed, and stays reserved."""
         try:
             answer = self._send(body, seconds)
         except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError):
@@ -164,7 +165,7 @@ class ChatModel:
         return self._http.request("POST", self._url, body=body, headers=self._headers, timeout=limit)
 
     def _report(self, trouble: str) -> None:
-        """Say what is waited for; several questions at once meet the same trouble."""
+        """Report a wait, once for several questions that wait for the same."""
         now = time.monotonic()
         if now - self._told >= 1:
             self._told = now
@@ -172,20 +173,20 @@ class ChatModel:
 
 
 def _checked(url: str) -> str:
-    """Return an address if it is one."""
+    """Return an address that is valid."""
     try:
         parts = urllib3.util.parse_url(url)
     except urllib3.exceptions.LocationParseError:
         parts = urllib3.util.Url()
     if parts.scheme not in ("http", "https") or not parts.host:
         raise InputError(
-            f"--url {url}: not an address", "Write it in full, such as http://127.0.0.1:8000/v1."
+            f"--url {url} is not an address", "Write it in full, such as http://127.0.0.1:8000/v1."
         )
     return url
 
 
 def _asked_wait(header: str | None) -> float | None:
-    """Return the seconds that the endpoint asks to wait, within reason; a fraction is legal here."""
+    """Return the seconds that the endpoint asks to wait, within limits; a fraction is allowed."""
     try:
         return min(max(float(header or ""), 0.0), _LONGEST_WAIT)
     except ValueError:
@@ -203,12 +204,12 @@ def _read(url: str, answer: Any) -> Reply:
             f"{url} answered, but not with a chat completion",
             "Give the address of a server with OpenAI's chat API.",
         ) from error
-    text = text.encode("utf-8", "replace").decode()  # JSON may hold half a character, and no store does
-    if not prompt or reply is None:  # every prompt takes some
+    text = text.encode("utf-8", "replace").decode()  # JSON may hold lone surrogates, which no store takes
+    if not prompt or reply is None:  # every prompt has tokens, so 0 was not counted
         prompt, reply = 0, 0
     return Reply(text=text, prompt_tokens=prompt, reply_tokens=reply)
 
 
 def _count(tokens: object) -> int | None:
-    """Return a count of tokens if it is one: -100 would make room for what may not be sent."""
+    """Return a valid count of tokens, or None: a count of -100 would raise the limit."""
     return tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else None

@@ -1,7 +1,6 @@
 """What a study needs of a crowd, in the study's words: tasks, submissions, prices and groups of workers.
 
-A crowd is a module that :mod:`prefjudge.crowd.crowds` names. What its platform calls these things stays in
-it.
+A crowd is a module that :mod:`prefjudge.crowd.crowds` names. Its platform's own terms stay inside it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +14,12 @@ from prefjudge.errors import CrowdError
 
 
 class RefusedError(CrowdError):
-    """The crowd answered, and did nothing that the call asks for; an unknown id is refused, too."""
+    """The crowd answered, and did nothing of what the call asks for; an unknown id is also refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrowdSettings:
-    """What a study's config says of a crowd.
+    """What a study's config says about a crowd.
 
     Attributes
     ----------
@@ -33,8 +32,8 @@ class CrowdSettings:
     options : mapping of str to str
         What only this crowd asks for, such as the project that pays.
     key : tuple of str, optional
-        The key and the secret of the study's own marketplace. Other keys are found by the crowd, in the
-        environment for instance, and are never in a config.
+        The key and the secret of the study's own marketplace. A crowd finds other keys itself, for instance
+        in the environment; they are never in a config.
     """
 
     url: str = ""
@@ -45,10 +44,10 @@ class CrowdSettings:
 
 
 class Prices(Protocol):
-    """What a crowd charges, fees included, to the cent. Nobody is asked, so that a plan has prices, too."""
+    """What a crowd charges, fees included, to the cent. Nothing is sent, so that a plan has prices, too."""
 
     def submission(self, pay: Decimal, workers: int) -> Decimal:
-        """Return what one submission of a task costs that ``workers`` workers take."""
+        """Return what one submission costs, of a task for this many ``workers``."""
         ...
 
     def bonus(self, amount: Decimal) -> Decimal:
@@ -58,7 +57,7 @@ class Prices(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who answers at an address: a name that stays, and whether its money is play money, if it says so."""
+    """Who answers at an address: a lasting name, and whether its money is play money (None: unknown)."""
 
     name: str
     play_money: bool | None
@@ -96,9 +95,9 @@ class Crowd(Protocol):
         ...
 
     def fault_of(self, html: str) -> str:
-        """Return why the crowd does not take a page as it is; empty where it does.
+        """Return why the crowd refuses a page; empty where it accepts it.
 
-        It is asked before anything is intended. The study's own web server may show such a page instead.
+        Called before any intent is recorded. The study's own web server may show such a page instead.
         """
         ...
 
@@ -107,11 +106,11 @@ class Crowd(Protocol):
         ...
 
     def tasks(self) -> Iterator[ListedTask]:
-        """Give the tasks of this account, the newest first, but for those that were deleted."""
+        """Yield the tasks of this account, the newest first, except deleted ones."""
         ...
 
     def look(self, task_id: str) -> ListedTask:
-        """Return a task, one that was deleted too."""
+        """Return a task, even a deleted one."""
         ...
 
     def page(self, task_id: str) -> Page:
@@ -127,13 +126,13 @@ class Crowd(Protocol):
         ...
 
     def close(self, task_id: str) -> None:
-        """Offer a task no more; workers who have it may still submit. A repeat is harmless."""
+        """Stop offering a task; workers who have it may still submit. A repeat is harmless."""
         ...
 
     def delete(self, task_id: str) -> None:
-        """Give back what a task holds for submissions that never came; a repeat is harmless.
+        """Take back the money that a task holds for submissions that never came; a repeat is harmless.
 
-        The task is closed, and all submissions are decided on.
+        Before this, the task was closed and all its submissions were decided on.
         """
         ...
 
@@ -171,6 +170,6 @@ class Crowd(Protocol):
     def bar(self, worker_id: str, group: WorkerGroup) -> None:
         """Put a worker into a group, without a message; a repeat is harmless.
 
-        What is closed to the group is not offered to the worker any more, even if it is published already.
+        Tasks that are closed to the group are no longer offered to the worker, even if already published.
         """
         ...

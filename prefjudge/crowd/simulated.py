@@ -1,7 +1,7 @@
 """Simulated workers: they sign in, take HITs and judge over HTTP, and see only the pages that people see.
 
-They know a truth that the study does not, so that a requester can try a design, and see its error, cost and
-re-issues, before a person is asked.
+They know a truth that the study does not know, so that a requester can try a design, and see its error, cost
+and re-issues, before people work.
 """
 
 import json
@@ -28,7 +28,7 @@ class Temper(StrEnum):
     """How a simulated worker works."""
 
     HONEST = "honest"
-    """Chooses the better passage, but for an error rate; never takes an off-topic passage for an answer."""
+    """Chooses the better passage, with an error rate; never chooses an off-topic passage over an answer."""
     CARELESS = "careless"
     """Chooses at random, at once."""
     LEFT = "left"
@@ -109,7 +109,7 @@ class SimulatedWorker:
         return self._error if self._temper in _LOOKS else 0.5
 
     def take_hit(self) -> bool:
-        """Judge a HIT and submit it: one that was left when its worker was stopped, or the first on offer.
+        """Judge a HIT and submit it: one that an earlier, stopped call left, or the first on offer.
 
         Returns whether there was one.
         """
@@ -173,7 +173,7 @@ class SimulatedWorker:
         return 1 - better if self._rng.random() < self._error else better
 
     def _milliseconds(self, slot: SeenSlot) -> int:
-        """Return how long the slot was looked at: reading at about four words a second, or hardly at all."""
+        """Return how long the slot was visible: the time to read about four words a second, or hardly any."""
         if self._temper in (Temper.CARELESS, Temper.HASTY, Temper.LEFT, Temper.FIRST):
             return int(self._rng.integers(300, 1200))
         words = sum(len(passage.split()) for passage in slot.passages)
@@ -188,7 +188,7 @@ class SimulatedWorker:
             encode_multipart=False,
         )
         if reply.status != 200:
-            raise CrowdError(f"the worker site did not let a simulated worker in: {reply.status}")
+            raise CrowdError(f"the worker site did not sign a simulated worker in: {reply.status}")
         cookies = [cookie.partition(";")[0] for cookie in reply.headers.getlist("set-cookie")]
         self._headers = {
             **self._headers,
@@ -242,7 +242,7 @@ def read_page(html: str) -> SeenPage:
 
 
 def seen(text: str) -> str:
-    """Return a text as the page shows it: every blank, and no control characters."""
+    """Return a text as the page shows it: with all blanks, without control characters."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", lines).strip()
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class SubmissionState(StrEnum):
-    """What was decided on a submission; the values are how a study stores it."""
+    """The decision on a submission; a study stores these values."""
 
     SUBMITTED = "submitted"
     APPROVED = "approved"
@@ -36,7 +36,7 @@ class Submission:
     simulated : bool or None
         Whether the worker's account was made for simulation; None where the crowd cannot tell.
     reason : str
-        What the worker was told with the decision.
+        The message to the worker with the decision.
     """
 
     submission_id: str

@@ -9,7 +9,7 @@ from prefjudge.crowd.submissions import Submission
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerGroup:
-    """A group of workers, known by its name; ``notice`` is what its members may read of it."""
+    """A group of workers, known by its name; its members may read the ``notice``."""
 
     name: str
     notice: str
@@ -22,7 +22,7 @@ class Eligibility:
     Attributes
     ----------
     locales : tuple of str
-        Countries, or their parts (``US-CA``), that workers are from; empty: any.
+        Countries, or their parts (``US-CA``), from which workers come; empty: any.
     approved_more_than : int, optional
         A worker has had more submissions approved than this.
     min_approval_rate : int, optional
@@ -39,7 +39,7 @@ class Eligibility:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What a worker sees: a page, or the address at which the study's own web server shows it."""
+    """What a worker sees: a page, or its address at the study's own web server."""
 
     html: str = ""
     address: str = ""
@@ -54,9 +54,9 @@ class Task:
     token : str
         Makes a repeat of the same call harmless, for a day.
     key : str
-        Finds the task again after that; no other task of the study has it.
+        Identifies the task after that; no other task of the study has it.
     page : Page
-        What is asked.
+        The page.
     title, description, keywords : str
         How it is offered.
     pay : Decimal
@@ -86,7 +86,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedTask:
-    """A task as it was published, and whether it was deleted since."""
+    """A task as it was published, and whether it was deleted later."""
 
     task_id: str
     key: str
@@ -104,13 +104,13 @@ class TaskState:
     task_id : str
         The crowd's id.
     open : bool
-        Whether a submission may still come.
+        Whether submissions may still come.
     held : bool
-        Whether all that may come are in workers' hands.
+        Whether workers are working on all of those.
     workers : int
         How many workers may take it in all, extensions included.
     room : int
-        By how many it can still be extended; 0 once it is not offered any more.
+        By how many it can still be extended; 0 once it is no longer offered.
     submissions : sequence of Submission
         All that came, the earliest first.
     """

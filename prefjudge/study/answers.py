@@ -21,7 +21,7 @@ class OpenChallenge:
 
 
 def save_answers(db: Connection, version: int, qrels: Qrels) -> None:
-    """Record a version of the best-known answers, in place of an earlier record of it."""
+    """Record a version of the best-known answers; an earlier record of it is replaced."""
     db.execute("DELETE FROM answers WHERE version = :version", version=version)
     db.insert_all(
         "answers",
@@ -73,7 +73,7 @@ def save_challenge(
 
 
 def load_open_challenge(db: Connection) -> OpenChallenge | None:
-    """Return the challenge that is under way, if any."""
+    """Return the challenge that is under way, or None."""
     rows = db.execute("SELECT challenge, strategy FROM challenges WHERE concluded IS NULL ORDER BY challenge")
     if not rows:
         return None

@@ -56,10 +56,10 @@ class StudyAssignment:
 
 
 def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) -> None:
-    """Append an assignment and its judgments to the log; drop what must not count, by a record.
+    """Append an assignment and its judgments to the log; record a drop for each that must not count.
 
-    Dropped are all judgments of an assignment whose verdict is not ``kept``, and any on a pair that the same
-    worker has judged before, at the same target.
+    These are all judgments of an assignment that is not ``kept``, and any on a pair that the worker has
+    judged before at the same target.
     """
     known = {
         pair
@@ -72,7 +72,7 @@ def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) 
         )
     }
     row = row_of(assignment)
-    del row["judge"], row["judgments"]  # they stand in the log of judgments
+    del row["judge"], row["judgments"]  # they are in the log of judgments
     db.insert("assignments", row)
     for judgment in assignment.judgments:
         number = _append(db, assignment, judgment, phase)
@@ -92,13 +92,13 @@ def _append(db: Connection, assignment: StudyAssignment, judgment: StudyJudgment
 
 
 def load_decisions(db: Connection) -> dict[str, str | None]:
-    """Return every assignment that was collected, and how it was decided; None where it was not."""
+    """Return the decision on every collected assignment; None where there is none."""
     return dict(db.execute("SELECT assignment_id, decision FROM assignments"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndecidedAssignment:
-    """An assignment that was neither approved nor rejected, and what its HIT offers and asks.
+    """An assignment that was not approved or rejected, and what its HIT offers and asks.
 
     ``hit_assignments`` is how many assignments the HIT has, ``slots`` how many comparisons.
     """
@@ -165,7 +165,7 @@ def close_undecided(db: Connection, target: str) -> tuple[int, int]:
 
 
 def save_rejection(db: Connection, assignment_id: str, reason: str, when: float) -> None:
-    """Record that an assignment was rejected, and drop those of its judgments that counted."""
+    """Record that an assignment was rejected, and drop its judgments that counted."""
     save_decision(db, assignment_id, REJECTED)
     db.execute(
         "INSERT INTO drops (judgment_id, reason, dropped) SELECT judgment_id, :reason, :when FROM judgments "
@@ -192,10 +192,10 @@ def save_barred(db: Connection, target: str, worker_id: str, reason: str, when: 
 
 
 def load_overlap(db: Connection, hit_key: str) -> tuple[int, list[tuple[str, int]], int]:
-    """Return what is known of a HIT's pairs: how many it has, who has judged how many, and all workers.
+    """Return how many pairs a HIT has, how many of them each worker has judged, and the number of workers.
 
-    Dropped judgments count: nobody judges a pair twice. Barred workers do not: they get no HIT anyway. All
-    is as the HIT's target knows it.
+    All at the HIT's target. Dropped judgments count, since nobody judges a pair twice; barred workers do not,
+    since they get no HIT anyway.
     """
     overlap = db.execute(
         "SELECT j.worker_id, count(DISTINCT j.pair_id) FROM judgments j JOIN slots s USING (pair_id) "
@@ -230,7 +230,7 @@ def load_gold_records(db: Connection, target: str | None = None) -> dict[str, Go
 
 
 def load_choices(db: Connection) -> dict[tuple[str, str, str], list[int]]:
-    """Return people's votes that count on each pair: 1 for ``doc_a``, -1 for ``doc_b``, 0 for a tie."""
+    """Return the votes of people that count, by pair: 1 for ``doc_a``, -1 for ``doc_b``, 0 for a tie."""
     rows = db.execute(
         "SELECT p.query_id, p.doc_a, p.doc_b, CASE WHEN j.left_id = p.doc_a THEN j.choice ELSE -j.choice END "
         "FROM judgments j JOIN pairs p USING (pair_id) JOIN assignments a USING (assignment_id) "
@@ -245,10 +245,10 @@ def load_choices(db: Connection) -> dict[tuple[str, str, str], list[int]]:
 
 
 def load_judgments(db: Connection, *, target: str | None = None, models: bool = False) -> Judgments:
-    """Return the judgments that count, in the order of the log; with ``models``, their votes follow.
+    """Return the judgments that count at a target, in the order of the log, then with ``models`` their votes.
 
-    Those of one target count: of the one that is named, or else of the one whose work is the study's. A model
-    is the worker ``model:NAME``, so that its reliability is its own and it can be left out by name.
+    The default is the target whose work is the study's. A model is the worker ``model:NAME``: so it has a
+    reliability of its own, and can be left out by name.
     """
     rows = db.execute(
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id FROM judgments j "

@@ -1,6 +1,6 @@
-"""What each worker did: every judgment, those that were dropped too, as they were made.
+"""What each worker did: every judgment in the order of making, dropped ones too.
 
-Workers are those of the target whose work is the study's.
+The workers are those of the target whose work is the study's.
 """
 
 import json
@@ -70,7 +70,7 @@ def load_conduct(db: Connection) -> Conduct:
 
 
 def _rows(db: Connection) -> Iterator[tuple[Any, ...]]:
-    """Give what is known of each judgment, and then when it was made: its assignment, and its place there."""
+    """Yield the columns of each judgment, and then its sorting key: its assignment, and its place there."""
     places = {
         (key, number): {slot: place for place, slot in enumerate(layout["order"])}
         for key, layouts in db.execute("SELECT hit_key, layouts FROM hits")
@@ -90,7 +90,7 @@ def _rows(db: Connection) -> Iterator[tuple[Any, ...]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How long an assignment's comparisons were visible, and what they were to pay."""
+    """How long an assignment's comparisons were visible, and what they pay."""
 
     worker_id: str
     seconds: float

@@ -1,4 +1,4 @@
-"""The study's config: TOML in, checked by pydantic, overlaid by environment variables."""
+"""The study's config: TOML, overridden by environment variables, checked by pydantic."""
 
 import os
 from collections.abc import Mapping
@@ -121,7 +121,7 @@ class ScreeningConfig(_Section):
 
 
 class EarlyExit(StrEnum):
-    """How a worker is paid who stops before the last comparison."""
+    """How to pay a worker who stops before the last comparison."""
 
     BONUS = "bonus"
     """For the comparisons made, by a bonus: the paper's prorated pay (section 3.1)."""
@@ -139,9 +139,9 @@ class PayConfig(_Section):
 class TargetConfig(_Section):
     """A crowd, by its name: a marketplace that speaks Mechanical Turk's API, or another one.
 
-    ``url`` is empty for the study's own marketplace, and ``live`` allows to spend real money there.
-    ``options`` are what only that crowd asks for. ``judge`` says who judges there with accounts that it does
-    not know as made for simulation.
+    ``url`` is empty for the study's own marketplace. ``live`` allows spending real money there. ``options``
+    are what only that crowd asks for. ``judge`` says who judges there with accounts that the crowd does not
+    know to be made for simulation.
     """
 
     crowd: str = MARKETPLACE
@@ -215,7 +215,7 @@ def load_config(path: Path) -> StudyConfig:
     Raises
     ------
     ConfigError
-        The file is not TOML, or a key or value in it is wrong: every such key is named.
+        The file is not TOML, or keys or values in it are wrong; all of them are named.
     """
     return check_config(read_values(path), path)
 
@@ -226,9 +226,9 @@ def parse_config(text: str, path: Path) -> StudyConfig:
 
 
 def check_config(found: Mapping[str, Any], path: Path) -> StudyConfig:
-    """Return the config of a file's values, with what the environment says; as :func:`load_config`."""
+    """Return the config of a file's values and the environment's; as :func:`load_config`."""
     values = deepcopy(dict(found))
-    told = _overlay(values, os.environ)
+    told = _override(values, os.environ)
     try:
         return StudyConfig.model_validate(values)
     except ValidationError as error:
@@ -236,7 +236,7 @@ def check_config(found: Mapping[str, Any], path: Path) -> StudyConfig:
 
 
 def template(name: str) -> str:
-    """Return the text of the config ``name`` that ships with prefjudge, to start a study from.
+    """Return the text of prefjudge's config ``name``, to start a study from.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def template(name: str) -> str:
     return known[name].read_text(encoding="utf-8")
 
 
-def _overlay(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+def _override(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
     """Apply the environment's settings; return the variable that each ``section.name`` is from."""
     told: dict[str, str] = {}
     for key, text in environ.items():
@@ -279,7 +279,7 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
 
 
 def _guess(key: str) -> str:
-    """Suggest the key that was meant: one with a similar name, in any section."""
+    """Suggest a key with a similar name, in any section."""
     keys: dict[str, str] = {}
     for name, field in StudyConfig.model_fields.items():
         inside = getattr(field.annotation, "model_fields", {})

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prefjudge.study.study import Study
 
 REVIEW_FILE = "gold.tsv"
-"""Where suggestions go and accepted gold pairs come from."""
+"""Holds suggested gold pairs for review; those that remain are accepted."""
 
 _WITHDRAWN = "gold withdrawn:"
 
@@ -20,7 +20,7 @@ _WITHDRAWN = "gold withdrawn:"
 def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[int, int]:
     """Make these the study's gold pairs; return how many are new, and how many are withdrawn.
 
-    A gold pair that a HIT hides keeps its number for ever: it is withdrawn by a record, and hidden no more.
+    A gold pair that a HIT hides keeps its number: it is withdrawn by a record, and not hidden again.
     """
     known, active, wanted = load_gold(db), load_active_gold(db), dict.fromkeys(gold)
     gone = [number for number, pair in active.items() if pair not in wanted]
@@ -48,7 +48,7 @@ def _add(db: Connection, gold: Sequence[GoldPair]) -> None:
 
 
 def load_gold(db: Connection) -> dict[int, GoldPair]:
-    """Return the gold pairs by number, with those that were withdrawn and that HITs hide."""
+    """Return the gold pairs by number, including withdrawn ones that HITs hide."""
     rows = db.execute(
         "SELECT gold_id, query_id, query, good_id, good, bad_id, bad FROM gold ORDER BY gold_id"
     )
@@ -65,7 +65,7 @@ def load_active_gold(db: Connection) -> dict[int, GoldPair]:
 
 
 def load_withdrawn(db: Connection) -> frozenset[int]:
-    """Return the numbers of the gold pairs that were withdrawn: whoever misses one has missed nothing."""
+    """Return the numbers of the withdrawn gold pairs: missing one of them has no consequence."""
     rows = db.execute("SELECT key FROM settings WHERE key LIKE :any", any=f"{_WITHDRAWN}%")
     return frozenset(int(key.removeprefix(_WITHDRAWN)) for (key,) in rows)
 

@@ -1,10 +1,10 @@
-"""Checks of a study's store: its money, and states that arise only where something went wrong."""
+"""Checks of a study's store: its money, and states that are possible only after something went wrong."""
 
 from prefjudge.database import Connection
 
 _IMPOSSIBLE = (
     (
-        "HITs are out without an intent to publish them",
+        "HITs are published without an intent to publish them",
         "SELECT count(*) FROM hits h WHERE hit_id IS NOT NULL AND NOT EXISTS "
         "(SELECT 1 FROM intents i WHERE i.subject = h.hit_key AND i.operation = 'CreateHIT')",
     ),
@@ -20,7 +20,7 @@ _IMPOSSIBLE = (
         "GROUP BY operation, subject HAVING count(*) > 1) AS twice",
     ),
     (
-        "assignments were paid by a bonus and approved, too",
+        "assignments were both approved and paid by a bonus",
         "SELECT count(*) FROM assignments a WHERE decision = 'approved' AND EXISTS "
         "(SELECT 1 FROM intents i WHERE i.subject = a.assignment_id AND i.operation = 'SendBonus' "
         "AND i.outcome IS NOT NULL)",

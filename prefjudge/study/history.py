@@ -1,4 +1,4 @@
-"""The versions of the best-known answers and the challenges that made them, as the store tells them."""
+"""The versions of the best-known answers, and the challenges that made them."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,7 +55,7 @@ def load_challenges(db: Connection) -> list[ChallengeRecord]:
 
 
 def load_duels(db: Connection, challenge: int) -> tuple["Duel", ...]:
-    """Return how each newcomer of a challenge fared, in the order in which a query's newcomers were tried."""
+    """Return how each newcomer of a challenge fared, query by query, in the order of trial."""
     from prefjudge.core.planning.challenge import Duel
 
     return tuple(

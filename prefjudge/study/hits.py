@@ -1,4 +1,4 @@
-"""The study's HITs: what each asks, in which state it is, and which pairs still wait for one."""
+"""The study's HITs: what each asks, in which state it is, and what it still holds."""
 
 import json
 import re
@@ -21,10 +21,10 @@ class HitStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitKey:
-    """A HIT's key, which is its annotation at the marketplace, too.
+    """A HIT's key, which is also its annotation at the marketplace.
 
-    It says whose HIT it is and which, so that a study whose store is lost finds its HITs, and how many
-    assignments it began with; its last part only the study's secret makes.
+    It tells the study, the HIT, and how many assignments it began with, so that a study can find its HITs
+    again if its store is lost. Only the study's secret makes the last part.
     """
 
     mark: str
@@ -41,7 +41,7 @@ _KEY = re.compile(r"([0-9a-z]{12})-([1-9]\d{0,8})-([1-9]\d{0,8})-([1-9]\d{0,8})-
 
 
 def read_hit_key(text: str) -> HitKey | None:
-    """Return the key that an annotation holds, None where it is not a study's."""
+    """Return the key that an annotation holds; None where it is not a study's."""
     found = _KEY.fullmatch(text)
     if found is None:
         return None
@@ -67,7 +67,7 @@ class StudySlot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyHit:
-    """One HIT of the study; one without slots was given up, as its texts are lost."""
+    """One HIT of the study; one without slots was given up, because its texts are lost."""
 
     hit_key: str
     batch: int
@@ -151,10 +151,10 @@ def save_status(db: Connection, hit_key: str, status: HitStatus) -> None:
 
 
 def close_lost(db: Connection, target: str) -> int:
-    """Close all HITs at a target whose marketplace is lost; return how many an answer might have come to.
+    """Close all HITs at a target whose marketplace is lost; return how many could still get answers.
 
-    They have no id any more, as no marketplace knows it: nothing there is asked or taken back. The intents
-    keep it.
+    Their ids are deleted, because no marketplace knows them: nothing there is asked or taken back. The
+    intents keep them.
     """
     still_open = db.execute(
         "SELECT count(*) FROM hits WHERE target = :target AND status <> :closed",
@@ -236,10 +236,7 @@ class UnusedHit:
 
 
 def load_unused(db: Connection, target: str) -> list[UnusedHit]:
-    """Return the closed HITs that hold money for answers that never came.
-
-    They are left out until all answers that came are decided on, and once the money has come back.
-    """
+    """Return the closed HITs that hold money for answers that never came, and were decided on completely."""
     return [
         UnusedHit(
             hit_key=key, hit_id=hit_id, assignments=assignments, reward_cents=reward, came=came, cents=cents
@@ -276,7 +273,7 @@ def count_asked(db: Connection) -> dict[int, int]:
 
 
 def count_dropped(db: Connection, hit_key: str) -> int:
-    """Return how many of a HIT's assignments were dropped whole."""
+    """Return how many of a HIT's assignments were dropped."""
     rows = db.execute(
         "SELECT count(*) FROM assignments WHERE hit_key = :key AND verdict <> 'kept'", key=hit_key
     )

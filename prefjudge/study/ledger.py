@@ -1,7 +1,7 @@
 """The study's money: an intent before every call that creates or spends, its outcome after.
 
-An intent's token is the call's request token, made of what the call is for. A repeat of the same call finds
-the intent; one without an outcome was interrupted, and is asked for again or looked up at the marketplace.
+An intent's token is the call's request token, made from the purpose of the call. A repeat of the call finds
+the intent; one without an outcome was interrupted, and is repeated or looked up at the marketplace.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,6 @@ def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
     BudgetError
         The call would exceed the budget.
     """
-    # The token is made of what the call is for, so a repeat finds its intent and commits nothing more.
     recorded = db.select(Intent, "FROM intents WHERE token = :token", token=intent.token)
     if recorded:
         return recorded[0]
@@ -62,7 +61,7 @@ def settle(db: Connection, token: str, outcome: str, when: float) -> None:
 
 
 def void(db: Connection, token: str) -> None:
-    """Take back the intent of a call that was refused, and so did nothing."""
+    """Delete the intent of a call that was refused, and so did nothing."""
     db.execute("DELETE FROM intents WHERE token = :token AND outcome IS NULL", token=token)
 
 

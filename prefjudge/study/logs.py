@@ -28,9 +28,9 @@ class LoggedJudgment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedAssignment:
-    """One worker's work on a HIT: how much was answered, how it fared on gold, and whether it was kept.
+    """One worker's work on a HIT: how much was answered, gold pairs right and missed, and the verdict.
 
-    ``judge`` says who its judgments are by; None where it has none.
+    ``judge`` says who made its judgments; None where it has none.
     """
 
     assignment_id: str

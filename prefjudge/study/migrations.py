@@ -133,7 +133,7 @@ STEPS = [
         intended DOUBLE PRECISION NOT NULL
     );
     """,
-    # Until then only the accounts that `work` had made, and kept, told simulated workers from people.
+    # Earlier stores know simulated workers only by the accounts that `work` made and stored.
     """
     UPDATE judgments SET judge = 'simulated' WHERE worker_id IN (
         SELECT a.worker_id FROM (SELECT DISTINCT worker_id FROM assignments) a JOIN settings s

@@ -1,4 +1,4 @@
-"""What models answered, replies by prompt and votes by pair; and the requests without an outcome."""
+"""Models' replies by prompt, their votes by pair, and the requests without an outcome."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ def load_reply(db: Connection, key: str) -> str | None:
 
 
 def save_reply(db: Connection, key: str, model: str, reply: str, tokens: TokenCount, when: float) -> None:
-    """Keep the last reply to a prompt, and the tokens of all."""
+    """Store the last reply to a prompt, and the tokens of all its replies."""
     db.insert(
         "model_answers",
         {
@@ -83,7 +83,7 @@ def count_tokens(db: Connection, model: str) -> tuple[int, TokenCount]:
 
 
 def count_reserved(db: Connection, model: str) -> tuple[int, TokenCount]:
-    """Return how many requests nobody has settled, and the tokens that are reserved for them."""
+    """Return how many requests are not settled, and the tokens reserved for them."""
     return _counted(
         db.execute(
             "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(reply_tokens), 0) "
@@ -94,7 +94,7 @@ def count_reserved(db: Connection, model: str) -> tuple[int, TokenCount]:
 
 
 def longest_reply(db: Connection, model: str) -> int:
-    """Return the most tokens that a prompt's replies took."""
+    """Return the largest number of tokens of a prompt's replies."""
     rows = db.execute(
         "SELECT coalesce(max(reply_tokens), 0) FROM model_answers WHERE model = :model", model=model
     )
@@ -102,13 +102,13 @@ def longest_reply(db: Connection, model: str) -> int:
 
 
 def hold_reservations(db: Connection) -> None:
-    """Keep other processes from reserving until the transaction ends; SQLite has one writer anyway."""
+    """Keep other processes from reserving until the transaction ends; SQLite has only one writer."""
     if db.dialect == "postgresql":
         db.execute("LOCK TABLE model_requests IN EXCLUSIVE MODE")
 
 
 def save_reservation(db: Connection, model: str, tokens: TokenCount, when: float) -> int:
-    """Record what a request may take, before it is sent, and return its number."""
+    """Record the tokens that a request may take, before it is sent; return its number."""
     rows = db.insert(
         "model_requests",
         {"model": model, "prompt_tokens": tokens.prompt, "reply_tokens": tokens.reply, "intended": when},
@@ -118,7 +118,7 @@ def save_reservation(db: Connection, model: str, tokens: TokenCount, when: float
 
 
 def drop_reservation(db: Connection, number: int) -> None:
-    """Take back the reservation of a request that is settled, or that was refused and so cost nothing."""
+    """Delete the reservation of a request that is settled, or was refused and so cost nothing."""
     db.execute("DELETE FROM model_requests WHERE request = :number", number=number)
 
 

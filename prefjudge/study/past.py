@@ -1,4 +1,4 @@
-"""Tells a study whose store is lost from a new one, by the files in its folder."""
+"""Tells a lost store from a new study, by the files in the study's folder."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from prefjudge.database import Database, file_of, redacted
 from prefjudge.errors import StudyError, quoted
 
 DELETED_FILE = "deleted-hits.txt"
-"""The ids of HITs that were deleted once they were judged: a marketplace does not list them any more."""
+"""The ids of HITs that were deleted after their judgment: a marketplace no longer lists them."""
 _PAST = (
     DELETED_FILE,
     "pages",
@@ -20,9 +20,9 @@ _PAST = (
 
 
 def refuse_lost(folder: Path, database: Database) -> None:
-    """Refuse to start over in a folder that shows a past: all would be published and paid for again.
+    """Refuse to start over where a study was published: everything would be published and paid again.
 
-    Before anything is published there is nothing to lose, and a store that is missing is made.
+    Before anything is published there is nothing to lose: a missing store is made.
 
     Raises
     ------
@@ -32,19 +32,19 @@ def refuse_lost(folder: Path, database: Database) -> None:
     if database.version():
         return
     file = file_of(database.url)
-    lock = [] if file is None else [Path(f"{file}.lock")]  # whoever has spent has taken it
+    lock = [] if file is None else [Path(f"{file}.lock")]  # made by every verb that spends
     signs = [path.name for path in (*lock, *(folder / name for name in _PAST)) if path.exists()]
     if signs:
         raise StudyError(
             f"the study's store {redacted(database.url)} is missing or empty, but the study was published: "
             f"its folder holds {', '.join(signs)}",
-            "Restore a backup of the store (docs/backup.md), or rebuild it from the marketplace: "
-            f"prefjudge recover {quoted(folder)}",
+            "Restore a backup of the store (docs/backup.md), or run: "
+            f"prefjudge recover {quoted(folder)}; it asks the marketplace.",
         )
 
 
 def note_deleted(folder: Path, hit_id: str) -> None:
-    """Keep the id of a HIT that is about to be deleted, once."""
+    """Note the id of a HIT that is about to be deleted, once."""
     path = folder / DELETED_FILE
     if hit_id in load_deleted(folder):
         return

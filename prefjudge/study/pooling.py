@@ -26,9 +26,9 @@ def is_published(db: Connection, target: str | None = None) -> bool:
 
 
 def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:
-    """Replace the study's pools and pairs, which ask for no votes yet; inputs and models' votes go with them.
+    """Replace the study's pools and pairs, which ask for no votes yet; delete the inputs and models' votes.
 
-    A model that judges again is not asked again: its replies are kept by what was asked.
+    Models' replies are kept by prompt, so a model that judges again is not asked the same again.
     """
     for table in ("inputs", "pooled", "model_votes", "pairs"):
         db.execute(f"DELETE FROM {table}")
@@ -60,7 +60,7 @@ def _pair(number: int, query: str, doc_a: str, doc_b: str, votes: int = 0) -> di
 
 
 def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
-    """Record the files that the study is made from; one that was there, by its kind and name, has moved."""
+    """Record the files that the study is made from; one of the same kind and name is replaced."""
     files = list(inputs)
     db.executemany(
         "DELETE FROM inputs WHERE kind = :kind AND name = :name",
@@ -70,7 +70,7 @@ def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
 
 
 def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, str]) -> None:
-    """Keep the texts of queries and passages.
+    """Store the texts of queries and passages.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
 
 
 def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:
-    """Return the study's pools; with ``newcomers``, with the candidates that challenges added."""
+    """Return the study's pools; with ``newcomers``, including the candidates that challenges added."""
     brought = "UNION SELECT query_id, doc_id, source FROM challengers" if newcomers else ""
     rows = db.execute(
         f"SELECT query_id, doc_id, source FROM pooled {brought} ORDER BY query_id, doc_id, source"
@@ -140,7 +140,7 @@ def load_inputs(db: Connection) -> list[InputFile]:
 
 
 def save_pair(db: Connection, number: int, query: str, doc_a: str, doc_b: str) -> None:
-    """Add a pair of candidates that asks for no votes, where it is missing."""
+    """Add a pair of candidates that asks for no votes, unless it is there."""
     db.insert("pairs", _pair(number, query, doc_a, doc_b), "ON CONFLICT DO NOTHING")
 
 
@@ -158,7 +158,7 @@ def save_votes_wanted(db: Connection, votes: Mapping[int, int]) -> None:
 
 
 def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], target: str) -> None:
-    """Ask for more votes: query_id, doc_a, doc_b, and how many on top of those that count at a target.
+    """Ask for more votes: query_id, doc_a, doc_b, and how many besides those that count at a target.
 
     A pair that the study did not have is added.
     """

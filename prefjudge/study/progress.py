@@ -1,6 +1,6 @@
-"""How far a study is, counted in the store: nothing here needs more than the standard library.
+"""How far a study is, counted in the store, with the standard library only.
 
-All is counted at one target: the one that is named, or else the one whose work is the study's.
+Everything is counted at one target: the given one, or else the one whose work is the study's.
 """
 
 from prefjudge.database import Connection
@@ -8,10 +8,10 @@ from prefjudge.study.targets import current_target
 
 
 def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, str, str, str, int]]:
-    """Return the pairs that no open HIT will settle: id, query_id, doc_a, doc_b, votes still missing.
+    """Return the pairs that no open HIT will finish: id, query_id, doc_a, doc_b, votes still missing.
 
-    A pair's votes are the judgments that were not dropped, one per worker; an open HIT promises as many as it
-    has assignments that have not come back.
+    A pair's votes are the judgments that were not dropped, one per worker; an open HIT promises one for each
+    assignment that has not come back.
     """
     return db.execute(_WAITING, target=target or current_target(db))
 
@@ -82,7 +82,7 @@ def count_verdicts(db: Connection) -> dict[str, int]:
 
 
 def count_decisions(db: Connection, target: str) -> dict[str, int]:
-    """Return how many assignments were decided on in each way."""
+    """Return how many assignments got each decision."""
     return dict(
         db.execute(
             "SELECT coalesce(decision, 'undecided'), count(*) FROM assignments JOIN hits h USING (hit_key) "

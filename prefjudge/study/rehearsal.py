@@ -1,4 +1,4 @@
-"""Who judged, and how much of a study is rehearsed: judged by accounts that were made for simulation."""
+"""Who judged, and how much of a study is a rehearsal: judged by accounts that were made for simulation."""
 
 from enum import StrEnum
 
@@ -8,14 +8,14 @@ from prefjudge.study.targets import current_target
 
 
 class Judge(StrEnum):
-    """Who made a judgment that was collected; the votes of models are kept apart, by the models' names."""
+    """Who made a collected judgment; models' votes are stored apart, under the models' names."""
 
     PERSON = "person"
     SIMULATED = "simulated"
 
 
 def load_rehearsal(db: Connection) -> Rehearsal | None:
-    """Return how much is rehearsed of the work that is the study's; None where people did all of it."""
+    """Return how much of the study's work is a rehearsal; None where people did all of it."""
     counts: dict[str, int] = dict(
         db.execute(
             "SELECT j.judge, count(*) FROM judgments j JOIN assignments a USING (assignment_id) "

@@ -3,13 +3,13 @@
 from prefjudge.database import Connection
 
 RECOVERING = "recovering"
-"""Set while the store may lack what happened, to the reason: the study then publishes and pays nothing."""
+"""Set to the reason while the store may lack what happened: the study then does not publish or pay."""
 BEING_REBUILT = "is being rebuilt"
-"""Of a store that was made again where one was lost."""
+"""The reason for a new store that replaces a lost one."""
 BEING_UPDATED = "is being brought up to date"
-"""Of a store that was there when `recover` began."""
+"""The reason for a store that existed when `recover` began."""
 COPIED = "copied"
-"""When the backup was made that a store is, in UTC."""
+"""Set in a backup: when it was made, in UTC."""
 
 
 def load_setting(db: Connection, key: str) -> str | None:
@@ -32,7 +32,7 @@ def save_setting(db: Connection, key: str, value: str) -> None:
 
 
 def count_up(db: Connection, key: str) -> int:
-    """Add one to a setting that counts, and return the sum: 1 the first time."""
+    """Add one to a counter, and return it: 1 the first time."""
     rows = db.insert(
         "settings",
         {"key": key, "value": "1"},

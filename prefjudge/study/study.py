@@ -49,7 +49,7 @@ class Study:
     folder : path
         The study's folder, made by :func:`create`.
     recovering : bool
-        Open a new store if the study's is lost; until it is rebuilt, nothing is published or paid.
+        Open a new store if the old one is lost; until it is rebuilt, nothing is published or paid.
 
     Raises
     ------
@@ -103,14 +103,14 @@ class Study:
 
     @property
     def mark(self) -> str:
-        """What marks the study's HITs at a marketplace: its id, or a digest of one written by hand."""
+        """What marks the study's HITs at a marketplace: its id, or a digest of an id written by hand."""
         import hashlib
 
         plain = re.fullmatch("[0-9a-z]{12}", self._id)
         return self._id if plain else hashlib.sha256(self._id.encode()).hexdigest()[:12]
 
     def _claim(self, database: Database) -> None:
-        """Refuse a store that holds another study: each would take the other's pool and HITs for its own."""
+        """Refuse the store of another study: each would treat the other's pool and HITs as its own."""
         with database.transaction(write=False) as db:
             holder = load_setting(db, "study")
         if holder is None:
@@ -136,15 +136,15 @@ class Study:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read one state of the store until the block ends, also while others write to it.
+        """Read one state of the store until the block ends, even while others write to it.
 
-        All read transactions in the block are one. What is written in it goes to the store at once, and
-        is not read before the block ends.
+        All read transactions in the block are one. What the block writes is stored at once, but not read
+        before the block ends.
         """
         if self._snapshot is not None:
             yield
             return
-        own = Database(self.database.url)  # a connection of its own, beside which this thread can write
+        own = Database(self.database.url)  # a connection of its own: this thread can still write by the other
         with closing(own), own.transaction(write=False) as db:
             self._snapshot = db
             try:
@@ -172,8 +172,8 @@ class Study:
     def hidden_rng(self, *stream: object) -> "np.random.Generator":
         """Return a random generator seeded by the study's secret, for what hides gold pairs.
 
-        The seed is public, and so may be the files: with them anybody could redraw a page, and so find its
-        gold pairs.
+        The seed is public, and the files may be: with them anybody could redraw a page and find its gold
+        pairs.
         """
         import numpy as np
 
@@ -189,7 +189,7 @@ class Study:
         return bytes.fromhex(settled)
 
     def opaque(self, *parts: object, length: int = 12) -> str:
-        """Return a name that tells nothing without the secret: the same for the same parts."""
+        """Return a name that means nothing without the secret; the same parts give the same name."""
         import hmac  # and with it OpenSSL: 3 MB that a verb on plain files does not need
 
         text = "\x1f".join(str(part) for part in parts)
@@ -219,7 +219,7 @@ class Study:
 
     @cached_property
     def _raw_config(self) -> dict[str, Any]:
-        """The config unchecked, without pydantic, so that a verb that only reads starts at once."""
+        """The unchecked config: without pydantic, verbs that only read start fast."""
         return read_values(self.folder / CONFIG_FILE)
 
     @property
@@ -230,7 +230,7 @@ class Study:
             return told
         url = str(self._raw_config.get("store") or f"sqlite:///{STORE_FILE}")
         file = url.removeprefix("sqlite:///")
-        beside = file != url and file not in ("", ":memory:")  # which the database's door refuses
+        beside = file != url and file not in ("", ":memory:")  # these two `Database` refuses
         return f"sqlite:///{self.folder / file}" if beside else url
 
 
@@ -245,7 +245,7 @@ def open_study(study: str | Path | Study | None) -> Study | None:
 
 def fill(template: str, *, name: str) -> str:
     """Return the text of a new study's config, with its name and an id of its own."""
-    # What JSON escapes TOML escapes in the same way, but for the last control character.
+    # TOML escapes like JSON, except for the control character 127, which JSON leaves as it is.
     quoted = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
     return template.replace('"{name}"', quoted).replace("{id}", os.urandom(6).hex())
 

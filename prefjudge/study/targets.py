@@ -1,7 +1,7 @@
-"""Which of the study's work counts: the sandbox's, until HITs are out at the live target, then only the live.
+"""Which of the study's work counts: the sandbox's, until HITs are published live; then only the live work.
 
 From then on the work in the sandbox is a rehearsal: its judgments, gold records, barred workers and play
-money stay in the store and no longer count, and the answers that were found there are deleted.
+money stay in the store but no longer count, and the answers found there are deleted.
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ LIVE = "live"
 
 
 def choose_target(*, sandbox: bool, live: bool) -> str:
-    """Return the target that a verb was told to use; ``live`` goes before ``sandbox``, which is the default.
+    """Return the target that a verb was told to use; ``live`` has precedence over ``sandbox``.
 
     Raises
     ------
@@ -37,13 +37,13 @@ def current_target(db: Connection) -> str:
 
 
 def find_target(study: "Study") -> str:
-    """Return the target whose work is the study's, where no transaction is under way."""
+    """Return the target whose work is the study's, in a transaction of its own."""
     with study.transaction(write=False) as db:
         return current_target(db)
 
 
 def advised(study: "Study", verb: str) -> str:
-    """Return the command by which a verb goes on with a study, at the target whose work is the study's."""
+    """Return the command of a verb for a study, at the target whose work is the study's."""
     return command(verb, study.folder, find_target(study))
 
 
@@ -58,7 +58,7 @@ def load_published_targets(db: Connection) -> frozenset[str]:
 
 
 def refuse_other_target(db: Connection, target: str) -> None:
-    """Refuse to go back to the sandbox, and to build on answers that were found there.
+    """Refuse to go back to the sandbox, and to challenge live the answers that were found there.
 
     Raises
     ------
@@ -80,18 +80,18 @@ def refuse_other_target(db: Connection, target: str) -> None:
 
 
 def forget_rounds(db: Connection, target: str) -> None:
-    """Let `run` start over at a target: what its rounds asked for elsewhere is not asked for there."""
+    """Let `run` start over at a new target, without the votes that its rounds asked for elsewhere."""
     if target != current_target(db):
         db.execute("UPDATE pairs SET votes = 0")
 
 
 def forget_answers(db: Connection, target: str) -> None:
     """Delete the answers that were found at another target, when the first HIT is published at this one."""
-    # Called before the HIT is saved: from then on the current target is the new one.
+    # Call this before the HIT is saved: from then on the current target is the new one.
     if target != current_target(db):
         db.execute("DELETE FROM answers")
 
 
 def live_since(db: Connection) -> float:
-    """Return when the first HIT was out at the live target; 0 where none is."""
+    """Return when the first HIT was published at the live target; 0 where none is."""
     return float(db.execute("SELECT min(published) FROM hits WHERE target = :live", live=LIVE)[0][0] or 0)

@@ -1,6 +1,6 @@
-"""What a study's config says, before it is checked as a whole: TOML, and amounts of money.
+"""The values of a study's config before it is checked as a whole: TOML, and amounts of money.
 
-Nothing heavy is imported, so that a verb that only looks at a study starts at once.
+Nothing heavy is imported, so that verbs that only read a study start fast.
 """
 
 import tomllib
@@ -35,7 +35,7 @@ def parse_values(text: str, path: Path) -> dict[str, Any]:
     """Return the values in the text of a config that is, or will be, at ``path``; as `read_values`."""
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError, and no more
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a bare ValueError
         raise ConfigError(f"{path} is not TOML: {error}", "Fix the line that the message names.") from error
 
 

@@ -210,7 +210,7 @@ def change(path: Path, *statements: str) -> None:
         ("study.db", "DELETE FROM gold", "store", "a row of slots belongs to one of gold"),
         ("marketplace.db", "UPDATE accounts SET cents = cents + 1 WHERE account LIKE 'worker:%'",
          "marketplace ledger", "is not the sum of its transfers"),
-        ("marketplace.db", "UPDATE hits SET held = held + 5", "marketplace ledger", "have other amounts on hold"),
+        ("marketplace.db", "UPDATE hits SET held = held + 5", "marketplace ledger", "other amounts on hold"),
         ("marketplace.db", "DELETE FROM assignments WHERE seq = 1", "study against sandbox",
          "1 assignment that the marketplace does not know"),
         ("marketplace.db", "UPDATE hits SET annotation = replace(annotation, '-1-1-1-', '-2-1-1-')",

@@ -1,4 +1,4 @@
-"""The Mechanical Turk API as a crowd: its XML, qualifications, fees and errors are known here only."""
+"""The Mechanical Turk API as a crowd: only this room knows its XML, qualifications, fees and errors."""
 
 from prefjudge.crowd.mturk.crowd import MTurkCrowd as MTurkCrowd
 from prefjudge.crowd.mturk.fees import Fees
@@ -10,8 +10,8 @@ from prefjudge.errors import ConfigError
 def open_crowd(settings: CrowdSettings) -> MTurkCrowd:
     """Return the crowd behind a marketplace's address.
 
-    Calls are signed with the key that the settings name, else with the one that boto3 finds; real money is
-    never spent without one.
+    Calls are signed with the key in the settings, else with the one that boto3 finds; real money is never
+    spent without a key.
 
     Raises
     ------
@@ -21,7 +21,9 @@ def open_crowd(settings: CrowdSettings) -> MTurkCrowd:
         The address is Amazon's.
     """
     if settings.options:
-        raise ConfigError(f"a marketplace has no option {min(settings.options)!r}", "Delete it.")
+        raise ConfigError(
+            f"a marketplace has no option {min(settings.options)!r}", "Delete it from study.toml."
+        )
     if not settings.url:
         raise ConfigError("a marketplace needs an address", "Give the target its url in study.toml.")
     refuse_closed(settings.url)
@@ -30,5 +32,5 @@ def open_crowd(settings: CrowdSettings) -> MTurkCrowd:
 
 
 def read_prices(settings: CrowdSettings) -> Fees:
-    """Return what a marketplace takes, by the config."""
+    """Return what a marketplace charges, by the config."""
     return Fees(**settings.fees)

@@ -1,6 +1,6 @@
-"""Reads QuestionFormAnswers, the XML in which a marketplace hands over what a worker submitted.
+"""Reads QuestionFormAnswers, the XML of what a worker submitted.
 
-Every byte of it is the worker's to choose: document types are refused and the size is capped before parsing.
+A hostile worker may have written it: document types are refused, and the size is capped before parsing.
 """
 
 from prefjudge.errors import CrowdError

@@ -24,7 +24,7 @@ _NOTHING_DONE = (
     *("RequestError", "ParameterValidationError"),
     *("UnknownOperationException", "InvalidAction", "NotImplemented", "404", "405", "501"),
 )
-"""Codes of answers that say that nothing was done; the latter are of servers that lack the operation."""
+"""Codes that mean that nothing was done; those of the second line are of servers without the operation."""
 
 
 class AlreadyDoneError(RefusedError):
@@ -32,7 +32,7 @@ class AlreadyDoneError(RefusedError):
 
 
 class WrongStateError(RefusedError):
-    """The thing is not in the state that the call needs, perhaps because the call was made before."""
+    """The HIT or assignment is not in the state that the call needs, perhaps because of an earlier call."""
 
 
 class Client:
@@ -44,10 +44,10 @@ class Client:
         The marketplace's address. It is always given to boto3, so that no environment variable or profile can
         lead the calls elsewhere.
     signed : bool or None
-        Sign the calls with the credentials that boto3 finds; None: where it finds any. Calls that are not
-        signed are accepted only by a marketplace on this machine that has issued no key.
+        Sign the calls with the credentials that boto3 finds; None: if it finds any. Unsigned calls are
+        accepted only by a marketplace on this machine that has issued no key.
     key : tuple of str, optional
-        The access key and the secret to sign with instead; no others are read.
+        The access key and the secret to sign with instead; no others are used.
     """
 
     def __init__(self, endpoint: str, *, signed: bool | None, key: tuple[str, str] | None) -> None:
@@ -57,7 +57,7 @@ class Client:
 
     @cached_property
     def _boto(self) -> Any:
-        """The client of boto3, which is loaded for the first call only."""
+        """boto3's client, loaded at the first call."""
         signed = _finds_key() if self._signed is None else self._signed
         return _boto_client(self.endpoint, signed, self._key)
 
@@ -79,7 +79,7 @@ class Client:
             raise _explained(self.endpoint, operation, error.response) from error
         except NoCredentialsError as error:
             raise CrowdError(
-                f"{self.endpoint} wants signed calls, and there is no key", _ASK_FOR_A_KEY
+                f"{self.endpoint} needs signed calls, and there is no key", _ASK_FOR_A_KEY
             ) from error
         except BotoCoreError as error:
             raise CrowdError(
@@ -88,7 +88,7 @@ class Client:
             ) from error
 
     def each(self, operation: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
-        """Read a list page by page, as far as somebody asks."""
+        """Yield a list's items, fetching pages only as needed."""
         page = self.call(operation, MaxResults=MOST_LISTED, **parameters)
         while True:
             yield from page.get(key, [])
@@ -121,13 +121,13 @@ def _boto_client(endpoint: str, signed: bool, key: tuple[str, str] | None) -> An
         read_timeout=60,
         **({} if signed or key else {"signature_version": UNSIGNED}),
     )
-    session = _kept_session() if key or not signed else _session()  # one that is kept keeps old credentials
+    session = _kept_session() if key or not signed else _session()  # a kept session keeps old credentials
     given = {"aws_access_key_id": key[0], "aws_secret_access_key": key[1]} if key else {}
     return session.client("mturk", endpoint_url=endpoint, config=config, **given)
 
 
 def _finds_key() -> bool:
-    """Tell whether boto3 finds a key on this machine; a cloud's services that hand out keys are not asked."""
+    """Tell whether boto3 finds a key on this machine, without asking a cloud's services for one."""
     from botocore.session import get_session
 
     found = get_session().get_component("credential_provider")
@@ -138,7 +138,7 @@ def _finds_key() -> bool:
 
 @cache
 def _kept_session() -> Any:
-    """Return a session that has read the API's description once for all its clients."""
+    """Return one session for all clients, so that the API's description is read once."""
     return _session()
 
 

@@ -1,4 +1,4 @@
-"""A crowd behind the Mechanical Turk API: the embedded marketplace, or any that speaks it."""
+"""A crowd behind the Mechanical Turk API: prefjudge's marketplace, or another that speaks it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ _STATES = {
 
 
 def now() -> datetime:
-    """Return the time by which a HIT has expired."""
+    """Return the current time, which tests replace."""
     return datetime.now(UTC)
 
 
@@ -40,7 +40,7 @@ class MTurkCrowd:
     signed, key
         How calls are signed: see :class:`~prefjudge.crowd.mturk.client.Client`.
     fees : Fees, optional
-        What the marketplace takes; Mechanical Turk's by default.
+        What the marketplace charges; Mechanical Turk's fees by default.
 
     Notes
     -----
@@ -114,12 +114,12 @@ class MTurkCrowd:
         return str(created["HIT"]["HITId"])
 
     def tasks(self) -> Iterator[ListedTask]:
-        """Give this requester's HITs, the newest first, but for those that were deleted."""
+        """Yield this requester's HITs, the newest first, except deleted ones."""
         for hit in self._client.each("list_hits", "HITs"):
             yield _listed(hit)
 
     def look(self, task_id: str) -> ListedTask:
-        """Return a HIT, one that was deleted too."""
+        """Return a HIT, even a deleted one."""
         return _listed(self._hit(task_id))
 
     def page(self, task_id: str) -> Page:
@@ -139,8 +139,8 @@ class MTurkCrowd:
             open=hit["HITStatus"] in ("Assignable", "Unassignable"),
             held=hit["HITStatus"] == "Unassignable",
             workers=most,
-            # A HIT of fewer than ten cannot be extended to ten, and a larger one costs more a piece than a
-            # small one that is published again.
+            # A HIT of fewer than ten cannot be extended to ten, and each assignment of a larger one costs
+            # more than in a small HIT that is published again.
             room=0 if expired else max(0, MANY_ASSIGNMENTS - 1 - most),
             submissions=tuple(_submission(found, simulated) for found in listed),
         )
@@ -163,7 +163,7 @@ class MTurkCrowd:
         self._client.call("update_expiration_for_hit", HITId=task_id, ExpireAt=past)
 
     def delete(self, task_id: str) -> None:
-        """Give back what a closed HIT still holds, for answers that never came; a repeat is harmless."""
+        """Take back the money that a closed HIT holds for answers that never came; a repeat is harmless."""
         try:
             self._client.call("delete_hit", HITId=task_id)
         except WrongStateError:
@@ -186,7 +186,7 @@ class MTurkCrowd:
     def release(self, submission_id: str, reason: str) -> None:
         """Reject an assignment: the API has no other way to take a reward back.
 
-        The embedded marketplace does not count it against a worker who has had a bonus for the assignment.
+        prefjudge's marketplace does not count it against a worker who got a bonus for the assignment.
         """
         self.reject(submission_id, reason)
 
@@ -221,7 +221,7 @@ class MTurkCrowd:
         return any(bonus["Reason"] == reason for bonus in paid)
 
     def bar(self, worker_id: str, group: WorkerGroup) -> None:
-        """Mark a worker, without a message, so that the HITs that forbid the mark are not offered."""
+        """Mark a worker, without a message, so that HITs that forbid the mark are not offered."""
         self._groups.add(worker_id, group)
 
     def _hit(self, task_id: str) -> dict[str, Any]:
@@ -238,10 +238,9 @@ class MTurkCrowd:
                 ) from error
 
     def _tell_simulated(self, workers: set[str]) -> Mapping[str, bool] | None:
-        """Return which workers' accounts were made for simulation; None where nobody can tell.
+        """Return which workers' accounts were made for simulation; None where that is unknown.
 
-        An account is made before its work is submitted, so that a list which is fetched after the work knows
-        of it.
+        An account is made before its work is submitted, so a list that is fetched after the work has it.
         """
         if self._simulated is not None and not workers <= self._simulated.keys():
             try:

@@ -1,11 +1,11 @@
-"""The fees of Mechanical Turk, and of marketplaces like it. Money is Decimal, to the cent."""
+"""The fees of Mechanical Turk and similar marketplaces. Money is Decimal, to the cent."""
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 _CENT = Decimal("0.01")
 MANY_ASSIGNMENTS = 10
-"""HITs with at least this many assignments bear the extra fee, and no smaller HIT can be extended to them."""
+"""HITs with at least this many assignments have the extra fee; smaller HITs cannot be extended to as many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Fees:
     rate : Decimal
         The share of the reward or bonus: ``Decimal("0.20")``.
     many_rate : Decimal
-        The share on top of that for HITs with ten assignments or more.
+        The share that is added for HITs with ten assignments or more.
     minimum : Decimal
         The least fee of one assignment or bonus.
     """
@@ -27,7 +27,7 @@ class Fees:
     minimum: Decimal = _CENT
 
     def submission(self, pay: Decimal, workers: int) -> Decimal:
-        """Return what one assignment costs of a HIT that has ``workers`` of them."""
+        """Return what one assignment costs, of a HIT with ``workers`` assignments."""
         rate = self.rate + (self.many_rate if workers >= MANY_ASSIGNMENTS else 0)
         return pay + self._fee(pay, rate)
 

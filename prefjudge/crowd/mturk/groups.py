@@ -1,4 +1,4 @@
-"""Who may take a HIT, as the API's qualifications; a group of workers is one of the requester's own."""
+"""Who may take a HIT, as the API's qualifications; a group of workers is a qualification of the requester."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ LOCALE = "00000000000000000071"
 NUMBER_APPROVED = "00000000000000000040"
 PERCENT_APPROVED = "000000000000000000L0"
 SIMULATED = "00000000000000000SIM"
-"""The qualification by which our marketplace tells its requesters which accounts were made for simulation.
+"""The qualification of accounts that were made for simulation, at prefjudge's marketplace.
 
-Mechanical Turk's API has no field for it, but says of system qualifications who has them; a marketplace that
-does not know this one answers that it does not exist.
+Mechanical Turk's API has no field for this, but lists who has a system qualification. Other marketplaces
+answer that this one does not exist.
 """
 
 
@@ -53,7 +53,7 @@ class Groups:
         )
 
     def _find(self, group: WorkerGroup) -> str:
-        """Return the id of the qualification, made where there is none."""
+        """Return the id of the qualification; make it if there is none."""
         if self._known is None:
             self._known = self._listed()
         if group.name not in self._known:

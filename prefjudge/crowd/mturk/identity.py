@@ -1,4 +1,4 @@
-"""Who answers at a marketplace's address: one of ours gives its id, any other is known by its address."""
+"""Who answers at a marketplace's address: prefjudge's gives its id, any other is known by its address."""
 
 from urllib.parse import urlsplit
 
@@ -7,14 +7,14 @@ from prefjudge.errors import CrowdError
 
 
 def ask_identity(endpoint: str) -> Identity:
-    """Return the id of a marketplace of ours and whether it is a sandbox; of another one, its address.
+    """Return the id of prefjudge's marketplace and whether it is a sandbox; or another one's address.
 
-    The API itself has no call that tells either.
+    The API itself has no call for either.
 
     Raises
     ------
     CrowdError
-        Nothing answers, or not for now: who it is cannot be told from that.
+        Nothing answers, or the server fails: this does not tell who it is.
     """
     import urllib3
 
@@ -23,7 +23,7 @@ def ask_identity(endpoint: str) -> Identity:
         reply = urllib3.PoolManager(retries=2, timeout=10.0).request("GET", url)
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         raise _silent(endpoint) from error
-    if reply.status >= 500:  # a web server whose marketplace is down must not pass for another marketplace
+    if reply.status >= 500:  # a web server without its marketplace must not count as another marketplace
         raise _silent(endpoint)
     try:
         said = reply.json()
@@ -34,12 +34,12 @@ def ask_identity(endpoint: str) -> Identity:
 
 
 def refuse_closed(endpoint: str) -> None:
-    """Say plainly that Amazon Mechanical Turk has closed."""
+    """Refuse Amazon Mechanical Turk, which closes."""
     if (urlsplit(endpoint).hostname or "").endswith(".amazonaws.com"):
         raise CrowdError(
             f"{endpoint} is Amazon Mechanical Turk, which AWS announced to close for good on "
             "30 September 2026",
-            "Run a marketplace of your own (prefjudge serve), and point the target at it: same API.",
+            "Run a marketplace of your own with the same API (prefjudge serve), and give the target its url.",
         )
 
 

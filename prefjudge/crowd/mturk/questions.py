@@ -1,4 +1,4 @@
-"""Pages as the Question XML of the requester API, and back: an HTMLQuestion, or the address of a page."""
+"""Converts pages to the API's Question XML and back: an HTMLQuestion, or the address of a page."""
 
 from html import escape
 
@@ -7,7 +7,7 @@ from prefjudge.errors import CrowdError, InputError
 from prefjudge.render.pages.hit import printable
 
 QUESTION_LIMIT = 65_535
-"""How many bytes of Question XML the API takes."""
+"""The most bytes of Question XML that the API accepts."""
 
 _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 _HTML = f"{_SCHEMAS}/2011-11-11/HTMLQuestion.xsd"
@@ -20,7 +20,7 @@ def write_question(page: Page) -> str:
     Raises
     ------
     InputError
-        The XML is larger than the API takes.
+        The XML is larger than the API accepts.
     """
     if page.address:
         return (
@@ -37,11 +37,11 @@ def fault_of_page(html: str) -> str:
     size = len(_html_question(html).encode())
     if size <= QUESTION_LIMIT:
         return ""
-    return f"the HIT's Question is {size:,} bytes; the API takes {QUESTION_LIMIT:,}"
+    return f"the HIT's Question has {size:,} bytes; the API accepts at most {QUESTION_LIMIT:,}"
 
 
 def _html_question(html: str) -> str:
-    # Characters that need four bytes of UTF-8 were refused by Mechanical Turk; HTML takes references to them.
+    # Mechanical Turk refused characters of four bytes in UTF-8; `printable` writes them as HTML references.
     content = printable(html).replace("]]>", "]]]]><![CDATA[>")
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<HTMLQuestion xmlns="{_HTML}">'
@@ -55,7 +55,7 @@ def read_question(xml: str) -> Page:
     Raises
     ------
     CrowdError
-        It is neither an HTMLQuestion nor an ExternalQuestion.
+        It is not an HTMLQuestion or an ExternalQuestion.
     """
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
@@ -66,5 +66,5 @@ def read_question(xml: str) -> Page:
         raise CrowdError(f"the question is not readable XML: {type(error).__name__}") from error
     html, address = root.findtext(f"{{{_HTML}}}HTMLContent"), root.findtext(f"{{{_EXTERNAL}}}ExternalURL")
     if html is None and address is None:
-        raise CrowdError("the question is neither a page nor the address of one")
+        raise CrowdError("the question is not a page or the address of one")
     return Page(html=html or "", address=address or "")
