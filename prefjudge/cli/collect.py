@@ -66,7 +66,6 @@ def _show(result: "CollectResult") -> None:
     held = f", {result.held:,} of them in workers' hands" if result.held else ""
     say(
         f"{many(result.judgments, 'judgment counts', 'judgments count')}, "
-        f"{many(result.dropped_judgments, 'is', 'are')} dropped; "
-        f"{many(result.open, 'HIT')} open{held}"
+        f"{many(result.dropped_judgments, 'is', 'are')} dropped; {many(result.open, 'HIT')} open{held}"
     )
     stamp(result.rehearsal)

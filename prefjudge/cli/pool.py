@@ -69,8 +69,7 @@ def show(result: "PoolResult") -> None:
         _show_split(result)
     say(
         f"{many(result.queries, 'query')}, {many(result.documents, 'candidate')} from "
-        f"{many(len(result.runs), 'run')}, "
-        f"{many(result.pairs, 'pair')} to judge"
+        f"{many(len(result.runs), 'run')}, {many(result.pairs, 'pair')} to judge"
     )
     for path in (result.out, result.plot):
         if path:

@@ -39,9 +39,8 @@ def _notes(result: "WorkersResult") -> list[str]:
     left = f"The left won {result.left_rate:.1%} (p = {result.left_p:.3g})."
     notes = [
         f"{many(result.judgments, 'judgment')}, {result.kept:,} of which count; "
-        f"{many(result.pairs, 'pair')}, "
-        f"{result.repeated:,} of them judged more than once; {many(result.unnamed, 'judgment')} "
-        f"without a worker.",
+        f"{many(result.pairs, 'pair')}, {result.repeated:,} of them judged more than once; "
+        f"{many(result.unnamed, 'judgment')} without a worker.",
         *([f"{alpha}{left}"] if result.kept else []),
         "agrees: with the majority of the others on the same pair. accuracy: Dawid and Skene. looks, guesses "
         "left: noisy Bradley-Terry.",

@@ -167,6 +167,7 @@ class _Shelf:
         if aim is None:
             rows = np.flatnonzero(allowed & self.long_enough)
         else:
+            # In logarithms, so that 1.2 times as long and 1.2 times as short are equally far.
             far = np.where(allowed, np.abs(self.length - _log([aim.bad])), np.inf)
             nearest = np.argsort(far, kind="stable")[: np.count_nonzero(allowed)]
             near = np.count_nonzero(far <= np.log(1.2))

@@ -110,8 +110,7 @@ def fit_dawid_skene(
 
 
 def _rate(worker: Codes, mass: Floats, right: "np.ndarray", prior: tuple[float, float], n: int) -> Floats:
-    # The mean of a Beta posterior, each judgment weighted
-    # by the chance that the better one was on this side.
+    # The mean of a Beta posterior, each judgment weighted by the chance that the better one was on this side.
     hits = prior[0] + np.bincount(worker, weights=mass * right, minlength=n)
     misses = prior[1] + np.bincount(worker, weights=mass * ~right, minlength=n)
     rate: Floats = hits / (hits + misses)

@@ -152,6 +152,7 @@ def draw_votes(
     strength : ndarray of float64, shape (candidates,)
     """
     first, second = pairs.T
+    # Bradley-Terry: the logistic function of the difference, as a tanh, which cannot overflow.
     chosen = rng.random(len(pairs)) < 0.5 * (1.0 + np.tanh(0.5 * (strength[first] - strength[second])))
     return Judgments(
         queries=candidates.queries,

@@ -247,8 +247,7 @@ def _high(studies: Floats) -> float:
 def overall_chance(outlooks: Sequence[Outlook], sizes: Mapping[int, int]) -> tuple[float, float]:
     """Return the expected share of queries whose best is found, and its standard error."""
     queries = max(sum(sizes[outlook.size] for outlook in outlooks), 1)
-    # Pools of different sizes are simulated independently,
-    # so the variances of their parts of the sum add up.
+    # Pools of different sizes are simulated independently, so the variances of their parts of the sum add up.
     variance = sum((outlook.error * sizes[outlook.size]) ** 2 for outlook in outlooks)
     chance = sum(outlook.chance * sizes[outlook.size] for outlook in outlooks) / queries
     return chance, float(np.sqrt(variance)) / queries

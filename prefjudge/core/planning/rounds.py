@@ -106,6 +106,7 @@ def _pool_rows(block: Tournaments, pools: Pools, offset: int) -> Index:
 def _ordered(stack: VoteMatrices, row_of: Index, rank: Counts) -> tuple[Index, "np.ndarray"]:
     """Put the candidates of each query in the order in which they are to be tried."""
     rows = row_of[stack.rows]
+    # By rank, then by the row in the pools. Then each matrix is permuted in its rows and its columns.
     order = np.lexsort((rows, rank[rows]), axis=1)
     played = np.take_along_axis(stack.votes, order[:, :, None], axis=1)
     played = np.take_along_axis(played, order[:, None, :], axis=2)

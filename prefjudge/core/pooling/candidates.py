@@ -78,6 +78,7 @@ def count_comparisons(left: Codes, right: Codes, candidates: int) -> Index:
 
 
 def _candidates_by_sorting(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Codes]]:
+    # Two codes of 32 bits in one integer: a single sort orders by query, then document.
     packed = np.concatenate([(query.astype(np.int64) << 32) | doc for query, doc in parts])
     keys, row = np.unique(packed, return_inverse=True)
     ends = np.cumsum([doc.size for _, doc in parts])[:-1]

@@ -65,5 +65,6 @@ def pair_rows(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
         firsts.append((base + a).ravel())
         seconds.append((base + b).ravel())
     first, second = np.concatenate(firsts), np.concatenate(seconds)
+    # Paired by size; the rows of a pool are contiguous, so sorting puts the pools back into their order.
     order = np.lexsort((second, first))
     return first[order], second[order]

@@ -211,6 +211,7 @@ def group_contributions(
         queries=queries,
         docs=docs if used.all() else docs.take(np.flatnonzero(used)),
         query=query,
+        # The codes move down by the unused documents before them, which `docs` leaves out.
         doc=doc if used.all() else (np.cumsum(used, dtype=np.int32) - 1)[doc],
         sources=sources,
         source_row=row,

@@ -102,8 +102,7 @@ class Tokens:
     def codes(self) -> Words:
         """Return a 64-bit code of each token: equal tokens have equal codes, others almost always differ."""
         lengths = self.ends - self.starts
-        # The length goes in first: words end in zeros, so
-        # "a" and "a" with a NUL behind it would be the same.
+        # The length goes in first: words end in zeros, so "a" and "a" with a NUL behind it would be the same.
         code = lengths.astype(np.uint64) * _ODD
         for index in range(self.width()):
             mixed = _mixed(code ^ self.words(index))
@@ -120,8 +119,7 @@ def _mixed(word: Words) -> Words:
 
 def loadable(text: Text) -> Words:
     """Return the eight bytes that start at each place of a text."""
-    # A stride of one byte: overlapping words, nothing
-    # copied. Little-endian, so the first byte is the lowest.
+    # A stride of one byte: overlapping words, nothing copied. Little-endian, so the first byte is the lowest.
     return np.ndarray((len(text) - 7,), "<u8", text, 0, (1,))
 
 

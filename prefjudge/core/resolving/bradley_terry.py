@@ -94,6 +94,5 @@ def bradley_terry(block: Tournaments, weights: Weights, won: Floats) -> Standing
     score = np.zeros(block.doc.size)
     for stack in vote_matrices(block, ties=weights.ties, strengths=weights.strengths):
         score[stack.rows] = fit_strengths(stack.votes).mean
-    # Newton leaves a gradient of 1e-9, and the prior's
-    # curvature bounds the error: nearer strengths are tied.
+    # Newton leaves a gradient of 1e-9, and the prior's curvature bounds the error: nearer strengths are tied.
     return Standing(score=score, winner=best(block, score, within=1e-6))

@@ -80,8 +80,7 @@ def schulze(stack: VoteMatrices) -> tuple[Floats, Flags]:
     margin = stack.votes - stack.votes.transpose(0, 2, 1)
     path = np.where(margin > 0, margin, 0.0)
     for middle in range(path.shape[1]):
-        # Floyd and Warshall's scheme: a path is as strong as
-        # its weakest pair, and the strongest path counts.
+        # Floyd and Warshall's scheme: a path is as strong as its weakest pair, and the strongest path counts.
         np.maximum(path, np.minimum(path[:, :, middle, None], path[:, None, middle, :]), out=path)
     better = path > path.transpose(0, 2, 1)
     return better.sum(axis=2).astype(np.float64), np.logical_not(better.any(axis=1))

@@ -11,7 +11,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Codes
+from prefjudge.core.pooling.runs import Codes, encode
 from prefjudge.core.resolving.counting import Flags, Floats, Standing, TieWorth, Weights, highest, wins
 from prefjudge.core.resolving.resolutions import STATUSES, Resolutions, Status
 from prefjudge.core.resolving.rules import RULES, find_rule
@@ -235,16 +235,14 @@ def to_qrels(resolutions: Resolutions, name: str = PREFERENCE_NAME) -> Qrels:
     query = resolutions.query[rows]
     used, code = np.unique(resolutions.doc[rows], return_inverse=True)
     names = [resolutions.docs[i] for i in used.tolist()]
-    by_name = sorted(range(len(names)), key=names.__getitem__)
-    place = np.empty(len(names), dtype=np.int32)
-    place[by_name] = np.arange(len(names), dtype=np.int32)
-    doc = place[code]
+    docs = tuple(sorted(names))
+    doc = encode(names, docs)[code]
     order = np.lexsort((doc, query))
     held, new_query = np.unique(query, return_inverse=True)
     return Qrels(
         name=name,
         queries=tuple(resolutions.queries[i] for i in held.tolist()),
-        docs=tuple(names[i] for i in by_name),
+        docs=docs,
         query=new_query[order].astype(np.int32),
         doc=doc[order],
         grade=np.ones(rows.size),

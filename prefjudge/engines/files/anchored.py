@@ -199,8 +199,7 @@ def _settled(
     assert rank is not None
     # Ranks that rise by one count lines without reading them.
     size = rank[last] - rank[place] + 1
-    # Lines counted above must be what the ranks say; else
-    # something other than lines of the run lies between.
+    # Lines counted above must be what the ranks say; else something other than lines of the run lies between.
     sure = rank[own] - rank[place[of]] == above
     if reader.order is not Order.FILE:
         # Each document is compared with the lines next to it: out

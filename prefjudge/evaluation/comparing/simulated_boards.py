@@ -58,7 +58,7 @@ class SimulatedBoards:
         self._starts = np.flatnonzero(np.r_[True, np.diff(pools.query) != 0])
         tops = _first_passages(candidates, pools, heads, top)
         one, other = np.triu_indices(tops.shape[1], 1)
-        self._with_perfect = one == 0
+        self._with_perfect = one == 0  # the perfect ranking is the first column of the tops
         a, b = tops[:, one], tops[:, other]
         self._compared = (a >= 0) & (b >= 0) & (a != b)
         count = candidates.query.size

@@ -247,6 +247,7 @@ def win_ratios(
             if count == "votes"
             else binomial_p(tables[-1][:, 0], tables[-1][:, 1])
         )
+    # The pairs in the order of the tables: each run with every later one.
     first = np.repeat(np.arange(len(runs)), np.arange(len(runs))[::-1])
     second = np.concatenate([np.arange(number + 1, len(runs)) for number in range(len(runs) - 1)])
     table, p = np.concatenate(tables), np.concatenate(tests)

@@ -224,6 +224,7 @@ class _Places:
         goodness = self.sign * sums[:, self.order]
         down = np.argsort(-goodness, axis=1, kind="stable")
         ordered = np.take_along_axis(goodness, down, axis=1)
+        # Every trial starts a group of ties, so no group reaches over two trials.
         fresh = np.ones(ordered.shape, dtype=np.bool_)
         fresh[:, 1:] = ordered[:, :-1] - ordered[:, 1:] > slack
         start = np.flatnonzero(fresh)
@@ -234,6 +235,8 @@ class _Places:
         self.alone += np.bincount(down[single] * runs + first[single], minlength=runs * runs).reshape(
             runs, runs
         )
+        # Runs tied over s ranks take 1 / s of each: as a difference array, +1 / s at the first rank and
+        # -1 / s behind the last, which `result` sums up: two additions for a tie of any size.
         who, at, several = down[~single], first[~single], width[~single]
         np.add.at(self.tied, (who, at), 1 / several)
         np.add.at(self.tied, (who, at + several), -1 / several)

@@ -66,6 +66,7 @@ def compared_pairs(judgments: Judgments) -> ComparedPairs:
     keys, rows = np.unique(sides, return_inverse=True)
     left, right = rows.reshape(sides.shape)
     real = left != right
+    # The same pair whichever side it was shown on: its lower row and its higher row, as one integer.
     low, high = np.minimum(left, right)[real], np.maximum(left, right)[real]
     pair, number = np.unique(low * max(keys.size, 1) + high, return_inverse=True)
     for_low = np.where(left[real] < right[real], judgments.choice[real], -judgments.choice[real])
@@ -157,6 +158,7 @@ def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> lis
     for placed in ranks:
         row = target[placed.judged]
         keep = row >= 0
+        # Queries that the runs were not ranked on are -1: `maximum` keeps them from reading the last row.
         retrieved = np.where(source >= 0, placed.retrieved[np.maximum(source, 0)], 0).astype(np.int32)
         relabelled.append(
             JudgedRanks(

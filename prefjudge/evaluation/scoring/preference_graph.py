@@ -90,6 +90,7 @@ def graph_compatibility(place: Integers, pairs: ComparedPairs, *, persistence: f
         votes[winner, loser] = pairs.votes_for[span]
         votes[loser, winner] = pairs.votes_against[span]
         order = greedy_order(votes, place[documents])
+        # A document is in both rankings from the deeper of its places on: that place alone gives its weight.
         deepest = np.maximum(place[documents][order], np.arange(1, documents.size + 1))
         scores[query] = weights[np.minimum(deepest, DEPTH + 1)].sum() / norm
     return scores

@@ -80,6 +80,7 @@ def appref(pairs: PlacedPairs, cutoff: int) -> Floats:
     steps = np.unique(np.stack([pairs.query[rises], pairs.preferred[rises]], axis=1), axis=0)
     if not steps.size:
         return np.zeros(pairs.queries)
+    # A query and a place make one integer, which sorts by query, then place: one search counts for all steps.
     width = NOWHERE + 1
     step = steps[:, 0] * width + steps[:, 1]
 

@@ -77,6 +77,7 @@ def _shared(heads: Heads, depth: NDArray[np.float64], *, places: bool) -> NDArra
     order = np.argsort(key, kind="stable")
     run, query, key = heads.run[rows[order]], heads.query[rows[order]], key[order]
     total = np.zeros((len(heads.runs), len(heads.runs)))
+    # A stretch of equal keys is the runs that share a document: the cost grows with what they share.
     start = np.flatnonzero(np.diff(key, prepend=-1))
     for first, last in zip(start, np.append(start[1:], key.size), strict=True):
         if last - first > 1:

@@ -144,8 +144,7 @@ def _exact(rank_sum: float, n: int, pattern: int, drawn: int = 0) -> float:
     place = round(2 * rank_sum) // step  # average ranks are halves at most
     # The digits up to the lower of the two tails, which are mirror images.
     extreme = ways & ((1 << (n + 1) * (min(place, total - place) + 1)) - 1)
-    # Casting out: B = 2**(n + 1) is 1 modulo B - 1, and so
-    # are its powers. The digits sum to less than B - 1.
+    # Casting out: B = 2**(n + 1) is 1 modulo B - 1, and so are its powers. The digits sum to less than B - 1.
     reached = extreme % ((1 << n + 1) - 1)  # the sum of its digits of n + 1 bits
     return min(1.0, 2 * reached / (math.comb(n, drawn) if drawn else 1 << n))
 

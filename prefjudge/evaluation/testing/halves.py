@@ -184,8 +184,7 @@ def _signed_ranks(
     query = np.flatnonzero(difference)
     sizes, place = np.unique(np.abs(difference[query]), return_inverse=True)
     group = np.cumsum(np.diff(sizes, prepend=-np.inf) > slack)[place]
-    # Even keys are negative, odd ones positive: a group's
-    # bounds are where 2 g, 2 g + 1 and 2 g + 2 would go.
+    # Even keys are negative, odd ones positive: a group's bounds are where 2 g, 2 g + 1 and 2 g + 2 would go.
     key = 2 * group + (difference[query] > 0)
     order = np.argsort(key, kind="stable")
     ordered = key[order]

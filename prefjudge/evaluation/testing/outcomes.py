@@ -171,6 +171,7 @@ def _break_down(a: str, b: str, positions: Matrix, alpha: float) -> Outcomes:
     found_a, found_b = positions[:, 0] > 0, positions[:, 1] > 0
     both = found_a & found_b
     only_a, only_b = int(np.sum(found_a & ~found_b)), int(np.sum(found_b & ~found_a))
+    # A position of 0 is "not found" and scores 0; the inner `where` only keeps it from being divided by.
     reciprocal = np.where(positions > 0, 1.0 / np.where(positions > 0, positions, 1.0), 0.0)
     esl, rr = positions[both], reciprocal[both]
     overall, by_esl, by_rr = _sums(reciprocal), _sums(esl), _sums(rr)

@@ -56,9 +56,8 @@ def describe_outcomes(row: Outcomes) -> str:
         Harm.NOT_TOLD_APART: f"{row.b} and {row.a} are not told apart",
     }[row.verdict]
     answers = (
-        f"{many(row.only_b, 'query is', 'queries are')} answered only by {row.b} and "
-        f"{row.only_a:,} only by {row.a} "
-        f"(p {write_p(row.p_binomial)})"
+        f"{many(row.only_b, 'query is', 'queries are')} answered only by {row.b} and {row.only_a:,} only by "
+        f"{row.a} (p {write_p(row.p_binomial)})"
     )
     if not row.both:
         return f"{claim}: {answers}; no query is answered by both."

@@ -31,9 +31,8 @@ def agreement_matrix(one: Agreement) -> Table:
         ),
         rows=tuple((name, *values) for name, values in shares),
         notes=(
-            f"{many(one.splits, 'split')} of {many(one.queries, 'query')}, "
-            f"{many(one.pairs, 'pair')} of {many(one.runs, 'run')}, "
-            f"level {one.alpha:g}.",
+            f"{many(one.splits, 'split')} of {many(one.queries, 'query')}, {many(one.pairs, 'pair')} of "
+            f"{many(one.runs, 'run')}, level {one.alpha:g}.",
         ),
     )
 

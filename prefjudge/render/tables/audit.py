@@ -42,16 +42,14 @@ def _notes(audit: Audit) -> tuple[str, ...]:
     rules = audit.rules
     since = f" since {rules.since}" if rules.since else ""
     own = (
-        f"Our own: anonymous for at most {many(rules.embargo_months, 'month')}, as of "
-        f"{audit.as_of}; one name for "
-        "a team; falls from dev to eval scores; marks; metadata."
+        f"Our own: anonymous for at most {many(rules.embargo_months, 'month')}, as of {audit.as_of}; one "
+        "name for a team; falls from dev to eval scores; marks; metadata."
         if rules.ours
         else f"Rules of our own are off ({', '.join(OURS)})."
     )
     return (
         f"Rules of the paper: at most {many(rules.limit, 'submission')} of a team in any "
-        f"{many(rules.days, 'day')}{since}, "
-        f"and one of those that are {rules.alike:.0%} alike.",
+        f"{many(rules.days, 'day')}{since}, and one of those that are {rules.alike:.0%} alike.",
         own,
         "A finding is a reason to ask, not a verdict: names and descriptions can mislead.",
     )

@@ -73,10 +73,9 @@ def _notes(results: Sequence[Significance]) -> tuple[str, ...]:
             notes[f"Why this test: {result.reason}."] = None
     level = {f"{100 * (1 - result.alpha):g} %" for result in results}
     notes[
-        f"Intervals of the difference are at {', '.join(sorted(level))}, for one pair at a time, "
-        "as far as the scale reaches; "
-        "effect is the difference over the standard deviation of the differences. Where all queries differ "
-        "by the same amount there is neither."
+        f"Intervals of the difference are at {', '.join(sorted(level))}, for one pair at a time, as far as "
+        "the scale reaches; effect is the difference over the standard deviation of the differences. Where "
+        "all queries differ by the same amount there is neither."
     ] = None
     few = sum(_differ_little(result) for result in results)
     if few:

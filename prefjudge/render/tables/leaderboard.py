@@ -157,9 +157,8 @@ def perfect_words(board: Leaderboard) -> str:
     unsure = sum(row.above_perfect is False and row.above_perfect_by > 0 for row in board.rows)
     over = many(bar.queries, "query")
     return (
-        f"{bar.run} scores {bar.score:.4f} on the {over} that both label sets judge; "
-        f"better than it: {better:,} of {many(len(board.ranked), 'run')}; "
-        f"above it, not significant: {unsure:,}"
+        f"{bar.run} scores {bar.score:.4f} on the {over} that both label sets judge; better than it: "
+        f"{better:,} of {many(len(board.ranked), 'run')}; above it, not significant: {unsure:,}"
     )
 
 
