@@ -44,7 +44,7 @@ class Opened:
 
 def open_challenge(
     study: Study,
-    reader: "Reader",
+    reader: Reader,
     paths: Sequence[str | Path],
     collection: str | Path | None,
     fields: TextFields = PLAIN,

@@ -81,13 +81,13 @@ def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]
             retract(study.folder, address)
 
 
-def read_prices(config: "StudyConfig") -> Prices:
+def read_prices(config: StudyConfig) -> Prices:
     """Return the prices of a study's live crowd, or of its sandbox where there is none."""
     target = config.targets.get("live") or config.targets.get("sandbox") or TargetConfig()
     return find_crowd(target.crowd).read_prices(_settings(config, target))
 
 
-def _find_target(study: Study, target: str) -> "TargetConfig":
+def _find_target(study: Study, target: str) -> TargetConfig:
     configured = study.config.targets.get(target)  # type: ignore[call-overload]
     if configured is None:
         raise StudyError(
@@ -102,7 +102,7 @@ def _find_target(study: Study, target: str) -> "TargetConfig":
     return configured  # type: ignore[no-any-return]
 
 
-def _pinned(study: Study, target: str, configured: "TargetConfig", address: Address | None = None) -> Crowd:
+def _pinned(study: Study, target: str, configured: TargetConfig, address: Address | None = None) -> Crowd:
     """Open a crowd; refuse real money in a sandbox, and any other crowd than the study has published to."""
     crowd = find_crowd(configured.crowd).open_crowd(_settings(study.config, configured, address))
     who = crowd.identity()
@@ -121,7 +121,7 @@ def _pinned(study: Study, target: str, configured: "TargetConfig", address: Addr
     return crowd
 
 
-def _settings(config: "StudyConfig", target: "TargetConfig", address: Address | None = None) -> CrowdSettings:
+def _settings(config: StudyConfig, target: TargetConfig, address: Address | None = None) -> CrowdSettings:
     fees = config.fees
     return CrowdSettings(
         url=address.local if address else target.url,

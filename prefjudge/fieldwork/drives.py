@@ -30,10 +30,10 @@ class Drive(Protocol):
     name: str
     challenge: OpenChallenge | None
 
-    def next(self, log: "Judgments") -> Round:
+    def next(self, log: Judgments) -> Round:
         """Return what to ask for next."""
 
-    def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
+    def conclude(self, log: Judgments) -> tuple[Qrels, tuple[Duel, ...]]:
         """Return the best answers by the judgments so far."""
 
     def settle(self, db: Connection) -> None:
@@ -52,11 +52,11 @@ class PoolDrive:
         self._strategy = strategy
         self._first = first
 
-    def next(self, log: "Judgments") -> Round:
+    def next(self, log: Judgments) -> Round:
         """Return what the strategy asks for next."""
         return next_round(log, self._pools, self._strategy, best_known=self._first)
 
-    def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
+    def conclude(self, log: Judgments) -> tuple[Qrels, tuple[Duel, ...]]:
         """Return the leaders of the finished queries; the others get no answer."""
         last = self.next(log)
         # `leaders` has a flag for each row of the pools, `open` one for each query: spread it to the rows.
@@ -90,11 +90,11 @@ class ChallengeDrive:
         self._strategy = strategy
         self._challenge = resume_challenge(study, challenge)
 
-    def next(self, log: "Judgments") -> Round:
+    def next(self, log: Judgments) -> Round:
         """Return what the duels need next."""
         return next_challenge_round(self._challenge, log, self._strategy)
 
-    def conclude(self, log: "Judgments") -> tuple[Qrels, tuple[Duel, ...]]:
+    def conclude(self, log: Judgments) -> tuple[Qrels, tuple[Duel, ...]]:
         """Return the answers after the duels, and how each newcomer fared."""
         return conclude_challenge(self._challenge, log, self._strategy)
 

@@ -26,10 +26,10 @@ from prefjudge.study.study import Study
 
 
 def store_pool(
-    study: "Study",
+    study: Study,
     pools: Pools,
     pairs: Pairs,
-    inputs: Sequence["InputFile"],
+    inputs: Sequence[InputFile],
     queries: Mapping[str, str],
     passages: Mapping[str, str],
 ) -> bool:
@@ -60,7 +60,7 @@ def store_pool(
     return not same
 
 
-def follow_design(study: "Study", target: str) -> None:
+def follow_design(study: Study, target: str) -> None:
     """Ask for as many judgments of each pair as the design in study.toml says now.
 
     Raises
@@ -72,7 +72,7 @@ def follow_design(study: "Study", target: str) -> None:
         _ask_by_design(study, db, published=is_published(db, target))
 
 
-def _ask_by_design(study: "Study", db: "Connection", *, published: bool) -> None:
+def _ask_by_design(study: Study, db: Connection, *, published: bool) -> None:
     if load_setting(db, "strategy"):  # then `run` decides what is asked for
         return
     stored = load_pool_pairs(db)
@@ -88,7 +88,7 @@ def _ask_by_design(study: "Study", db: "Connection", *, published: bool) -> None
     save_votes_wanted(db, {row[0]: votes for row, votes in zip(stored, wanted, strict=True)})
 
 
-def _is_stored(db: "Connection", pools: Pools, pairs: Pairs) -> bool:
+def _is_stored(db: Connection, pools: Pools, pairs: Pairs) -> bool:
     contributions = {
         (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
         for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
@@ -98,7 +98,7 @@ def _is_stored(db: "Connection", pools: Pools, pairs: Pairs) -> bool:
     return contributions == load_contributions(db) and compared == [row[1:4] for row in load_pool_pairs(db)]
 
 
-def _with_texts(inputs: Iterable["InputFile"], shown: Mapping[str, str]) -> list["InputFile"]:
+def _with_texts(inputs: Iterable[InputFile], shown: Mapping[str, str]) -> list[InputFile]:
     """Digest the texts taken from the collection, which as a whole may be large."""
     state = hashlib.sha256()
     for key in sorted(shown):
@@ -107,7 +107,7 @@ def _with_texts(inputs: Iterable["InputFile"], shown: Mapping[str, str]) -> list
     return [replace(found, digest=texts) if found.kind == "collection" else found for found in inputs]
 
 
-def _votes(study: "Study", count: int) -> list[int]:
+def _votes(study: Study, count: int) -> list[int]:
     """Return how often each pair is judged: a random share of them more often, to measure agreement."""
     design = study.config.design
     votes = np.full(count, design.judgments_per_pair)

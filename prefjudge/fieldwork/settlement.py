@@ -14,6 +14,7 @@ from prefjudge.errors import CrowdError
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.spending import intended
 from prefjudge.study.assignments import load_undecided, save_decision, save_rejection
+from prefjudge.study.config import EarlyExit
 from prefjudge.study.hits import load_unused
 from prefjudge.study.ledger import Intent, settle
 from prefjudge.study.past import note_deleted
@@ -55,8 +56,6 @@ class Due:
 
 def find_dues(study: Study, target: str) -> tuple[Due, ...]:
     """Return what the assignments that nobody has decided on are owed."""
-    from prefjudge.study.config import EarlyExit
-
     prorates = study.config.pay.early_exit is EarlyExit.BONUS
     with study.transaction(write=False) as db:
         undecided = load_undecided(db, target)

@@ -18,7 +18,7 @@ LOCK_TIMEOUT = 60.0
 
 
 @contextmanager
-def lock_crowd(study: Study, target: str) -> Iterator["Crowd"]:
+def lock_crowd(study: Study, target: str) -> Iterator[Crowd]:
     """Yield the crowd to one verb of the study at a time, across all processes.
 
     Raises
@@ -50,7 +50,7 @@ def lock_spending(study: Study) -> Iterator[None]:
         yield
 
 
-def refuse_unknown_hits(study: Study, crowd: "Crowd", target: str) -> None:
+def refuse_unknown_hits(study: Study, crowd: Crowd, target: str) -> None:
     """Refuse to spend with a store that is older than the study's work at the marketplace.
 
     Looking at the study's newest HIT is enough: each HIT is recorded before it is published, so a store that

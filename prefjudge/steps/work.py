@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import urllib3
 from annotated_types import Ge
 
-from prefjudge.crowd.simulated import Temper
+from prefjudge.crowd.simulated import SimulatedWorker, Temper, Truth, seen
 from prefjudge.errors import CrowdError, InputError, StudyError, quoted
 from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.fieldwork.own_marketplace import Address
@@ -23,9 +24,6 @@ from prefjudge.study.progress import count_hits
 from prefjudge.study.settings import count_up, keep_setting
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import SANDBOX, refuse_other_target
-
-if TYPE_CHECKING:
-    from prefjudge.crowd.simulated import SimulatedWorker, Truth
 
 _AT_ONCE = 8
 _US_REGULAR = {"locale": "US", "approved": 20_000, "approval_rate": 99}
@@ -119,9 +117,7 @@ def work(
     )
 
 
-def _work_in_turns(
-    staff: Sequence["SimulatedWorker"], most: int | None, rng: "np.random.Generator"
-) -> list[int]:
+def _work_in_turns(staff: Sequence[SimulatedWorker], most: int | None, rng: np.random.Generator) -> list[int]:
     """Let everyone take one HIT after another, a round at a time, until nobody finds one."""
     done = [0] * len(staff)
     active = list(range(len(staff)))
@@ -141,7 +137,7 @@ def _visits(study: Study) -> int:
     return int(study.setting("visits:0") or 0)
 
 
-def _tempers(workers: int, careless: int, temper: Sequence[str]) -> list["Temper"]:
+def _tempers(workers: int, careless: int, temper: Sequence[str]) -> list[Temper]:
     unknown = sorted(set(temper) - set(Temper))
     if unknown:
         raise StudyError(f"there is no temper {unknown[0]!r}", f"Choose one of: {', '.join(Temper)}.")
@@ -167,11 +163,9 @@ def _errors(study: Study, workers: int, error: float | tuple[float, float]) -> l
 
 
 def _worker(
-    study: Study, address: "Address", number: int, temper: "Temper", error: float, truth: "Truth"
-) -> tuple[str, "SimulatedWorker"]:
+    study: Study, address: Address, number: int, temper: Temper, error: float, truth: Truth
+) -> tuple[str, SimulatedWorker]:
     """Return a worker's id and the worker, who is registered at the first call."""
-    from prefjudge.crowd.simulated import SimulatedWorker
-
     key = f"worker:{number}"
     known = study.setting(key)
     card = json.loads(known) if known else _register(address, f"simulated {number + 1}")
@@ -189,9 +183,7 @@ def _worker(
     return card["worker_id"], worker
 
 
-def _register(address: "Address", name: str) -> dict[str, Any]:
-    import urllib3
-
+def _register(address: Address, name: str) -> dict[str, Any]:
     reply = urllib3.request(
         "POST",
         f"{address.admin}/workers",
@@ -209,10 +201,8 @@ def _register(address: "Address", name: str) -> dict[str, Any]:
     return {"worker_id": card["worker_id"], "invite": card["invite"]}
 
 
-def _invite_again(address: "Address", name: str) -> dict[str, Any] | None:
+def _invite_again(address: Address, name: str) -> dict[str, Any] | None:
     """Return a new invitation of a worker whom the marketplace knows, but no longer the store."""
-    import urllib3
-
     headers = {"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"}
     listed = urllib3.request("GET", f"{address.admin}/workers", headers=headers).json()
     for one in listed.get("workers", ()):
@@ -222,10 +212,8 @@ def _invite_again(address: "Address", name: str) -> dict[str, Any] | None:
     return None
 
 
-def simulated_truth(study: Study, path: Path | None) -> "Truth":
+def simulated_truth(study: Study, path: Path | None) -> Truth:
     """Return the utility of each passage that may be shown, by the texts that the pages show."""
-    from prefjudge.crowd.simulated import seen
-
     with study.transaction(write=False) as db:
         queries, passages, gold = load_queries(db), load_passages(db), load_gold(db)
     values = _read_truth(path) if path else _drawn_truth(study)

@@ -7,6 +7,7 @@ from prefjudge.database import redacted
 from prefjudge.errors import PrefjudgeError
 from prefjudge.gather.stores import Store, need_one, open_own, open_store
 from prefjudge.steps.doctor.checks import Check, State, check_store, check_versions, failed
+from prefjudge.steps.doctor.hits import compare_hits
 from prefjudge.study.study import MARKETPLACE_FILE, Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, load_published_targets
 
@@ -83,8 +84,6 @@ def _check_embedded(path: Path) -> list[Check]:
 
 def _check_targets(study: Study, own: Store) -> list[Check]:
     """Compare the study with each marketplace that it published to."""
-    from prefjudge.steps.doctor.hits import compare_hits
-
     with own.database.transaction(write=False) as db:
         published = load_published_targets(db)
     checks = []

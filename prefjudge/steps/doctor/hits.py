@@ -31,7 +31,7 @@ def compare_hits(study: Study, target: str) -> Check:
     return Check(name=name, state=State.WELL, found=agreed)
 
 
-def _compare(study: Study, target: str, crowd: "Crowd") -> tuple[list[str], int, int]:
+def _compare(study: Study, target: str, crowd: Crowd) -> tuple[list[str], int, int]:
     """Return what is wrong, and how many HITs and assignments were compared."""
     with study.transaction(write=False) as db:
         known = {hit.hit_key: hit for hit in load_hits(db, target) if hit.hit_id}
@@ -71,7 +71,7 @@ def _is_own(study: Study, text: str) -> bool:
     return key is not None and key.mark == study.mark
 
 
-def _look(crowd: "Crowd", hit: StudyHit) -> tuple[set[str], int]:
+def _look(crowd: Crowd, hit: StudyHit) -> tuple[set[str], int]:
     """Return the assignments that came to a HIT, and how many were paid more than once."""
     fetched = crowd.fetch(hit.hit_id or "")
     bonuses = Counter(

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from prefjudge.core.asking.costs import CENT
 from prefjudge.crowd.protocol import Crowd
+from prefjudge.crowd.simulated import SeenPage, read_page
 from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
 from prefjudge.crowd.tasks import ListedTask, TaskState
 from prefjudge.database import Connection
@@ -33,9 +33,6 @@ from prefjudge.study.hits import (
 from prefjudge.study.ledger import Intent, intend, settle
 from prefjudge.study.pooling import load_pairs_by_number, save_pair
 from prefjudge.study.study import Study
-
-if TYPE_CHECKING:
-    from prefjudge.crowd.simulated import SeenPage
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,10 +117,8 @@ class HitRecovery:
             slots=(),
         )
 
-    def _page(self, listed: ListedTask) -> "SeenPage | None":
+    def _page(self, listed: ListedTask) -> SeenPage | None:
         """Return a HIT's page, from the crowd or from the folder that the study's web server serves."""
-        from prefjudge.crowd.simulated import read_page
-
         page = self._crowd.page(listed.task_id)
         if not page.address:
             return read_page(page.html)

@@ -4,16 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 from prefjudge.core.asking.hits import Layout
+from prefjudge.crowd.simulated import SeenPage, SeenSlot, seen
 from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import StudySlot, count_asked
 from prefjudge.study.pooling import load_pairs_by_number, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
-
-if TYPE_CHECKING:
-    from prefjudge.crowd.simulated import SeenPage, SeenSlot
 
 Found = tuple[int | None, int | None, bool]
 """The number of a pair, or of a gold pair; and whether the page has its passages in the other order."""
@@ -27,8 +24,6 @@ class PageMatcher:
     """
 
     def __init__(self, study: Study) -> None:
-        from prefjudge.crowd.simulated import seen
-
         with study.transaction(write=False) as db:
             queries, passages = load_queries(db), load_passages(db)
             pools, gold = load_pools(db, newcomers=True), load_gold(db)
@@ -48,8 +43,8 @@ class PageMatcher:
         """Pairs that the study did not have, such as those of a challenge, by their new numbers."""
 
     def match(
-        self, page: "SeenPage", assignments: int
-    ) -> tuple[tuple[StudySlot, ...], tuple["Layout", ...]] | None:
+        self, page: SeenPage, assignments: int
+    ) -> tuple[tuple[StudySlot, ...], tuple[Layout, ...]] | None:
         """Return a page's slots and layouts as the study has them; None where a pair is not found."""
         found: list[Found] = []
         for slot in page.slots:
@@ -71,7 +66,7 @@ class PageMatcher:
         )
         return slots, layouts
 
-    def _find(self, slot: "SeenSlot") -> Found | None:
+    def _find(self, slot: SeenSlot) -> Found | None:
         for turn in (False, True):
             gold = self._gold.get((slot.query, *_turned(slot.passages, turn)))
             if gold is not None:
@@ -79,7 +74,7 @@ class PageMatcher:
         candidates = list(self._candidates(slot))
         return min(candidates, key=lambda one: (self._asked[one[0] or 0], one)) if candidates else None
 
-    def _candidates(self, slot: "SeenSlot") -> Iterable[Found]:
+    def _candidates(self, slot: SeenSlot) -> Iterable[Found]:
         for query in self._queries.get(slot.query, ()):
             first, second = (self._docs.get((query, text), ()) for text in slot.passages)
             for one, other in product(first, second):

@@ -3,16 +3,22 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import ListedTask
 from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.fieldwork.drives import read_strategy
 from prefjudge.fieldwork.own_marketplace import is_lost
+from prefjudge.fieldwork.spending import lock_spending
+from prefjudge.steps.recover.answers import keep_answers_so_far
+from prefjudge.steps.recover.hits import HitRecovery, Learnt
 from prefjudge.steps.recover.lost_marketplace import give_up_marketplace
+from prefjudge.study.gold import load_gold
+from prefjudge.study.hits import read_hit_key
 from prefjudge.study.past import load_deleted
+from prefjudge.study.pooling import clear_votes_wanted, load_passages, load_queries
 from prefjudge.study.progress import count_rows, waiting_pairs
 from prefjudge.study.settings import (
     BEING_REBUILT,
@@ -24,9 +30,6 @@ from prefjudge.study.settings import (
 )
 from prefjudge.study.study import STORE_FILE, Study
 from prefjudge.study.targets import LIVE, SANDBOX, advised, command, find_target
-
-if TYPE_CHECKING:
-    from prefjudge.steps.recover.hits import HitRecovery, Learnt
 
 Progress = Callable[[int, int], None]
 
@@ -100,10 +103,6 @@ def recover(
     CrowdError
         The marketplace failed or cannot be reached.
     """
-    from prefjudge.fieldwork.drives import read_strategy
-    from prefjudge.fieldwork.spending import lock_spending
-    from prefjudge.steps.recover.hits import HitRecovery
-
     read_strategy(strategy)
     opened = Study(study, recovering=True)
     target = LIVE if live else SANDBOX
@@ -144,8 +143,6 @@ def recover(
 
 def _own_hits(study: Study, crowd: Crowd) -> tuple[list[ListedTask], int]:
     """Return the study's HITs in the order of publication, deleted ones too; and how many are others'."""
-    from prefjudge.study.hits import read_hit_key
-
     listed = {task.task_id: task for task in crowd.tasks()}
     for hit_id in load_deleted(study.folder):
         if hit_id not in listed:
@@ -163,8 +160,8 @@ def _own_hits(study: Study, crowd: Crowd) -> tuple[list[ListedTask], int]:
 
 
 def _rebuild(
-    recovery: "HitRecovery", own: list[ListedTask], progress: Progress | None
-) -> tuple[list["Learnt"], list[str]]:
+    recovery: HitRecovery, own: list[ListedTask], progress: Progress | None
+) -> tuple[list[Learnt], list[str]]:
     """Record each HIT in a transaction of its own; return what was learnt, and the HITs without a match."""
     learnt, unmatched = [], []
     for number, hit in enumerate(own, start=1):
@@ -220,9 +217,6 @@ def _remains(study: Study, unmatched: list[str], target: str) -> tuple[str, ...]
 
 def _lacking(study: Study) -> tuple[str, ...]:
     """Return how to bring back what the marketplace does not know: the pool, and the gold pairs."""
-    from prefjudge.study.gold import load_gold
-    from prefjudge.study.pooling import load_passages, load_queries
-
     folder = quoted(study.folder)
     with study.transaction(write=False) as db:
         pooled = count_rows(db, "pairs") and load_queries(db) and load_passages(db)
@@ -247,9 +241,6 @@ def _settle(study: Study, target: str, strategy: str | None, *, whole: bool) -> 
     The strategy is recorded as soon as there is a pool, even while something remains: the answers that a
     challenge was made against depend on it.
     """
-    from prefjudge.steps.recover.answers import keep_answers_so_far
-    from prefjudge.study.pooling import clear_votes_wanted
-
     with study.transaction() as db:
         if strategy is not None and load_setting(db, "strategy") is None and count_rows(db, "pairs"):
             keep_setting(db, "strategy", strategy)

@@ -17,7 +17,7 @@ from prefjudge.steps.reproduce.needs import CannotMakeError, Need
 _RUNS, _QRELS = "--runs 'runs/*'", "--qrels QRELS"
 
 
-def progress(material: "Material") -> Made:
+def progress(material: Material) -> Made:
     """Return the leaderboard over time, its records in red."""
     found = material.audited
     return Made(
@@ -33,15 +33,15 @@ def progress(material: "Material") -> Made:
     )
 
 
-def _conditions(material: "Material") -> list[tuple[str, "RankStability"]]:
+def _conditions(material: Material) -> list[tuple[str, RankStability]]:
     return [(one.part, one.stability) for one in material.stable.conditions if one.part != "votes"]
 
 
-def _top_ranks(material: "Material") -> Made:
+def _top_ranks(material: Material) -> Made:
     return Made(tables=(top_table(*_conditions(material)[0]),))
 
 
-def _top_ranks_of_others(material: "Material") -> Made:
+def _top_ranks_of_others(material: Material) -> Made:
     others = _conditions(material)[1:]
     if not others:
         raise CannotMakeError(
@@ -50,25 +50,25 @@ def _top_ranks_of_others(material: "Material") -> Made:
     return Made(tables=tuple(top_table(*one) for one in others))
 
 
-def _all_ranks(material: "Material") -> Made:
+def _all_ranks(material: Material) -> Made:
     part, ranks = _conditions(material)[0]
     return Made(figures=(partial(plot_ranks, ranks),), tables=(shares_table([(part, ranks)]),))
 
 
-def _conditions_compared(material: "Material") -> Made:
+def _conditions_compared(material: Material) -> Made:
     named, drawn = _conditions(material), material.stable.shown
     return Made(figures=(partial(plot_conditions, named, drawn),), tables=(conditions_table(named),))
 
 
-def _institutions(material: "Material") -> Made:
+def _institutions(material: Material) -> Made:
     return Made(tables=(institutions_table(material.audited.audit),))
 
 
-def _result_lists(material: "Material") -> Made:
+def _result_lists(material: Material) -> Made:
     return Made(tables=(result_lists_table(score_lists("RR@10")),))
 
 
-def _agreement(material: "Material") -> Made:
+def _agreement(material: Material) -> Made:
     return Made(tables=tuple(agreement_matrix(one) for one in material.agreed.agreements))
 
 

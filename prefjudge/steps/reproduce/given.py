@@ -35,7 +35,7 @@ class Given:
     baseline: tuple[str | Path, ...]
     draw: tuple[str | Path, ...]
     highlight: str
-    order: "OrderLike | None"
+    order: OrderLike | None
     sample: int
     seed: int | None
     how: ReadOptions

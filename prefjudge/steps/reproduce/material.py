@@ -73,16 +73,16 @@ class Material(RunsAndQrels):
         return (f"preference={path}",)
 
     @cached_property
-    def scored(self) -> "ScoreResult":
+    def scored(self) -> ScoreResult:
         """The boards by RR@10 over the queries that all label sets judge."""
         return self._score(common=True, leave_one_out=True)
 
     @cached_property
-    def official(self) -> "ScoreResult":
+    def official(self) -> ScoreResult:
         """The boards by RR@10, each over all of its queries, beside the leaderboard's CSV."""
         return self._score(leaderboard=self.given.leaderboard)
 
-    def _score(self, **options: Any) -> "ScoreResult":
+    def _score(self, **options: Any) -> ScoreResult:
         given = self.given
         return self._note(
             score(
@@ -100,7 +100,7 @@ class Material(RunsAndQrels):
             )
         )
 
-    def board(self, qrels: str | None = None) -> "Board":
+    def board(self, qrels: str | None = None) -> Board:
         """Return the board under the label set of this name; the original one by default."""
         boards = self.scored.boards
         found = [one for one in boards if qrels is None or one.leaderboard.qrels == qrels]
@@ -109,12 +109,12 @@ class Material(RunsAndQrels):
         return found[0]
 
     @property
-    def two_boards(self) -> tuple["Board", "Board"]:
+    def two_boards(self) -> tuple[Board, Board]:
         """The boards under the original and under the preference qrels, over their common queries."""
         return self.board(), self.board("preference")
 
     @cached_property
-    def won(self) -> "WinRatioResult":
+    def won(self) -> WinRatioResult:
         """The win ratios of all runs, and one run's top passages against the qrels."""
         given = self.given
         return self._note(
@@ -133,7 +133,7 @@ class Material(RunsAndQrels):
         )
 
     @cached_property
-    def compared(self) -> "CompareResult":
+    def compared(self) -> CompareResult:
         """The runs compared with the baselines by RR@100, over the original qrels."""
         given = self.given
         return self._note(
@@ -150,7 +150,7 @@ class Material(RunsAndQrels):
         )
 
     @cached_property
-    def stable(self) -> "StabilityResult":
+    def stable(self) -> StabilityResult:
         """The ranks under bootstrapping by RR and nDCG@10, under each label set, public and held out."""
         given = self.given
         return self._note(
@@ -168,7 +168,7 @@ class Material(RunsAndQrels):
         )
 
     @cached_property
-    def agreed(self) -> "AgreementResult":
+    def agreed(self) -> AgreementResult:
         """The agreement of random halves of the queries, by RR and nDCG."""
         given = self.given
         return self._note(
@@ -184,7 +184,7 @@ class Material(RunsAndQrels):
         )
 
     @cached_property
-    def audited(self) -> "AuditResult":
+    def audited(self) -> AuditResult:
         """The leaderboard's submissions, checked against its rules."""
         assert self.given.leaderboard is not None
         return self._note(audit(self.given.leaderboard))

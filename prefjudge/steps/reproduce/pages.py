@@ -61,7 +61,7 @@ class Folder:
         self._names += names
         write_text(self.path / LIST_FILE, json_text({"files": self._names}) + "\n")
 
-    def write(self, exhibit: "Exhibit", made: "Made") -> tuple[str, ...]:
+    def write(self, exhibit: Exhibit, made: Made) -> tuple[str, ...]:
         """Write the tables of an exhibit as CSV, TeX and Markdown, its figures as SVG and PNG."""
         tables = [
             (f"{stem}.{form}", table) for stem, table in _named(exhibit.file, made.tables) for form in _TABLES
@@ -85,8 +85,8 @@ def _named(stem: str, things: Sequence[T]) -> Iterator[tuple[str, T]]:
 
 
 def section_of(
-    exhibit: "Exhibit", made: "Made | None", files: Sequence[str], missing: str, folder: Folder
-) -> "Section":
+    exhibit: Exhibit, made: Made | None, files: Sequence[str], missing: str, folder: Folder
+) -> Section:
     """Return the part of the page that shows an exhibit from its files, or says what it needs."""
     shows = exhibit.shows[:1].upper() + exhibit.shows[1:]
     if made is None:
@@ -107,7 +107,7 @@ def section_of(
 
 
 def write_page(
-    paper: "Paper", sections: Iterable["Section"], folder: Path, *, notices: Iterable[str], stamp: str = ""
+    paper: Paper, sections: Iterable[Section], folder: Path, *, notices: Iterable[str], stamp: str = ""
 ) -> Path:
     """Write the page that shows all exhibits in the paper's order."""
     lead = [*([stamp] if stamp else []), paper.lead, f"After: {paper.citation}"]

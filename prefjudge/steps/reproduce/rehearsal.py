@@ -34,7 +34,7 @@ SIMULATION = Exhibit(
 )
 
 
-def rehearse(material: "Material") -> "tuple[SimulatedPaper, str]":
+def rehearse(material: Material) -> tuple[SimulatedPaper, str]:
     """Simulate the judgments of both experiments; those of one study are written, and given to the material.
 
     Returns what many studies find, and the representative run.
@@ -64,7 +64,7 @@ def rehearse(material: "Material") -> "tuple[SimulatedPaper, str]":
     return found, run
 
 
-def rehearsal_table(found: "SimulatedPaper", run: str) -> "Table":
+def rehearsal_table(found: SimulatedPaper, run: str) -> Table:
     """Return what such a study costs, finds and shows."""
     split, sampled = found.split, found.queries
     rows = (
@@ -103,9 +103,9 @@ def _cost(pairs: int) -> str:
     return f"{pairs:,} pairs, {hits_of(pairs):,} HITs, {paper_price(pairs)}"
 
 
-def _share(spread: "Spread") -> str:
+def _share(spread: Spread) -> str:
     return f"{spread.mean:.1%} [{spread.low:.1%}, {spread.high:.1%}]"
 
 
-def _number(spread: "Spread") -> str:
+def _number(spread: Spread) -> str:
     return f"{spread.mean:.1f} [{spread.low:.0f}, {spread.high:.0f}]"

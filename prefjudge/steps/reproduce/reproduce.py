@@ -208,7 +208,7 @@ def _reproduce(chosen: Paper, given: Given, out: Path, *, simulate: bool) -> Rep
 _EXAMPLE = "Run, for instance: prefjudge reproduce shallow-pooling --runs 'runs/*' --qrels FILE --out DIR"
 
 
-def _keep_inputs(folder: Path, given: "Given") -> None:
+def _keep_inputs(folder: Path, given: Given) -> None:
     """Refuse an output folder that holds an input: its files are replaced."""
     study = given.study.folder if given.study else None
     files = (given.judgments, given.pool, given.leaderboard, given.held_out, study)
@@ -219,7 +219,7 @@ def _keep_inputs(folder: Path, given: "Given") -> None:
             )
 
 
-def _stamp(given: "Given") -> str:
+def _stamp(given: Given) -> str:
     """Return the rehearsal stamp of the study, or else of the files."""
     files = [*map(file_of, given.qrels), *([given.judgments] if given.judgments else [])]
     stamp = stamp_of(rehearsal_in(stamp for path in files for stamp in file_stamps(path)))
@@ -229,7 +229,7 @@ def _stamp(given: "Given") -> str:
         return stamp_of(load_rehearsal(db)) or stamp
 
 
-def _simulated(material: "Material", folder: "Folder") -> "Section":
+def _simulated(material: Material, folder: Folder) -> Section:
     """Simulate the judgments, and show what such a study would cost, find and show."""
     folder.claim(JUDGMENTS_FILE, POOLED_FILE)
     found, run = rehearse(material)
@@ -237,7 +237,7 @@ def _simulated(material: "Material", folder: "Folder") -> "Section":
     return section_of(SIMULATION, made, folder.write(SIMULATION, made), "", folder)
 
 
-def _make(exhibit: "Exhibit", material: "Material", folder: "Folder") -> "tuple[Reproduced, Section]":
+def _make(exhibit: Exhibit, material: Material, folder: Folder) -> tuple[Reproduced, Section]:
     """Make one exhibit, or say what it needs."""
     missing, made = exhibit.impossible, None
     files: tuple[str, ...] = ()
@@ -255,7 +255,7 @@ def _make(exhibit: "Exhibit", material: "Material", folder: "Folder") -> "tuple[
     return found, section_of(exhibit, made, files, missing, folder)
 
 
-def _drawable(made: "Made", material: "Material") -> "Made":
+def _drawable(made: Made, material: Material) -> Made:
     """Leave the figures out where matplotlib is missing, and say so once.
 
     Raises

@@ -57,7 +57,7 @@ class RunsAndQrels:
         return (f"{ORIGINAL}={named[0]}",) if bare else tuple(named)
 
     @contextmanager
-    def reading(self) -> "Iterator[Reader]":
+    def reading(self) -> Iterator[Reader]:
         """Open the runs."""
         with reading(
             expand(self.runs), Order(self.given.order or Order.SCORE), [], **self.given.how
@@ -65,25 +65,25 @@ class RunsAndQrels:
             yield reader
 
     @cached_property
-    def heads(self) -> "Heads":
+    def heads(self) -> Heads:
         """The first two passages of each query of each run."""
         with self.reading() as reader:
             return reader.top(2)
 
     @cached_property
-    def original(self) -> "Qrels":
+    def original(self) -> Qrels:
         """The original qrels."""
         return read_qrels(self.qrels, name=ORIGINAL)
 
     @cached_property
-    def pools(self) -> "Pools":
+    def pools(self) -> Pools:
         """The first passage of each run and the qrel, of each query that has a qrel (section 4.1)."""
         labels = self.original
         known = {labels.queries[code] for code in labels.query[chosen_qrels(labels)].tolist()}
         return select_queries(build_pools(self.heads, labels, depth=1), tuple(known))
 
     @cached_property
-    def selected(self) -> "Pools":
+    def selected(self) -> Pools:
         """The pools of the judged queries, or of a sample where none was judged (section 4.1)."""
         judged = self._judged_queries()
         if judged is not None:
@@ -112,7 +112,7 @@ class RunsAndQrels:
         return tuple(sorted(scores.runs, key=lambda run: -means[run]))
 
     @cached_property
-    def official_order(self) -> "RunOrder":
+    def official_order(self) -> RunOrder:
         """The runs in the order of the leaderboard's CSV if it lists any, else by the original qrels."""
         entries = read_leaderboard(self.given.leaderboard) if self.given.leaderboard else ()
         if any(find_entry(run, entries) for run in self.ranking):

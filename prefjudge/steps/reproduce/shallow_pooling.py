@@ -31,23 +31,23 @@ _FILES = "--runs 'runs/*' --qrels QRELS --judgments JUDGMENTS"
 _BOARDS = "--runs 'runs/*' --qrels original=QRELS --qrels preference=PREFERENCE.qrels"
 
 
-def _against_qrel(material: "Material") -> "TopAgainstQrel":
+def _against_qrel(material: Material) -> TopAgainstQrel:
     found = material.won.against_qrel
     if found is None:
         raise CannotMakeError("no run was compared with the qrels", "Give --qrels FILE.")
     return found
 
 
-def _categories(material: "Material") -> Made:
+def _categories(material: Material) -> Made:
     found = _against_qrel(material)
     return Made(tables=(categories_table(found.split, found.run),))
 
 
-def _preferred(material: "Material") -> Made:
+def _preferred(material: Material) -> Made:
     return Made(tables=(preferred_table(_against_qrel(material)),))
 
 
-def _examples(material: "Material") -> Made:
+def _examples(material: Material) -> Made:
     found = material.won.examples
     if not found:
         raise CannotMakeError(
@@ -56,16 +56,16 @@ def _examples(material: "Material") -> Made:
     return Made(tables=(examples_table(found),), figures=(partial(plot_examples, found),))
 
 
-def _shares(material: "Material") -> Made:
+def _shares(material: Material) -> Made:
     return Made(figures=(partial(plot_shares, _against_qrel(material)),))
 
 
-def _pool_sizes(material: "Material") -> Made:
+def _pool_sizes(material: Material) -> Made:
     sizes = material.pools.histogram
     return Made(figures=(partial(plot_pool_sizes, sizes),), words=(_pools_in_words(sizes),))
 
 
-def _selected_sizes(material: "Material") -> Made:
+def _selected_sizes(material: Material) -> Made:
     sizes = material.selected.histogram
     title = "Sizes of the pools of the selected queries"
     return Made(figures=(partial(plot_pool_sizes, sizes, title=title),), words=(_pools_in_words(sizes),))
@@ -86,7 +86,7 @@ def _pools_in_words(sizes: dict[int, int]) -> str:
     )
 
 
-def _win_ratios(material: "Material") -> Made:
+def _win_ratios(material: Material) -> Made:
     found = material.won.winratio
     first = [run for run in found.runs if run == PERFECT]
     ordered = replace(
@@ -99,7 +99,7 @@ def _win_ratios(material: "Material") -> Made:
     )
 
 
-def _better_than_perfect(found: "WinRatios") -> tuple[str, ...]:
+def _better_than_perfect(found: WinRatios) -> tuple[str, ...]:
     """Say which runs beat all others, and which significantly beat the perfect one (section 4.2)."""
     matrix = found.matrix()
     perfect = found.runs.index(PERFECT) if PERFECT in found.runs else None
@@ -118,22 +118,22 @@ def _better_than_perfect(found: "WinRatios") -> tuple[str, ...]:
     return tuple(words)
 
 
-def _two_boards(material: "Material") -> Made:
+def _two_boards(material: Material) -> Made:
     a, b = (one.leaderboard for one in material.two_boards)
     tau = next((one for one in material.scored.tau if set(one.qrels) == {a.qrels, b.qrels}), None)
     tables = (correlation_table([tau]),) if tau else ()
     return Made(figures=(partial(plot_two_boards, a, b, tau=tau.tau if tau else None),), tables=tables)
 
 
-def _official(material: "Material") -> Made:
+def _official(material: Material) -> Made:
     return Made(tables=(official_table(_official_scores(material)),))
 
 
-def _official_against_sample(material: "Material") -> Made:
+def _official_against_sample(material: Material) -> Made:
     return Made(figures=(partial(plot_official, _official_scores(material)),))
 
 
-def _official_scores(material: "Material") -> OfficialBoard:
+def _official_scores(material: Material) -> OfficialBoard:
     found = material.official.official
     if found is None:
         raise CannotMakeError(
@@ -142,7 +142,7 @@ def _official_scores(material: "Material") -> OfficialBoard:
     return found
 
 
-def _board_in_official_order(material: "Material", qrels: str | None) -> Made:
+def _board_in_official_order(material: Material, qrels: str | None) -> Made:
     board = material.board(qrels)
     order = material.official_order
     figure = partial(
@@ -154,23 +154,23 @@ def _board_in_official_order(material: "Material", qrels: str | None) -> Made:
     return Made(figures=(figure,), tables=(leaderboard_table(listed, board.standings),))
 
 
-def _original_board(material: "Material") -> Made:
+def _original_board(material: Material) -> Made:
     return _board_in_official_order(material, None)
 
 
-def _preference_board(material: "Material") -> Made:
+def _preference_board(material: Material) -> Made:
     return _board_in_official_order(material, "preference")
 
 
-def _pairings(material: "Material") -> Made:
+def _pairings(material: Material) -> Made:
     return Made(tables=(pairings_table(material.scored.pairings, material.scored.cycles),))
 
 
-def _pair_agreement(material: "Material") -> Made:
+def _pair_agreement(material: Material) -> Made:
     return Made(tables=(pair_agreement_table(material.scored.pair_agreement),))
 
 
-def _left_out(material: "Material") -> Made:
+def _left_out(material: Material) -> Made:
     return Made(tables=(left_out_table(material.scored.left_out),))
 
 

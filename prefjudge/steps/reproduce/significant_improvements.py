@@ -9,7 +9,7 @@ from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.needs import CannotMakeError, Need
 
 
-def _rows(material: "Material") -> "list[tuple[Significance, Outcomes]]":
+def _rows(material: Material) -> list[tuple[Significance, Outcomes]]:
     found = material.compared.comparisons
     rows = [(one.significance, row) for one in found for row in one.outcomes]
     if not rows:
@@ -17,11 +17,11 @@ def _rows(material: "Material") -> "list[tuple[Significance, Outcomes]]":
     return rows
 
 
-def _naive(material: "Material") -> Made:
+def _naive(material: Material) -> Made:
     return Made(tables=(naive_table(_rows(material)),))
 
 
-def _outcomes(material: "Material") -> Made:
+def _outcomes(material: Material) -> Made:
     words = [line for one in material.compared.comparisons for line in one.outcome_words]
     return Made(tables=(outcomes_table(_rows(material)),), words=tuple(words[:_SENTENCES]))
 
