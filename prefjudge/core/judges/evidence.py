@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.reliability import majority_agreement, side_bias
+from prefjudge.core.judges.reliability import majority_agreement, share, side_bias
 from prefjudge.core.judges.verdicts import Floats, Index, gather_verdicts
 
 FASTEST = 10.0
@@ -73,9 +73,7 @@ class Evidence:
     @property
     def left_rate(self) -> Floats:
         """The share for the left, shape (n_workers,); NaN without any."""
-        rate = np.full(self.left.shape, np.nan)
-        np.divide(self.left, self.decided, out=rate, where=self.decided > 0)
-        return rate
+        return share(self.left, self.decided)
 
 
 def gather_evidence(

@@ -9,6 +9,13 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.verdicts import Floats, Index, gather_verdicts
 
 
+def share(part: Floats | Index, whole: Floats | Index) -> Floats:
+    """Return ``part / whole``; NaN where the whole is 0."""
+    found = np.full(whole.shape, np.nan)
+    np.divide(part, whole, out=found, where=whole > 0)
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerAgreement:
     """How often each worker agrees with the majority of the others who judged the same pair.
@@ -29,9 +36,7 @@ class WorkerAgreement:
     @property
     def rate(self) -> Floats:
         """The share that agrees, shape (n_workers,); NaN without anything to compare."""
-        rate = np.full(self.compared.shape, np.nan)
-        np.divide(self.agreed, self.compared, out=rate, where=self.compared > 0)
-        return rate
+        return share(self.agreed, self.compared)
 
 
 def majority_agreement(judgments: Judgments) -> WorkerAgreement:
@@ -105,9 +110,7 @@ class SideBias:
     @property
     def left_rate(self) -> Floats:
         """The share for the left, shape (n_workers + 1,); NaN without judgments."""
-        rate = np.full(self.left.shape, np.nan)
-        np.divide(self.left, self.decided, out=rate, where=self.decided > 0)
-        return rate
+        return share(self.left, self.decided)
 
 
 def side_bias(judgments: Judgments) -> SideBias:

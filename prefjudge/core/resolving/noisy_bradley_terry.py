@@ -109,7 +109,8 @@ def fit_noisy_bradley_terry(
     """
     priors = priors if priors is not None else Priors()
     # Workers link the queries, so the votes of all of them are fitted at once, as one block.
-    (block,) = tournaments(judgments, pools=pools, block_rows=2 * len(judgments) + _pool_rows(pools) + 1)
+    rows = 2 * len(judgments) + (0 if pools is None else pools.query.size) + 1
+    (block,) = tournaments(judgments, pools=pools, block_rows=rows)
     votes = _votes(block, len(judgments.workers) + 1, ties, strengths)
     start = np.zeros(votes.n_candidates + 2 * votes.n_workers)
     start[votes.n_candidates : votes.n_candidates + votes.n_workers] = priors.reliability
@@ -188,10 +189,6 @@ def _split(parameters: Floats, votes: _Votes) -> tuple[Floats, Floats, Floats]:
 def _logistic(x: Floats) -> Floats:
     # The logistic function, which overflows for no x in this form.
     return 0.5 * (1.0 + np.tanh(0.5 * x))
-
-
-def _pool_rows(pools: Pools | None) -> int:
-    return 0 if pools is None else pools.query.size
 
 
 def _votes(block: Tournaments, n_workers: int, ties: TieWorth, strengths: bool) -> _Votes:

@@ -82,16 +82,12 @@ def not_judged_table(rows: Sequence[NotJudged]) -> Table:
             Column(name="queries", kind="integer"),
             Column(name="share", kind="percent", digits=0),
         ),
-        rows=tuple((row.run, row.judged, row.queries, row.share) for row in sorted(rows, key=_tag)),
+        rows=tuple(sorted((row.run, row.judged, row.queries, row.share) for row in rows)),
         notes=(
             "These runs' passages are being compared with the best answers; the runs are ranked after that. "
             "judged: how many of their top passages were compared.",
         ),
     )
-
-
-def _tag(row: NotJudged) -> str:
-    return row.run
 
 
 def pair_agreement_table(rows: Sequence[PairAgreement]) -> Table:

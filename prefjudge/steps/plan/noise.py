@@ -51,7 +51,7 @@ def find_noise(
     source = "given"
     if error is None:
         error, source = USUAL_ERROR, "assumed: usual for crowds on the best passages of a query"
-        votes = _votes(opened, judgments, notices)
+        votes = opened.judgments if judgments is None else read_judgments(judgments, notices=notices)
         if votes is not None and len(votes):
             error, source = _estimated(votes, opened, own=judgments is None)
     if not 0.0 < error < 0.5:
@@ -61,10 +61,6 @@ def find_noise(
     if kind is NoiseModel.CONSTANT:
         return ConstantNoise(error=error), error, source
     return BradleyTerryNoise(scale=scale_of_error(error)), error, source
-
-
-def _votes(opened: PlannedStudy, judgments: Path | None, notices: "list[Notice]") -> "Judgments | None":
-    return read_judgments(judgments, notices=notices) if judgments is not None else opened.judgments
 
 
 def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[float, str]:
