@@ -228,6 +228,10 @@ def test_an_unknown_argument_is_named_with_the_one_that_was_meant() -> None:
         InputError, match="score: there is no argument mesure\nUse measure, if that was meant"
     ):
         prefjudge.score(mesure="RR@10")  # type: ignore[call-arg]
+    with pytest.raises(
+        InputError, match=r"score: too many positional .*\nWrite the name of .* but study, as in"
+    ):
+        prefjudge.score("runs/*", "qrels.txt")  # type: ignore[call-arg, arg-type, misc]
     with pytest.raises(InputError, match="reject: missing a required argument: 'reason'"):
         prefjudge.reject("nowhere", "A1")  # type: ignore[call-arg]
 

@@ -1,6 +1,7 @@
 """The library as a program uses it: the whole road by functions, with paths as plain text."""
 
 import pickle
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ def test_paths_may_be_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         if prefjudge.collect("study").finished:
             break
     prefjudge.resolve("study")
+    results = [prefjudge.status("study"), prefjudge.workers("study"), prefjudge.history("study")]
     assert prefjudge.status("study").waiting == 0
     assert prefjudge.pay("study", dry_run=True).owed == 0
     assert len(prefjudge.score("study", out="boards.csv").boards) == 2
@@ -46,6 +48,18 @@ def test_paths_may_be_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     prefjudge.stability(runs=RUNS, qrels=[QRELS], trials=50, out="stability.md")
     prefjudge.agreement(runs=RUNS, qrels=[QRELS], splits=10, out="agreement.md")
     prefjudge.check([str(COLLECTION / "runs" / "lexical.txt")], qrels=QRELS)
+    results += [
+        prefjudge.resolve("study", per_query=True, sensitivity=True),
+        prefjudge.score("study", per_query=True, leave_one_out=True),
+        prefjudge.winratio("study", examples=1),
+        prefjudge.compare(runs=RUNS, qrels=[QRELS]),
+        prefjudge.stability(runs=RUNS, qrels=[QRELS], trials=5),
+        prefjudge.agreement(runs=RUNS, qrels=[QRELS], splits=2),
+        prefjudge.check([str(COLLECTION / "runs" / "lexical.txt")]),
+        prefjudge.doctor("study"),
+    ]
+    for result in results:  # as a pool of processes hands them over, and a program keeps them
+        assert repr(pickle.loads(pickle.dumps(result))) == repr(deepcopy(result)) == repr(result)
     for written in ("pool.tsv", "boards.csv", "winners.qrels", "leaderboard.csv", "compare.md"):
         assert (tmp_path / written).is_file()
 

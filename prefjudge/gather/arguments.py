@@ -88,6 +88,12 @@ def full_signature(verb: Callable[..., object]) -> Signature:
 def _unbound(verb: str, expected: Signature, given: Mapping[str, object], error: TypeError) -> InputError:
     names = list(expected.parameters)
     unknown = next((name for name in given if name not in names), None)
+    if unknown is None and "positional" in str(error):
+        places = [one.name for one in expected.parameters.values() if one.kind is not one.KEYWORD_ONLY]
+        return InputError(
+            f"{verb}: {error}",
+            f"Write the name of each argument but {' and '.join(places)}, as in name=value.",
+        )
     if unknown is None:
         return InputError(f"{verb}: {error}", f"Use its arguments: {', '.join(names)}.")
     close = get_close_matches(unknown, names, 1)
