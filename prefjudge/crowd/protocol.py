@@ -121,6 +121,10 @@ class Crowd(Protocol):
         """Return a task's state and all its submissions."""
         ...
 
+    def fetch_each(self, task_ids: Sequence[str]) -> Iterator[TaskState | RefusedError]:
+        """Give the state of each task, or why it is refused, in their order; many in few calls."""
+        ...
+
     def extend(self, task_id: str, workers: int, *, token: str) -> None:
         """Ask for more workers, who have not had the task."""
         ...

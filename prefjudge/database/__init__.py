@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from prefjudge.database import postgresql, sqlite
-from prefjudge.database.connection import Connection, Row, Value
+from prefjudge.database.connection import Connection, Row, Value, in_list
 from prefjudge.database.records import columns_of, row_of
 from prefjudge.database.urls import dialect_of, file_of, redacted
 from prefjudge.errors import StudyError
 
-__all__ = ["Connection", "Database", "Row", "Value", "columns_of", "file_of", "redacted", "row_of"]
+__all__ = ["Connection", "Database", "Row", "Value", "columns_of", "file_of", "in_list", "redacted", "row_of"]
 
 _SERIAL = {
     "sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -46,6 +46,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self.dialect = dialect_of(url)
+        self._file = file_of(url)
         self.read_only = False
         """Whether the file or its folder may not be written, as far as is known by now."""
         self._local = threading.local()
@@ -83,7 +84,7 @@ class Database:
 
     @contextmanager
     def _sqlite_transaction(self, raw: sqlite3.Connection, write: bool) -> Iterator[None]:
-        path = file_of(self.url) or Path()
+        path = self._file or Path()
         if write and self.read_only:
             raise sqlite.refuse_writing(str(path))
         with sqlite.explained(path):

@@ -4,27 +4,32 @@ from collections.abc import Sequence
 
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.tasks import WorkerGroup
-from prefjudge.study.assignments import load_overlap
+from prefjudge.study.assignments import count_workers, load_overlaps
 from prefjudge.study.hits import StudyHit
 from prefjudge.study.study import Study
 
 _NOTICE = "Held by those who have judged some of these passages before."
 
 
-def exclude_earlier(study: Study, crowd: Crowd, hit: StudyHit) -> tuple[WorkerGroup, ...]:
-    """Put the workers who should not take a HIT into a group of the HIT's own, and return the group.
+def exclude_earlier(
+    study: Study, crowd: Crowd, hits: Sequence[StudyHit]
+) -> dict[str, tuple[WorkerGroup, ...]]:
+    """Put the workers who should not take a HIT into a group of the HIT's own; return it by the HIT's key.
 
-    A repeat is harmless. HITs whose pairs are new to everyone need none.
+    The HITs are of one target. A repeat is harmless. HITs whose pairs are new to everyone need no group.
     """
     with study.transaction(write=False) as db:
-        pairs, overlap, known = load_overlap(db, hit.hit_key)
-    earlier = choose_excluded(overlap, pairs=pairs, known=known)
-    if not earlier:
-        return ()
-    group = WorkerGroup(name=f"prefjudge {study.opaque('earlier', hit.hit_key)}", notice=_NOTICE)
-    for worker in earlier:
-        crowd.bar(worker, group)
-    return (group,)
+        overlaps = load_overlaps(db, hits[0].target, [hit.hit_key for hit in hits])
+        known = count_workers(db, hits[0].target) if overlaps else 0
+    groups: dict[str, tuple[WorkerGroup, ...]] = {}
+    for hit in hits:
+        pairs = sum(slot.pair_id is not None for slot in hit.slots)
+        earlier = choose_excluded(overlaps.get(hit.hit_key, ()), pairs=pairs, known=known)
+        group = WorkerGroup(name=f"prefjudge {study.opaque('earlier', hit.hit_key)}", notice=_NOTICE)
+        for worker in earlier:
+            crowd.bar(worker, group)
+        groups[hit.hit_key] = (group,) if earlier else ()
+    return groups
 
 
 def choose_excluded(overlap: Sequence[tuple[str, int]], *, pairs: int, known: int) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.spending import intended
-from prefjudge.study.assignments import load_undecided, save_decision, save_rejection
+from prefjudge.study.assignments import load_undecided, save_decision, save_decisions, save_rejection
 from prefjudge.study.config import EarlyExit
 from prefjudge.study.hits import load_unused
 from prefjudge.study.ledger import Intent, settle
@@ -95,11 +95,21 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
         The marketplace refused some payment; all others are made.
     """
     refused = []
+    approved = _Approved(study)
     for due in dues:
         try:
-            _pay(study, crowd, target, due)
+            if due.act is Act.APPROVE:
+                # No intent: publishing has committed the reward, and a repeated approval pays nothing.
+                crowd.approve(due.assignment_id)
+                approved.add(due.assignment_id)
+            elif due.act is Act.PRORATE:
+                _prorate(study, crowd, target, due)
         except RefusedError as error:
             refused.append(error)
+        except CrowdError:
+            approved.record()
+            raise
+    approved.record()
     if refused:
         raise CrowdError(
             f"{many(len(refused), 'assignment')} cannot be paid: {refused[0].message}",
@@ -107,13 +117,26 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
         )
 
 
-def _pay(study: Study, crowd: Crowd, target: str, due: Due) -> None:
-    if due.act is Act.APPROVE:
-        # No intent: publishing the HIT has committed the reward, and a repeated approval pays nothing.
-        crowd.approve(due.assignment_id)
-        _decided(study, due.assignment_id, "approved")
-    elif due.act is Act.PRORATE:
-        _prorate(study, crowd, target, due)
+class _Approved:
+    """Assignments that were approved, recorded some at a time: a commit waits for the disk."""
+
+    _TOGETHER = 20
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._waiting: list[str] = []
+
+    def add(self, assignment_id: str) -> None:
+        self._waiting.append(assignment_id)
+        if len(self._waiting) == self._TOGETHER:
+            self.record()
+
+    def record(self) -> None:
+        if not self._waiting:
+            return
+        with self._study.transaction() as db:
+            save_decisions(db, dict.fromkeys(self._waiting, SubmissionState.APPROVED.value))
+        self._waiting = []
 
 
 def withdraw(study: Study, crowd: Crowd, target: str, due: Due, feedback: str) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.judges.screening import BarringRule
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
-from prefjudge.crowd.submissions import Submission, SubmissionState
+from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, StudyError, quoted
 from prefjudge.fieldwork import intents
@@ -26,7 +26,7 @@ from prefjudge.study.assignments import (
     load_gold_records,
     save_assignment,
     save_barred,
-    save_decision,
+    save_decisions,
 )
 from prefjudge.study.gold import load_withdrawn
 from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, load_hits, save_extension, save_status
@@ -36,6 +36,9 @@ from prefjudge.study.progress import count_hits, count_judgments, load_barred, w
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
+
+_TOGETHER = 20
+"""HITs whose answers are recorded together: a commit waits for the disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +129,7 @@ class _Collection:
         publish_hits(self._study, self._crowd, interrupted_hits(self._study, self._target))
         with self._study.transaction(write=False) as db:
             looked_at = load_hits(db, self._target, HitStatus.OPEN)
-        for number, hit in enumerate(looked_at, start=1):
-            self._visit(hit)
-            if progress:
-                progress(number, len(looked_at))
+        self._visit_each(looked_at, progress)
         self._bar()
         if self._study.config.pay.when == "collect":
             self._pay()
@@ -151,59 +151,71 @@ class _Collection:
         except CrowdError as error:
             self._unpaid = error
 
-    def _visit(self, hit: StudyHit) -> None:
-        """Take in what is new of one HIT; extend it by the assignments that were dropped whole."""
-        try:
-            fetched = self._crowd.fetch(hit.hit_id or "")
-        except RefusedError as error:
-            self._unseen.append(error)
-            return
-        self._take(hit, [found for found in fetched.submissions if found.submission_id not in self._known])
-        self._note_decisions(fetched.submissions)
-        if self._extend(hit, fetched):
-            return
-        self._held += fetched.held
-        if not fetched.open:
-            with self._study.transaction() as db:
-                save_status(db, hit.hit_key, HitStatus.CLOSED)
+    def _visit_each(self, hits: Sequence[StudyHit], progress: Progress | None) -> None:
+        states = self._crowd.fetch_each([hit.hit_id or "" for hit in hits])
+        for start in range(0, len(hits), _TOGETHER):
+            fetched, failed = _fetched(hits[start : start + _TOGETHER], states)
+            self._visit(fetched)
+            if failed:
+                raise failed
+            if progress:
+                progress(start + len(fetched), len(hits))
 
-    def _take(self, hit: StudyHit, fresh: Sequence[Submission]) -> None:
-        """Append new assignments to the log."""
+    def _visit(self, fetched: "Sequence[_Fetched]") -> None:
+        """Take in what is new of some HITs; extend them by the assignments that were dropped whole."""
+        self._unseen += [state for _, state in fetched if isinstance(state, RefusedError)]
+        seen = [(hit, state) for hit, state in fetched if not isinstance(state, RefusedError)]
+        if not seen:
+            return
+        self._take(seen)
+        with self._study.transaction(write=False) as db:
+            dropped = count_dropped(db, [hit.hit_key for hit, _ in seen])
+        over = []
+        for hit, state in seen:
+            if self._extend(hit, state, dropped.get(hit.hit_key, 0)):
+                continue
+            self._held += state.held
+            if not state.open:
+                over.append(hit.hit_key)
+        if over:
+            with self._study.transaction() as db:
+                save_status(db, over, HitStatus.CLOSED)
+
+    def _take(self, seen: Sequence[tuple[StudyHit, TaskState]]) -> None:
+        """Append new assignments to the log, and what was decided elsewhere, as by the crowd's own delay."""
         design = self._study.config.design
         judge = assumed_judge(self._study, self._target)
         checked = [
-            check_assignment(hit, found, self._pairs, design, self._withdrawn, judge=judge) for found in fresh
+            (hit, check_assignment(hit, found, self._pairs, design, self._withdrawn, judge=judge))
+            for hit, state in seen
+            for found in state.submissions
+            if found.submission_id not in self._known
         ]
-        if not checked:
-            return
-        with self._study.transaction() as db:
-            for assignment in checked:
-                save_assignment(db, assignment, phase=f"batch {hit.batch}")
-        self._known |= dict.fromkeys(assignment.assignment_id for assignment in checked)
-        self._collected += len(checked)
-        self._reasons.update(assignment.verdict for assignment in checked if assignment.verdict != KEPT)
-
-    def _note_decisions(self, submissions: Sequence[Submission]) -> None:
-        """Record what was decided elsewhere, as by the crowd's own delay."""
-        news = {
+        decided = {
             found.submission_id: found.state.value
-            for found in submissions
-            if found.state is not SubmissionState.SUBMITTED and self._known[found.submission_id] is None
+            for _, state in seen
+            for found in state.submissions
+            if found.state is not SubmissionState.SUBMITTED and self._known.get(found.submission_id) is None
         }
-        if news:
+        if checked or decided:
             with self._study.transaction() as db:
-                for name, decision in news.items():
-                    save_decision(db, name, decision)
-            self._known |= news
+                for hit, assignment in checked:
+                    save_assignment(db, assignment, phase=f"batch {hit.batch}")
+                save_decisions(db, decided)
+        self._known |= {**dict.fromkeys(assignment.assignment_id for _, assignment in checked), **decided}
+        self._collected += len(checked)
+        self._reasons.update(one.verdict for _, one in checked if one.verdict != KEPT)
 
-    def _extend(self, hit: StudyHit, fetched: TaskState) -> bool:
+    def _extend(self, hit: StudyHit, fetched: TaskState, dropped: int) -> bool:
         """Ask for one more worker for each assignment that was dropped whole; return whether any was."""
+        if not dropped or hit.given_up:
+            return False
         with self._study.transaction(write=False) as db:
             promised = count_settled(db, hit.hit_key, intents.EXTEND)
-            more = count_dropped(db, hit.hit_key) - promised
+        more = dropped - promised
         # Calls whose outcome was lost show in the number of workers that the crowd knows of.
         lost = max(0, fetched.workers - hit.assignments)
-        if more <= 0 or hit.given_up or more - lost > fetched.room:
+        if more <= 0 or more - lost > fetched.room:
             return False
         for number in range(1, more + 1):
             try:
@@ -285,3 +297,19 @@ class _Collection:
                 challenge=load_open_challenge(db) is not None,
                 rehearsal=load_rehearsal(db),
             )
+
+
+_Fetched = tuple[StudyHit, TaskState | RefusedError]
+
+
+def _fetched(
+    hits: Sequence[StudyHit], states: Iterator[TaskState | RefusedError]
+) -> tuple[list[_Fetched], CrowdError | None]:
+    """Return the next HITs with their states, as far as the crowd tells, and why it tells no more."""
+    found: list[_Fetched] = []
+    try:
+        for hit in hits:
+            found.append((hit, next(states)))
+    except CrowdError as error:
+        return found, error
+    return found, None

@@ -1,6 +1,6 @@
 """What workers sent back: assignments, the judgments in them, what was dropped and who is barred."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.screening import GoldRecord
 from prefjudge.core.pooling.runs import encode
-from prefjudge.database import Connection, row_of
+from prefjudge.database import Connection, in_list, row_of
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.targets import current_target
 
@@ -61,34 +61,51 @@ def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) 
     These are all judgments of an assignment that is not ``kept``, and any on a pair that the worker has
     judged before at the same target.
     """
-    known = {
-        pair
-        for (pair,) in db.execute(
-            "SELECT j.pair_id FROM judgments j JOIN assignments USING (assignment_id) "
-            "JOIN hits h USING (hit_key) WHERE j.worker_id = :worker "
-            "AND h.target = (SELECT target FROM hits WHERE hit_key = :hit)",
-            worker=assignment.worker_id,
-            hit=assignment.hit_key,
-        )
-    }
     row = row_of(assignment)
     del row["judge"], row["judgments"]  # they are in the log of judgments
+    repeated = _judged_before(db, assignment)
     db.insert("assignments", row)
-    for judgment in assignment.judgments:
-        number = _append(db, assignment, judgment, phase)
-        reason = "the worker has judged this pair before" if judgment.pair_id in known else assignment.verdict
-        if reason != KEPT:
-            db.insert("drops", {"judgment_id": number, "reason": reason, "dropped": assignment.collected})
-
-
-def _append(db: Connection, assignment: StudyAssignment, judgment: StudyJudgment, phase: str) -> int:
     of = {
         "worker_id": assignment.worker_id,
         "judge": assignment.judge.value,
         "phase": phase,
         "assignment_id": assignment.assignment_id,
     }
-    return int(db.insert("judgments", {**row_of(judgment), **of}, "RETURNING judgment_id")[0][0])
+    db.insert_all("judgments", ({**row_of(judgment), **of} for judgment in assignment.judgments))
+    if assignment.verdict != KEPT or repeated:
+        _drop(db, assignment, repeated)
+
+
+def _judged_before(db: Connection, assignment: StudyAssignment) -> set[int]:
+    """Return the pairs of an assignment that its worker has judged before, at the same target."""
+    # By the pairs, which are ten, and not by the worker, whose judgments may be thousands.
+    pairs, numbers = in_list("p", (judgment.pair_id for judgment in assignment.judgments))
+    rows = db.execute(
+        "SELECT j.pair_id FROM judgments j JOIN assignments USING (assignment_id) "
+        f"JOIN hits h USING (hit_key) WHERE j.pair_id IN ({pairs}) AND j.worker_id = :worker "
+        "AND h.target = (SELECT target FROM hits WHERE hit_key = :hit)",
+        {"worker": assignment.worker_id, "hit": assignment.hit_key, **numbers},
+    )
+    return {pair for (pair,) in rows}
+
+
+def _drop(db: Connection, assignment: StudyAssignment, repeated: Collection[int]) -> None:
+    numbers = db.execute(
+        "SELECT judgment_id, pair_id FROM judgments WHERE assignment_id = :id ORDER BY judgment_id",
+        id=assignment.assignment_id,
+    )
+    reasons = {
+        number: "the worker has judged this pair before" if pair in repeated else assignment.verdict
+        for number, pair in numbers
+    }
+    db.insert_all(
+        "drops",
+        (
+            {"judgment_id": number, "reason": reason, "dropped": assignment.collected}
+            for number, reason in reasons.items()
+            if reason != KEPT
+        ),
+    )
 
 
 def load_decisions(db: Connection) -> dict[str, str | None]:
@@ -136,13 +153,17 @@ def load_collected(db: Connection, target: str) -> dict[str, set[str]]:
     return collected
 
 
+def save_decisions(db: Connection, decisions: Mapping[str, str]) -> None:
+    """Record which assignments were approved, rejected or prorated."""
+    db.executemany(
+        "UPDATE assignments SET decision = :decision WHERE assignment_id = :id",
+        ({"id": assignment_id, "decision": decision} for assignment_id, decision in decisions.items()),
+    )
+
+
 def save_decision(db: Connection, assignment_id: str, decision: str) -> None:
     """Record that an assignment was approved or rejected."""
-    db.execute(
-        "UPDATE assignments SET decision = :decision WHERE assignment_id = :id",
-        decision=decision,
-        id=assignment_id,
-    )
+    save_decisions(db, {assignment_id: decision})
 
 
 def close_undecided(db: Connection, target: str) -> tuple[int, int]:
@@ -191,32 +212,36 @@ def save_barred(db: Connection, target: str, worker_id: str, reason: str, when: 
     )
 
 
-def load_overlap(db: Connection, hit_key: str) -> tuple[int, list[tuple[str, int]], int]:
-    """Return how many pairs a HIT has, how many of them each worker has judged, and the number of workers.
+def load_overlaps(db: Connection, target: str, hit_keys: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
+    """Return which workers have judged how many of the pairs of each HIT; HITs new to everyone are absent.
 
-    All at the HIT's target. Dropped judgments count, since nobody judges a pair twice; barred workers do not,
-    since they get no HIT anyway.
+    Dropped judgments count: nobody judges a pair twice. Barred workers do not: they get no HIT anyway. All
+    is as the HITs' target knows it.
     """
-    overlap = db.execute(
-        "SELECT j.worker_id, count(DISTINCT j.pair_id) FROM judgments j JOIN slots s USING (pair_id) "
-        f"WHERE s.hit_key = :key AND j.assignment_id IN ({_THERE}) "
-        "GROUP BY j.worker_id",
-        key=hit_key,
-    )
-    pairs, known = db.execute(
-        "SELECT (SELECT count(*) FROM slots WHERE hit_key = :key AND pair_id IS NOT NULL), "
-        f"(SELECT count(DISTINCT worker_id) FROM assignments WHERE assignment_id IN ({_THERE}))",
-        key=hit_key,
-    )[0]
-    return int(pairs), [(worker, int(count)) for worker, count in overlap], int(known)
+    wanted, keys = in_list("k", hit_keys)
+    overlaps: dict[str, list[tuple[str, int]]] = {}
+    for key, worker, count in db.execute(
+        "SELECT s.hit_key, j.worker_id, count(DISTINCT j.pair_id) "
+        "FROM slots s JOIN judgments j USING (pair_id) JOIN assignments a USING (assignment_id) "
+        f"{_THERE} AND s.hit_key IN ({wanted}) "
+        "GROUP BY s.hit_key, j.worker_id",
+        {"target": target, **keys},
+    ):
+        overlaps.setdefault(key, []).append((worker, int(count)))
+    return overlaps
+
+
+def count_workers(db: Connection, target: str) -> int:
+    """Return how many workers have taken part at a target and are not barred there."""
+    rows = db.execute(f"SELECT count(DISTINCT a.worker_id) FROM assignments a {_THERE}", target=target)
+    return int(rows[0][0])
 
 
 _THERE = """
-SELECT a.assignment_id FROM hits one JOIN hits h ON h.target = one.target JOIN assignments a
-ON a.hit_key = h.hit_key LEFT JOIN barred b ON b.target = one.target AND b.worker_id = a.worker_id
-WHERE one.hit_key = :key AND h.hit_id IS NOT NULL AND b.worker_id IS NULL
+JOIN hits h ON h.hit_key = a.hit_key LEFT JOIN barred b ON b.target = h.target AND b.worker_id = a.worker_id
+WHERE h.target = :target AND h.hit_id IS NOT NULL AND b.worker_id IS NULL
 """
-"""The assignments at the marketplace of a HIT whose workers are not barred there."""
+"""What keeps of the assignments ``a`` those at a target's marketplace whose workers are not barred there."""
 
 
 def load_gold_records(db: Connection, target: str | None = None) -> dict[str, GoldRecord]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from prefjudge.core.asking.hits import Layout
-from prefjudge.database import Connection
+from prefjudge.database import Connection, in_list
 
 
 class HitStatus(StrEnum):
@@ -145,9 +145,12 @@ def save_published(db: Connection, hit_key: str, hit_id: str, when: float) -> No
     )
 
 
-def save_status(db: Connection, hit_key: str, status: HitStatus) -> None:
-    """Record a HIT's new state."""
-    db.execute("UPDATE hits SET status = :status WHERE hit_key = :key", status=status, key=hit_key)
+def save_status(db: Connection, hit_keys: Sequence[str], status: HitStatus) -> None:
+    """Record the new state of HITs."""
+    db.executemany(
+        "UPDATE hits SET status = :status WHERE hit_key = :key",
+        ({"status": status, "key": key} for key in hit_keys),
+    )
 
 
 def close_lost(db: Connection, target: str) -> int:
@@ -272,12 +275,15 @@ def count_asked(db: Connection) -> dict[int, int]:
     }
 
 
-def count_dropped(db: Connection, hit_key: str) -> int:
-    """Return how many of a HIT's assignments were dropped."""
+def count_dropped(db: Connection, hit_keys: Sequence[str]) -> dict[str, int]:
+    """Return how many assignments of each HIT were dropped whole; HITs with none are left out."""
+    wanted, keys = in_list("k", hit_keys)
     rows = db.execute(
-        "SELECT count(*) FROM assignments WHERE hit_key = :key AND verdict <> 'kept'", key=hit_key
+        "SELECT hit_key, count(*) FROM assignments "
+        f"WHERE hit_key IN ({wanted}) AND verdict <> 'kept' GROUP BY hit_key",
+        keys,
     )
-    return int(rows[0][0])
+    return {key: int(count) for key, count in rows}
 
 
 def last_batch(db: Connection) -> int:

@@ -4,10 +4,11 @@ An intent's token is the call's request token, made from the purpose of the call
 the intent; one without an outcome was interrupted, and is repeated or looked up at the marketplace.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from prefjudge.database import Connection
+from prefjudge.database import Connection, in_list
 from prefjudge.errors import BudgetError
 from prefjudge.study.targets import current_target
 
@@ -36,18 +37,51 @@ def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
     BudgetError
         The call would exceed the budget.
     """
-    recorded = db.select(Intent, "FROM intents WHERE token = :token", token=intent.token)
-    if recorded:
-        return recorded[0]
-    committed = committed_cents(db, intent.target)
-    if budget is not None and Decimal(committed + intent.cents) / 100 > budget:
-        raise BudgetError(
-            f"{intent.operation} would commit ${Decimal(intent.cents) / 100:.2f} on top of "
-            f"${Decimal(committed) / 100:.2f}; the budget is ${budget:.2f}",
-            "Raise `budget` in study.toml and repeat the verb: what is published stays published.",
-        )
-    db.insert("intents", intent)
-    return intent
+    known, refused = intend_all(db, [intent], budget=budget)
+    if refused:
+        raise refused
+    return known[0]
+
+
+def intend_all(
+    db: Connection, intents: Sequence[Intent], *, budget: Decimal | None
+) -> tuple[list[Intent], BudgetError | None]:
+    """Record intents of one target, in their order, up to the first that the budget does not allow.
+
+    Returns
+    -------
+    list of Intent
+        Of those recorded, and before them, the record under the token: the same object where it is new.
+    BudgetError or None
+        Why it ends before the last of ``intents``.
+    """
+    if not intents:
+        return [], None
+    # The token is made of what the call is for, so a repeat finds its intent and commits nothing more.
+    wanted, tokens = in_list("t", (intent.token for intent in intents))
+    recorded = {
+        one.token: one for one in db.select(Intent, f"FROM intents WHERE token IN ({wanted})", **tokens)
+    }
+    committed = committed_cents(db, intents[0].target)
+    known: list[Intent] = []
+    refused = None
+    for intent in intents:
+        found = recorded.get(intent.token)
+        if found is None and budget is not None and Decimal(committed + intent.cents) / 100 > budget:
+            refused = _beyond_budget(intent, committed, budget)
+            break
+        committed += 0 if found else intent.cents
+        known.append(found or intent)
+    db.insert_all("intents", (one for one in known if one.token not in recorded))
+    return known, refused
+
+
+def _beyond_budget(intent: Intent, committed: int, budget: Decimal) -> BudgetError:
+    return BudgetError(
+        f"{intent.operation} would commit ${Decimal(intent.cents) / 100:.2f} on top of "
+        f"${Decimal(committed) / 100:.2f}; the budget is ${budget:.2f}",
+        "Raise `budget` in study.toml and repeat the verb: what is published stays published.",
+    )
 
 
 def settle(db: Connection, token: str, outcome: str, when: float) -> None:

@@ -140,4 +140,9 @@ STEPS = [
         ON s.key LIKE 'worker:%' AND s.value LIKE '%"worker_id": "' || a.worker_id || '"%'
     );
     """,
+    # What is asked for each HIT, of assignments and of intents: without these each asks all of them.
+    """
+    CREATE INDEX assignments_by_hit ON assignments (hit_key);
+    CREATE INDEX intents_by_subject ON intents (subject);
+    """,
 ]

@@ -122,6 +122,17 @@ class CrowdContract:
         assert all(sent.accepted < sent.submitted for sent in came if sent.accepted and sent.submitted)
         assert all(sent.raw and not sent.fault for sent in came)
 
+    def test_many_tasks_are_fetched_in_the_order_asked_for(self, stage: Stage) -> None:
+        task_ids = [stage.crowd.publish(task(f"task-{number}", workers=2)) for number in range(18)]
+        for task_id in task_ids[3:5]:
+            self.done(stage, task_id, choice="a")
+        self.done(stage, task_ids[4], choice="b")
+        asked = [*task_ids[1:9], "3NOSUCHTHING", *task_ids[9:]]
+        states = list(stage.open_again().fetch_each(asked))
+        assert isinstance(states.pop(8), RefusedError)
+        assert states == [stage.crowd.fetch(task_id) for task_id in task_ids[1:]]
+        assert [len(state.submissions) for state in states[:5]] == [0, 0, 1, 2, 0]
+
     @pytest.mark.parametrize("text", [SHARP, "a\nb\tc", " leading and trailing ", "x" * 20_000, ""])
     def test_texts_come_back_as_they_were(self, stage: Stage, text: str) -> None:
         html = HTML.format(f"<p>{SHARP.replace('<', '&lt;')}</p>]]>")

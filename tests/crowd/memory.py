@@ -6,7 +6,7 @@ platform is found by the address in study.toml, as a crowd elsewhere would be.
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_UP, Decimal
 
@@ -204,6 +204,13 @@ class MemoryCrowd:
 
     def page(self, task_id: str) -> Page:
         return self._task(task_id).task.page
+
+    def fetch_each(self, task_ids: Sequence[str]) -> Iterator[TaskState | RefusedError]:
+        for task_id in task_ids:
+            try:
+                yield self.fetch(task_id)
+            except RefusedError as error:
+                yield error
 
     def fetch(self, task_id: str) -> TaskState:
         found = self._task(task_id)

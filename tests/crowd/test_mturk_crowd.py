@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from prefjudge.crowd.mturk import MTurkCrowd, client, crowd
+from prefjudge.crowd.mturk import MTurkCrowd, client, crowd, listed
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.keys import LOCAL_KEY, issue_key
@@ -94,3 +94,30 @@ class TestMTurkCrowd(CrowdContract):
             with pytest.raises(RefusedError, match="InsufficientFunds"):
                 live.publish(task())
             assert (live.balance(), list(live.tasks())) == (Decimal("2.39"), [])
+
+    def test_many_hits_are_looked_at_by_the_page(
+        self, stage: MarketplaceStage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        task_ids = [stage.crowd.publish(task(f"task-{number}")) for number in range(16)]
+        worker = stage.join()
+        stage.submit(worker, stage.take(worker, task_ids[0]), {"choice": "a"})
+        called: list[str] = []
+        call = client.Client.call
+
+        def noted(self: client.Client, operation: str, **given: Any) -> dict[str, Any]:
+            called.append(operation)
+            return call(self, operation, **given)
+
+        monkeypatch.setattr(client.Client, "call", noted)
+        monkeypatch.setattr(listed, "_WORTH_A_PAGE", 3)  # as its pages are of three here
+        (first, *others) = stage.crowd.fetch_each(task_ids[:9])
+        assert not isinstance(first, RefusedError)
+        assert [sent.worker_id for sent in first.submissions] == [worker]
+        assert called.count("list_hits") == 1, "a page without any that is wanted is the last"
+        monkeypatch.setattr(listed, "_WORTH_A_PAGE", 1)
+        called.clear()
+        assert list(stage.crowd.fetch_each(task_ids[4:])) == others[3:8] + list(
+            stage.crowd.fetch_each(task_ids[9:])
+        )
+        assert "get_hit" not in called
+        assert "list_assignments_for_hit" not in called, "nothing was submitted to them"

@@ -10,6 +10,7 @@ from prefjudge.crowd.mturk.client import AlreadyDoneError, Client, WrongStateErr
 from prefjudge.crowd.mturk.fees import MANY_ASSIGNMENTS, Fees
 from prefjudge.crowd.mturk.groups import SIMULATED, Groups
 from prefjudge.crowd.mturk.identity import ask_identity
+from prefjudge.crowd.mturk.listed import is_untouched, list_hits
 from prefjudge.crowd.mturk.questions import fault_of_page, read_question, write_question
 from prefjudge.crowd.protocol import Identity, RefusedError
 from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
@@ -60,6 +61,7 @@ class MTurkCrowd:
         self._fees = fees or Fees()
         self._identity: Identity | None = None
         self._simulated: dict[str, bool] | None = {}
+        self._listed: dict[str, Mapping[str, Any]] = {}
 
     @property
     def endpoint(self) -> str:
@@ -128,8 +130,11 @@ class MTurkCrowd:
 
     def fetch(self, task_id: str) -> TaskState:
         """Return a HIT's state and all its submitted assignments."""
-        hit = self._hit(task_id)
-        listed = list(self._client.each("list_assignments_for_hit", "Assignments", HITId=task_id))
+        hit = self._listed.pop(task_id, None)
+        untouched = hit is not None and is_untouched(hit)
+        hit = hit or self._hit(task_id)
+        every = self._client.each("list_assignments_for_hit", "Assignments", HITId=task_id)
+        listed = [] if untouched else list(every)
         listed.sort(key=lambda found: found["SubmitTime"])  # the API promises no order
         simulated = self._tell_simulated({found["WorkerId"] for found in listed})
         most = int(hit["MaxAssignments"])
@@ -144,6 +149,16 @@ class MTurkCrowd:
             room=0 if expired else max(0, MANY_ASSIGNMENTS - 1 - most),
             submissions=tuple(_submission(found, simulated) for found in listed),
         )
+
+    def fetch_each(self, task_ids: Sequence[str]) -> Iterator[TaskState | RefusedError]:
+        """Give the states of HITs; one that was submitted while they are read may be told the next time."""
+        self._listed = list_hits(self._client, task_ids)
+        for task_id in task_ids:
+            try:
+                yield self.fetch(task_id)
+            except RefusedError as error:
+                yield error
+        self._listed = {}
 
     def extend(self, task_id: str, workers: int, *, token: str) -> None:
         """Ask for more assignments of a HIT, from workers who have not had it."""

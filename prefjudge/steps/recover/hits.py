@@ -139,7 +139,7 @@ class HitRecovery:
         if hit.hit_id is None:
             save_published(db, hit.hit_key, listed.task_id, listed.created)
         if listed.deleted or (hit.given_up and not fetched.open):
-            save_status(db, hit.hit_key, HitStatus.CLOSED)
+            save_status(db, [hit.hit_key], HitStatus.CLOSED)
 
     def _spent(self, db: Connection, intent: Intent, outcome: str) -> None:
         """Record a call that was made, unless the ledger knows it."""

@@ -1,0 +1,63 @@
+"""What is asked once for each HIT looks its rows up: a study ten times as large takes ten times as long."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from prefjudge.database import Connection
+from prefjudge.study.assignments import (
+    StudyAssignment,
+    StudyJudgment,
+    load_overlaps,
+    save_assignment,
+    save_decision,
+    save_rejection,
+)
+from prefjudge.study.hits import count_dropped, save_extension, save_published
+from prefjudge.study.ledger import count_settled, settle, void
+from prefjudge.study.migrations import STEPS
+from prefjudge.study.rehearsal import Judge
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
+    for step in STEPS:
+        connection.executescript(step.replace("{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT"))
+    return connection
+
+
+def assignment() -> StudyAssignment:
+    judgment = StudyJudgment(
+        pair_id=1, query_id="q", left_id="a", right_id="b", choice=1, strength=1, milliseconds=9
+    )
+    return StudyAssignment(
+        assignment_id="A", hit_key="h", worker_id="W", accepted=0, submitted=0, collected=0, answer="",
+        judge=Judge.PERSON, layout=0, answered=1, gold_right=0, gold_missed=0, seconds=1, verdict="missed",
+        judgments=[judgment],
+    )  # fmt: skip
+
+
+def test_no_table_is_read_whole_for_one_hit(raw: sqlite3.Connection) -> None:
+    db, asked = Connection("sqlite", raw), list[str]()
+    raw.set_trace_callback(asked.append)
+    count_dropped(db, ["h", "i"])
+    count_settled(db, "h", "CreateHIT")
+    load_overlaps(db, "sandbox", ["h", "i"])
+    save_assignment(db, assignment(), phase="batch 1")
+    save_decision(db, "A", "approved")
+    save_rejection(db, "A", "why", 0.0)
+    save_published(db, "h", "H", 0.0)
+    save_extension(db, "h")
+    settle(db, "t", "H", 0.0)
+    void(db, "t")
+    raw.set_trace_callback(None)
+    plans = {
+        sql: [str(row[3]) for row in raw.execute(f"EXPLAIN QUERY PLAN {sql}")]
+        for sql in dict.fromkeys(asked)
+        if not sql.startswith(("BEGIN", "COMMIT", "--"))
+    }
+    assert len(plans) > 10
+    scanned = [(step, sql) for sql, steps in plans.items() for step in steps if step.startswith("SCAN")]
+    assert not scanned
