@@ -27,14 +27,19 @@ def write_question(page: Page) -> str:
             f'<?xml version="1.0" encoding="UTF-8"?>\n<ExternalQuestion xmlns="{_EXTERNAL}">'
             f"<ExternalURL>{escape(page.address)}</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
         )
-    if fault := fault_of_page(page.html):
+    xml = _html_question(page.html)
+    if fault := _fault_of(xml):
         raise InputError(fault)
-    return _html_question(page.html)
+    return xml
 
 
 def fault_of_page(html: str) -> str:
     """Return why a page does not fit into an HTMLQuestion; empty where it does."""
-    size = len(_html_question(html).encode())
+    return _fault_of(_html_question(html))
+
+
+def _fault_of(xml: str) -> str:
+    size = len(xml.encode())
     if size <= QUESTION_LIMIT:
         return ""
     return f"the HIT's Question has {size:,} bytes; the API accepts at most {QUESTION_LIMIT:,}"

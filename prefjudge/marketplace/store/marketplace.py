@@ -6,6 +6,7 @@ import hmac
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,7 +130,7 @@ class Marketplace:
         text = "\x1f".join((purpose, *parts)).encode()
         return hmac.new(self._secret, text, hashlib.sha256).hexdigest()[:40]
 
-    @property
+    @cached_property
     def admin_token(self) -> str:
         """What the admin signs in with."""
         return self.sign("admin token")
