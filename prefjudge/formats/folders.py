@@ -8,7 +8,7 @@ from prefjudge.errors import InputError
 Role = Literal["collection", "queries", "qrels"]
 """What a file is given for; it is also the option's name."""
 
-_NAMES = {"collection": ("corpus",), "queries": ("queries",), "qrels": ("qrels", "data")}
+NAMES = {"collection": ("corpus",), "queries": ("queries",), "qrels": ("qrels", "data")}
 _ENDINGS = tuple(
     suffix + packed for suffix in (".jsonl", ".tsv", ".parquet") for packed in ("", ".gz", ".zst", ".bz2")
 )
@@ -24,8 +24,8 @@ def file_in(folder: Path, role: Role) -> Path:
     InputError
         There is none, or there are several to choose from.
     """
-    named = [folder / f"{name}{ending}" for name in _NAMES[role] for ending in _ENDINGS]
-    inner = next((folder / name for name in _NAMES[role] if (folder / name).is_dir()), None)
+    named = [folder / f"{name}{ending}" for name in NAMES[role] for ending in _ENDINGS]
+    inner = next((folder / name for name in NAMES[role] if (folder / name).is_dir()), None)
     if found := next((path for path in named if path.is_file()), None):
         return found
     if role == "collection":

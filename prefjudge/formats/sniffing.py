@@ -15,6 +15,7 @@ from pathlib import Path
 from prefjudge.errors import InputError, quoted
 from prefjudge.formats.labels.judgments import TIES
 from prefjudge.formats.lines.blocks import columns
+from prefjudge.formats.lines.datasets import is_dataset
 from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns
 
 _STUDY = "study.toml"
@@ -61,6 +62,8 @@ def sniff(path: str | Path) -> Sniffed:
     """Return what a file or folder is; what is empty, or cannot be opened, is left to the reader of runs."""
     if Path(path).is_dir():
         return _folder(Path(path))
+    if is_dataset(path):
+        return Sniffed(kind=Kind.RUN)  # --kind qrels says that its other part is meant
     if str(path) == "-":
         return Sniffed(kind=Kind.RUN)  # looking ahead would swallow it
     try:

@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args,
 from annotated_types import Ge, Interval
 
 from prefjudge.errors import InputError
+from prefjudge.formats.lines.datasets import downloads_allowed
 from prefjudge.study.study import Study
 
 P = ParamSpec("P")
@@ -62,7 +63,8 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
             raise _unbound(verb.__name__, expected, kwargs, error) from None
         for name, value in bound.arguments.items():
             bound.arguments[name] = _taken(verb.__name__, name, expected.parameters[name].annotation, value)
-        return verb(*bound.args, **bound.kwargs)
+        with downloads_allowed(allowed=bool(bound.arguments.get("download"))):
+            return verb(*bound.args, **bound.kwargs)
 
     call.__signature__ = expected  # type: ignore[attr-defined]
     return call

@@ -7,6 +7,8 @@ from typing import TypeVar, overload
 
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.folders import Role, file_in
+from prefjudge.formats.hub import hub_file, is_hub
+from prefjudge.formats.lines.datasets import is_dataset, version
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.study.pooling import InputFile
 
@@ -42,13 +44,15 @@ def given_file(path: str | Path, role: Role) -> str | Path: ...
 @overload
 def given_file(path: str | Path | None, role: Role) -> str | Path | None: ...
 def given_file(path: str | Path | None, role: Role) -> str | Path | None:
-    """Return the file that is meant where a folder may be given, as BEIR lays them out.
+    """Return the file that is meant where a folder may be given, as BEIR lays them out, or ``hf:NAME``.
 
     Raises
     ------
     InputError
         The folder does not say which file that is.
     """
+    if path is not None and is_hub(path):
+        return hub_file(path, role)
     return file_in(Path(path), role) if path is not None and Path(path).is_dir() else path
 
 
@@ -112,8 +116,6 @@ def input_files(
     InputError
         The runs are not files.
     """
-    from prefjudge.formats.lines.digests import digest
-
     other = next((path for path in paths if is_parquet(path) or not Path(path).is_file()), None)
     if other is not None:
         raise InputError(
@@ -126,14 +128,21 @@ def input_files(
     return [
         InputFile(
             kind=kind,
-            path=str(path.resolve()),
-            digest=""
-            if kind == "collection"
-            else digest(path),  # a collection is large: only the texts used are digested
+            path=str(path if is_dataset(path) else path.resolve()),
+            digest=_digest(kind, path),
             name=name,
         )
         for kind, path, name in files
     ]
+
+
+def _digest(kind: str, path: Path) -> str:
+    """Return the digest of a file; a collection is large: only the texts used are digested."""
+    from prefjudge.formats.lines.digests import digest
+
+    if kind == "collection":
+        return ""
+    return version() if is_dataset(path) else digest(path)
 
 
 def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Path, ...]:
@@ -145,7 +154,7 @@ def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Pat
         One is not where it was when it was pooled.
     """
     paths = tuple(Path(found.path) for found in inputs if found.kind == kind)
-    gone = [path for path in paths if not path.exists() and ":/" not in str(path)]
+    gone = [path for path in paths if not path.exists() and ":/" not in str(path) and not is_dataset(path)]
     if gone:
         raise StudyError(
             f"{gone[0]} is gone, and the study was made from it",

@@ -253,7 +253,7 @@ def _check_paths(runs: Sequence[str | Path], engine: Engine) -> None:
     for path in runs:
         if is_address(path) and engine is not Engine.SPARK:
             raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")
-        if engine is Engine.SPARK and has_reader(path):
+        if engine is Engine.SPARK and has_reader(path) and not is_parquet(path):
             raise InputError(f"{path}: Spark reads lines of columns and Parquet", "Leave out --engine spark.")
         if is_parquet(path) and engine is Engine.FILES:
             raise InputError(f"{path}: Parquet is read as SQL", "Add --engine duckdb, or --engine spark.")

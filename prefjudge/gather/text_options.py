@@ -17,14 +17,17 @@ class TextOptions(TypedDict, total=False):
         The field of JSON, CSV, Parquet or XML that holds the id, where it has another name than usual.
     text_field : str, optional
         The field that holds the text; it is then taken alone, without a title.
+    download : bool
+        Download what ``irds:NAME`` and ``hf:NAME`` stand for, where it is not on this machine yet.
     """
 
     field: Field | Literal["title", "desc", "narr"]
     id_field: str | None
     text_field: str | None
+    download: bool
 
 
-DEFAULTS = TextOptions(field=Field.TITLE, id_field=None, text_field=None)
+DEFAULTS = TextOptions(field=Field.TITLE, id_field=None, text_field=None, download=False)
 """What stands where a word is not given."""
 
 

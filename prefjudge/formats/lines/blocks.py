@@ -20,6 +20,7 @@ from isal import igzip_lib
 from zstandard import ZstdDecompressor
 
 from prefjudge.errors import ConfigError, InputError
+from prefjudge.formats.lines.datasets import dataset_lines, is_dataset
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import COMPRESSIONS, has_reader, read_columns
@@ -174,6 +175,8 @@ def pieces(path: str | Path) -> Iterator[bytes]:
 
 def columns(path: str | Path) -> Iterator[bytes]:
     """Yield the bytes of a file of columns, or those that a reader makes of another format."""
+    if is_dataset(path):
+        return dataset_lines(fspath(path), "scoreddocs")
     return read_columns(fspath(path), pieces(path)) if has_reader(path) else pieces(path)
 
 
@@ -258,7 +261,10 @@ def whole_lines(
 
 def _text_pieces(name: str, holds: Holds, notices: list[Notice]) -> Iterator[bytes]:
     """Yield the pieces of a text without a byte order mark, and with the line ends that readers know."""
-    stream = pieces(name) if holds is Holds.TEXTS else columns(name)
+    if is_dataset(name) and holds is Holds.QRELS:
+        stream = dataset_lines(name, "qrels")
+    else:
+        stream = pieces(name) if holds is Holds.TEXTS else columns(name)
     head = _head(stream)
     _check_text(name, head, holds)
     if head.startswith(_BOM):

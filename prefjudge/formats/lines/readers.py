@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from os import fspath
 from pathlib import Path, PurePath
 
+from prefjudge.formats.lines.datasets import PREFIX
 from prefjudge.registers import Register
 
 Reader = Callable[[str, Iterator[bytes]], Iterator[bytes]]
@@ -19,6 +20,7 @@ READERS: Register[Reader] = Register(
     {
         "json": "prefjudge.formats.runs.json_columns:read_json",
         "jsonl": "prefjudge.formats.runs.json_columns:read_json_lines",
+        "parquet": "prefjudge.formats.labels.parquet_qrels:read_parquet",
         "lz4": "prefjudge.formats.runs.json_columns:read_lz4",
         "csv": "prefjudge.formats.runs.csv_columns:read_csv",
     },
@@ -39,7 +41,7 @@ _COLUMNS = frozenset({"txt", "run", "trec", "tsv", "res", "input", "qrels", "qre
 
 def stem(path: str | Path) -> str:
     """Return a file's name without what says how it is stored."""
-    name = PurePath(fspath(path))
+    name = PurePath(fspath(path).removeprefix(PREFIX))
     while name.stem and _says_how_it_is_stored(_last_suffix(name)):
         name = PurePath(name.stem)
     return name.name

@@ -4,7 +4,9 @@ from os import fspath
 from pathlib import Path
 
 from prefjudge.errors import InputError
+from prefjudge.formats.lines.datasets import is_dataset
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, decode
+from prefjudge.formats.texts.datasets import dataset_queries
 from prefjudge.formats.texts.records import read_records, readable
 from prefjudge.formats.texts.text_formats import Reading
 from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
@@ -24,6 +26,8 @@ def read_queries(
         With every problem up to a limit: lines without an id, topics without the field, an id with two texts
         or a blank, an empty file.
     """
+    if is_dataset(path):
+        return dataset_queries(fspath(path), fields)
     problems = Problems(fspath(path), "queries file")
     notices = [] if notices is None else notices
     texts: dict[bytes, tuple[int, bytes]] = {}

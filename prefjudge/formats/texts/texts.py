@@ -11,7 +11,9 @@ from pathlib import Path
 
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import LONGEST, Block
+from prefjudge.formats.lines.datasets import is_dataset
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, decode, encode
+from prefjudge.formats.texts.datasets import dataset_texts
 from prefjudge.formats.texts.lookup import NotSorted, sorted_file
 from prefjudge.formats.texts.records import hidden_line, parse_json, parse_tabs, readable
 from prefjudge.formats.texts.text_formats import (
@@ -46,6 +48,8 @@ def read_texts(
     InputError
         Where a line cannot be read, or a document has two texts.
     """
+    if is_dataset(path):
+        return dataset_texts(fspath(path), doc_ids, fields)
     wanted = dict.fromkeys(map(encode, doc_ids))
     search = _Search(wanted=wanted, fields=fields, notices=[] if notices is None else notices)
     folder = Path(path)
