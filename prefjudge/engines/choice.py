@@ -109,12 +109,12 @@ class RunFiles:
         )
 
 
-def engine_named(name: str) -> SqlEngine:
-    """Return the SQL engine that a user asks for: ``duckdb`` or ``spark``."""
+def engine_named(name: str, executor: Executor | None = None) -> SqlEngine:
+    """Return the SQL engine that a user asks for: ``duckdb``, which ``executor`` reads for, or ``spark``."""
     if name == "duckdb":
         from prefjudge.engines.sql.duck import DuckEngine
 
-        return DuckEngine()
+        return DuckEngine(executor)
     if name == "spark":
         from prefjudge.engines.sql.spark import SparkEngine
 

@@ -21,7 +21,6 @@ from prefjudge.engines.sql.statements import SqlRuns
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.lines.readers import has_reader
 from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.formats.sniffing import doubt_ranks
@@ -118,7 +117,8 @@ def reading(
                 f"Leave out {', '.join(unfit)}, or --engine {engine}.",
             )
 
-        with closing(engine_named(engine)) as tables:
+        here = None if engine is Engine.DUCKDB else 1  # a cluster has processes of its own
+        with working(here, runs) as executor, closing(engine_named(engine, executor)) as tables:
             yield Reader(runs=SqlRuns(tables, runs, order=order, notices=notices))
         return
     with working(workers, runs, trust=trust) as executor:
@@ -253,7 +253,5 @@ def _check_paths(runs: Sequence[str | Path], engine: Engine) -> None:
     for path in runs:
         if is_address(path) and engine is not Engine.SPARK:
             raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")
-        if engine is Engine.SPARK and has_reader(path) and not is_parquet(path):
-            raise InputError(f"{path}: Spark reads lines of columns and Parquet", "Leave out --engine spark.")
         if is_parquet(path) and engine is Engine.FILES:
             raise InputError(f"{path}: Parquet is read as SQL", "Add --engine duckdb, or --engine spark.")

@@ -77,20 +77,33 @@ def top(
     forms : dict of str to RunForm, optional
         Receives what each file was taken for.
     """
-    if k < 1:
-        raise InputError(f"the depth is {k}", "Give a depth of 1 or more.")
-    names = _distinct(paths)
-    wanted = None if queries is None else frozenset(map(encode, queries))
-    work = partial(
-        head_of,
-        k=k,
+    work = top_of_run(
+        k,
         order=Order(order),
-        wanted=wanted,
+        queries=queries,
         trust=trust,
         on_duplicate=OnDuplicate(on_duplicate),
         cache=_cache(cache),
     )
-    return _heads(_each(work, names, executor), Order(order), notices, {} if forms is None else forms)
+    return joined_heads(each_run(work, _distinct(paths), executor), Order(order), notices, forms)
+
+
+def top_of_run(
+    k: int,
+    *,
+    order: Order,
+    queries: Collection[str] | None = None,
+    trust: bool = False,
+    on_duplicate: OnDuplicate = OnDuplicate.ERROR,
+    cache: RunCache | None = None,
+) -> Callable[[str], RunHead]:
+    """Return what finds the ``k`` best documents of each query of one run file."""
+    if k < 1:
+        raise InputError(f"the depth is {k}", "Give a depth of 1 or more.")
+    wanted = None if queries is None else frozenset(map(encode, queries))
+    return partial(
+        head_of, k=k, order=order, wanted=wanted, trust=trust, on_duplicate=on_duplicate, cache=cache
+    )
 
 
 def judged(
@@ -116,16 +129,44 @@ def judged(
         Where a run cannot be read, or has nothing to do with the qrels.
     """
     names = _distinct(paths)
-    index = Judged.of(qrels)
-    work = partial(
-        _judged_of,
-        index=index,
+    work = judged_of_run(
+        qrels,
         order=Order(order),
         trust=trust,
         on_duplicate=OnDuplicate(on_duplicate),
         cache=_cache(cache),
     )
-    results = list(_each(work, names, executor))
+    return joined_judged(each_run(work, names, executor), qrels, Order(order), notices, forms)
+
+
+def judged_of_run(
+    qrels: Qrels,
+    *,
+    order: Order,
+    trust: bool = False,
+    on_duplicate: OnDuplicate = OnDuplicate.ERROR,
+    cache: RunCache | None = None,
+) -> Callable[[str], JudgedRows]:
+    """Return what finds the judged documents of one run file."""
+    return partial(
+        _judged_of,
+        index=Judged.of(qrels),
+        order=order,
+        trust=trust,
+        on_duplicate=on_duplicate,
+        cache=cache,
+    )
+
+
+def joined_judged(
+    found: Iterable[JudgedRows],
+    qrels: Qrels,
+    order: Order,
+    notices: list[Notice] | None = None,
+    forms: dict[str, RunForm] | None = None,
+) -> list[JudgedRanks]:
+    """Return what measures work on, a record a run, in the order in which the runs come."""
+    results = list(found)
     for result in results:
         _keep_form({} if forms is None else forms, result)
         check_overlap(
@@ -140,7 +181,7 @@ def judged(
     if notices is not None:
         for result in results:
             notices.extend(result.notices)
-    return [result.ranks(tag, qrels, Order(order)) for tag, result in zip(tags, results, strict=True)]
+    return [result.ranks(tag, qrels, order) for tag, result in zip(tags, results, strict=True)]
 
 
 def _judged_of(
@@ -179,7 +220,7 @@ def _cache(folder: str | Path | None) -> RunCache | None:
     return RunCache(folder)
 
 
-def _each(work: Callable[[str], T], paths: Sequence[str], executor: Executor | None) -> Iterator[T]:
+def each_run(work: Callable[[str], T], paths: Sequence[str], executor: Executor | None) -> Iterator[T]:
     """Yield what ``work`` makes of each path; compressed files are unpacked side by side."""
     if executor is not None:
         yield from executor.map(work, paths)
@@ -228,8 +269,11 @@ def _keep_form(forms: dict[str, RunForm], found: RunHead | JudgedRows) -> None:
         forms[found.path] = found.form
 
 
-def _heads(
-    results: Iterable[RunHead], order: Order, notices: list[Notice] | None, forms: dict[str, RunForm]
+def joined_heads(
+    results: Iterable[RunHead],
+    order: Order,
+    notices: list[Notice] | None = None,
+    forms: dict[str, RunForm] | None = None,
 ) -> Heads:
     """Join the heads of the runs as they come; queries and documents are numbered as they first come."""
     paths: list[str] = []
@@ -242,7 +286,7 @@ def _heads(
     counts: list[int] = []
     doc = bytearray()
     for result in results:
-        _keep_form(forms, result)
+        _keep_form({} if forms is None else forms, result)
         paths.append(result.path)
         tags.append(result.tag)
         remarks += result.notices

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 
 import numpy as np
 
 from prefjudge.core.pooling.pools import QrelsPerQuery, build_pools
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Order, heads_of
+from prefjudge.core.pooling.runs import heads_of
+from prefjudge.engines.files.files import top_of_run
+from prefjudge.engines.sql.answers import top_answer
 from prefjudge.engines.sql.statements import SqlRuns, top_text
-from prefjudge.engines.sql.tables import NAMES, QUERIES, RUNS, load_queries
+from prefjudge.engines.sql.tables import NAMES, load_queries, load_rows, rows_of
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import is_text
 
@@ -18,20 +21,16 @@ KNOWN = "prefjudge_known"
 """The table of what the qrels put into the pool: query, doc, source."""
 
 
-def pool_text(depth: int, order: Order, *, some: bool = False) -> str:
-    """Return the candidates of each query that a run answers, and who contributed them.
-
-    With ``some`` these are the queries of the table of queries only.
-    """
-    answered = RUNS if not some else f"{RUNS} WHERE query IN (SELECT query FROM {QUERIES})"
+def pool_text(heads: str) -> str:
+    """Return the candidates of each query that a run answers, and who contributed them."""
     return f"""
         SELECT query, doc, ARRAY_JOIN(ARRAY_SORT(ARRAY_AGG(source)), ',') AS contributors
         FROM (
             SELECT query, doc, run AS source
-            FROM ({top_text(depth, order, some=some)}) AS heads
+            FROM {heads} AS heads
             JOIN {NAMES} AS names ON heads.path = names.path
             UNION ALL
-            SELECT query, doc, source FROM {KNOWN} WHERE query IN (SELECT query FROM {answered})
+            SELECT query, doc, source FROM {KNOWN} WHERE query IN (SELECT query FROM {heads} AS answered)
         ) AS contributions
         GROUP BY query, doc"""
 
@@ -85,18 +84,17 @@ def save_pool(
     InputError
         The pool cannot be written, or holds an id that SQL does not know.
     """
-    some = queries is not None
-    if queries is not None:
+    if queries is not None and runs.tables:
         load_queries(runs.engine, queries)
-        if not runs.engine.rows(
-            f"SELECT query FROM {RUNS} WHERE query IN (SELECT query FROM {QUERIES}) LIMIT 1"
-        ):
-            return {}
-    runs.load_names()
+    work = partial(top_answer, work=top_of_run(depth, order=runs.order, queries=queries))
+    text = top_text(depth, runs.order, some=queries is not None) if runs.tables else ""
+    heads, _ = runs.keep(work, text)
+    if queries is not None and not rows_of(runs.engine, f"SELECT query FROM {heads} AS heads LIMIT 1"):
+        return {}
     known = _contributions(qrels, per_query) if qrels is not None else []
-    runs.engine.load(KNOWN, {"query": "STRING", "doc": "STRING", "source": "STRING"}, known)
-    pool = runs.engine.save(pool_text(depth, runs.order, some=some), path)
-    return {int(size): int(count) for size, count in runs.engine.rows(sizes_text(pool))}
+    load_rows(runs.engine, KNOWN, {"query": "STRING", "doc": "STRING", "source": "STRING"}, known)
+    pool = runs.engine.save(pool_text(heads), path)
+    return {int(size): int(count) for size, count in rows_of(runs.engine, sizes_text(pool))}
 
 
 def _contributions(qrels: Qrels, per_query: QrelsPerQuery) -> list[tuple[str, str, str]]:
@@ -110,7 +108,7 @@ def _contributions(qrels: Qrels, per_query: QrelsPerQuery) -> list[tuple[str, st
     odd = next((doc for _, doc, _ in rows if not is_text(doc)), None)
     if odd is not None:
         raise InputError(
-            f"the id {odd!r} of the qrels is not UTF-8, and SQL knows no other text",
-            "Pool with --engine files.",
+            f"the id {odd!r} of the qrels is not UTF-8, and Parquet knows no other text",
+            "Write text, for instance .tsv.",
         )
     return rows

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.files.files import judged_of_run
 from prefjudge.engines.files.overlap import check_overlap
+from prefjudge.engines.sql.answers import Summary, judged_answer, part_of
 from prefjudge.engines.sql.statements import SqlRuns, top_text
-from prefjudge.engines.sql.tables import NAMES, RUNS, load_queries
+from prefjudge.engines.sql.tables import NAMES, RUNS, load_queries, load_rows, rows_of
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.tallies import Tally
+from prefjudge.evaluation.scoring.judged_pairs import union_documents
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.lines.problems import is_text
 
@@ -49,9 +52,8 @@ def formula(measure: Measure) -> str:
     )
 
 
-def scores_text(measures: Sequence[Measure], order: Order) -> str:
+def scores_text(measures: Sequence[Measure], placed: str) -> str:
     """Return the score of each judged query under each label set, measure and run."""
-    deepest = max(measure.cutoff or _ALL for measure in measures)
     sums = ", ".join(f"{formula(measure)} AS score_{number}" for number, measure in enumerate(measures))
     chosen = " ".join(f"WHEN '{measure}' THEN score_{number}" for number, measure in enumerate(measures))
     return f"""
@@ -61,8 +63,8 @@ def scores_text(measures: Sequence[Measure], order: Order) -> str:
                 labels.name AS name, names.run AS run, labels.query AS query, {sums}
             FROM {LABELS} AS labels
             CROSS JOIN {NAMES} AS names
-            LEFT JOIN ({top_text(deepest, order, some=True)}) AS heads
-            ON heads.path = names.path AND heads.query = labels.query AND heads.doc = labels.doc
+            LEFT JOIN {placed} AS placed
+            ON placed.path = names.path AND placed.query = labels.query AND placed.doc = labels.doc
             GROUP BY labels.name, names.run, labels.query
         ) AS scored
         CROSS JOIN (VALUES {", ".join(f"('{measure}')" for measure in measures)}) AS measures (measure)"""
@@ -108,13 +110,14 @@ def tally_scores(
         A measure is not computed in SQL, an id of the labels is not text for SQL, a run has nothing to do
         with the labels, or the scores cannot be written.
     """
-    text = scores_text(measures, runs.order)
-    _load_labels(runs, sets)
+    deepest = max(measure.cutoff or _ALL for measure in measures)
+    text = scores_text(measures, _placed(runs, sets, deepest))
     scores = runs.engine.save(text, path) if path else f"({text})"
-    counted = runs.engine.rows(f"""
+    text = f"""
         SELECT qrels, measure, run, score, COUNT(*) AS queries
         FROM {scores} AS scores
-        GROUP BY qrels, measure, run, score""")
+        GROUP BY qrels, measure, run, score"""
+    counted = rows_of(runs.engine, text)
     found: dict[tuple[str, str, str], list[tuple[float, int]]] = {}
     for name, measure, run, score, queries in sorted(counted):
         found.setdefault((name, measure, run), []).append((score, queries))
@@ -132,8 +135,8 @@ def _tally(run: str, counted: Sequence[tuple[float, int]]) -> Tally:
     return Tally(run=run, values=values, counts=np.array([count for _, count in counted], dtype=np.int64))
 
 
-def _load_labels(runs: SqlRuns, sets: Sequence[Qrels]) -> None:
-    """Fill the tables that the scores are computed from, and refuse runs that have nothing of the labels."""
+def _placed(runs: SqlRuns, sets: Sequence[Qrels], deepest: int) -> str:
+    """Return as SQL the places of judged documents, and refuse runs that have nothing of the labels."""
     odd = next(
         (name for labels in sets for name in (*labels.queries, *labels.docs) if not is_text(name)), None
     )
@@ -147,11 +150,27 @@ def _load_labels(runs: SqlRuns, sets: Sequence[Qrels]) -> None:
         )
     ]
     columns = {"name": "STRING", "query": "STRING", "doc": "STRING", "grade": "DOUBLE"}
-    runs.engine.load(LABELS, columns, rows)
-    load_queries(runs.engine, {query: None for labels in sets for query in labels.queries})
-    runs.load_names()
-    overlap = {(name, path): counts for name, path, *counts in runs.engine.rows(_OVERLAP)}
+    load_rows(runs.engine, LABELS, columns, rows)
+    union = union_documents(sets)
+    text = ""
+    if runs.tables:
+        load_queries(runs.engine, union.queries)
+        text = top_text(deepest, runs.order, some=True)
+    parts = tuple(part_of(union, labels) for labels in sets)
+    work = judged_of_run(union, order=runs.order)
+    placed, found = runs.keep(partial(judged_answer, work=work, qrels=union, parts=parts), text)
+    _check_overlap(runs, sets, found)
+    return placed
+
+
+def _check_overlap(runs: SqlRuns, sets: Sequence[Qrels], found: Sequence[Summary]) -> None:
+    counted = rows_of(runs.engine, _OVERLAP) if runs.tables else []
+    overlap = {(name, path): tuple(counts) for name, path, *counts in counted}
+    for one in found:
+        overlap |= {(labels.name, one.path): part for labels, part in zip(sets, one.overlap, strict=False)}
     for labels in sets:
-        for path, example in zip(runs.paths, runs.examples, strict=True):
-            shared, found = overlap.get((labels.name, path), (0, 0))
-            check_overlap(path, labels, example=example, shared=shared, found=found, notices=runs.notices)
+        for one in found:
+            shared, hits = overlap.get((labels.name, one.path), (0, 0))
+            check_overlap(
+                one.path, labels, example=one.example, shared=shared, found=hits, notices=runs.notices
+            )

@@ -1,153 +1,95 @@
-"""Apache Spark: the SQL texts where the runs already live on a cluster.
+"""Apache Spark: our own reader on the executors, and tables asked in SQL, where the runs already are.
 
-Runs are text files (a folder, a pattern, a list of files), which the cluster reads itself, or Parquet. Which
-cluster, the active session says, or Spark's own settings; without any it is this machine.
+Each run file is read by one executor, which sees it under its path; files that only Spark's own readers reach
+(``s3a://…``) are handed to it line by line. Which cluster, the active session says, or Spark's own settings;
+without any it is this machine.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from urllib.parse import unquote
 
-from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.sql.tables import RUNS, check_runs
-from prefjudge.errors import ConfigError, InputError
-from prefjudge.formats.lines.problems import LIMIT, Notice, shown
-from prefjudge.formats.runs.layouts import RunForm, layout_of
-from prefjudge.formats.runs.parquet import COLUMNS, is_parquet
+from prefjudge.engines.sql.answers import ROWS, Answer, Summary
+from prefjudge.engines.sql.tables import RUNS, casts, require_arrow
+from prefjudge.errors import ConfigError, InputError, PrefjudgeError
+from prefjudge.formats.runs.parquet import COLUMNS
 
-_NUMBER = r"^[+-]?(([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]++)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
-_WHOLE = r"^[+-]?[0-9]{1,18}$"
-_PART = 100_000
-"""How many rows from home make a part: a small table is one file, and a large one is shared out."""
-_BLANKS = "^\ufeff|[ \t\r\x0b\x0c]+"
-_MOST = 7
-"""Columns that are read separately: everything after the sixth belongs to the tag."""
-_ODD = ("\ufeff", "  ", "\t", "\r", "\x0b", "\x0c")
-"""What a line holds that has other blanks than one between each two fields."""
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+_Work: TypeAlias = "Callable[[str], tuple[Any, pa.RecordBatch | None]]"
+
+_SCHEMA = "answer BINARY, path STRING, query STRING, doc STRING, position INT"
+_RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", re.MULTILINE)
+_ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")
+"""Spark shows ``file:///a`` as ``file:/a``."""
+_READING = "Check that every executor sees the runs, and has prefjudge, numpy and pyarrow installed."
 
 
 class SparkEngine:
-    """Runs the SQL texts on a Spark session: the given one, the active one, or one of its own."""
+    """Asks tables and reads run files on a Spark session: the given one, the active one, or its own."""
 
     def __init__(self, session: Any = None) -> None:
+        require_arrow("spark")
         self.session = session or _session()
-        self._kept: Any = None
-        self._loaded = {RUNS}
+        self.executor: Executor | None = _Executors(self.session)
+        self._kept: list[Any] = []
+        self._views: set[str] = set()
 
-    def load_runs(self, paths: Sequence[str], order: Order, notices: list[Notice]) -> dict[str, RunForm]:
-        """Make the view of runs: the cluster reads each file once, and checks every line."""
-        tables = [path for path in paths if is_parquet(path)]
-        texts = [path for path in paths if not is_parquet(path)]
-        self.close()
-        columns = ", ".join(COLUMNS)
-        remedy = f"Check that the cluster sees {paths[0]}; runs in Parquet have the columns {columns}"
-        with _briefly("Spark cannot read the runs", remedy):
-            self._kept = (self._lines(texts, order) if texts else self._tables(tables)).persist()
-            runs, forms = self._named(self._kept, texts) if texts else (self._kept, {})
-            if texts and tables:
-                runs = runs.unionByName(self._tables(tables))
-            runs.createOrReplaceTempView(RUNS)
-            check_runs(self, order)
-        return forms
+    def files(self, path: str) -> list[str]:
+        """Return the run files that a path stands for: an address may be that of a folder, or a pattern."""
+        if not _is_address(path):
+            return [path]
+        with _briefly(f"Spark cannot read {path}", "Check the address, and that the cluster sees it."):
+            return sorted(map(unquote, self.session.read.text(path).inputFiles()))
 
-    def _tables(self, paths: Sequence[str]) -> Any:
+    def open_tables(self, paths: Sequence[str]) -> None:
+        """Make the view of runs in Parquet, which the cluster keeps."""
+        remedy = f"Check that the cluster sees {paths[0]}; runs in Parquet have the columns "
+        with _briefly("Spark cannot read the runs", remedy + ", ".join(COLUMNS)):
+            parts = [self._table(path) for path in paths]
+            self._view(RUNS, reduce(lambda one, other: one.unionAll(other), parts).persist())
+
+    def _table(self, path: str) -> Any:
         from pyspark.sql import functions as f
 
-        named = (
-            self.session.read.parquet(path).select(*COLUMNS, f.lit(path).alias("source")) for path in paths
-        )
-        return reduce(lambda one, other: one.unionByName(other), named)
+        columns = self.session.read.parquet(path).selectExpr(*casts("STRING").split(", "))
+        return columns.withColumn("source", f.lit(path))
 
-    def _lines(self, paths: Sequence[str], order: Order) -> Any:
-        """Return the lines of run files as columns, with their file, form, and whether they can be read."""
-        from pyspark.sql import functions as f
+    def keep(self, table: str, work: Callable[[str], Answer], paths: Sequence[str]) -> list[Summary]:
+        """Fill a table with the rows that ``work`` finds in run files; return the summary of each."""
+        answers = _answers(self.session, work, paths).persist()
+        self._kept.append(answers)
+        self._view(table, answers.where("answer IS NULL"))
+        found: list[Summary] = _taken_home(self.session, answers, paths)
+        return found
 
-        value = f.col("value")
-        odd = reduce(lambda one, other: one | other, map(value.contains, _ODD))
-        plain = f.when(odd, f.regexp_replace(value, _BLANKS, " ")).otherwise(value)  # replacing is slow
-        words = f.split(f.trim(plain), " ", _MOST)
-        once = f.explode(f.array(words)).alias("parts")  # else Spark splits again for each column
-        lines = self.session.read.text(list(paths)).select("value", f.input_file_name().alias("file"), once)
-        lines = lines.withColumn("form", f.size("parts"))
-        lines = lines.where(~f.col("parts")[0].rlike("^(#|$)"))
-        part, short = f.col("parts").getItem, f.col("form") == 3
-        rank, score = f.when(short, part(2)).otherwise(part(3)), f.when(~short, part(4))
-        good = f.when(short, rank.rlike(_WHOLE)).otherwise(score.rlike(_NUMBER))
-        good = good & f.col("form").isin(3, 5, 6, _MOST) & f.is_valid_utf8("value")
-        if order is Order.RANK:
-            good = good & rank.rlike(_WHOLE)
-        good = f.coalesce(good, f.lit(False))
-        whole = f.when(rank.rlike(_WHOLE), rank).cast("bigint")
-        return lines.select(
-            "file",
-            "form",
-            f.when(~good, f.col("value")).alias("bad"),
-            f.array_join(f.slice("parts", 6, 2), " ").alias("tag"),
-            part(0).alias("query"),
-            f.when(short, part(1)).otherwise(part(2)).alias("doc"),
-            whole.alias("rank"),
-            f.when(good, f.when(short, -whole.cast("double")).otherwise(score.cast("double"))).alias("score"),
-        )
-
-    def _named(self, lines: Any, paths: Sequence[str]) -> tuple[Any, dict[str, RunForm]]:
-        """Return the table of the lines, with each path as the caller wrote it, and the form of each file.
-
-        Raises
-        ------
-        InputError
-            Lines cannot be read, those of a file differ in form, or a file has none.
-        """
-        from pyspark.sql import functions as f
-
-        files = _forms(lines).collect()
-        written = {str(Path(path).resolve()): path for path in paths}
-        local = {row.file: _local(row.file) for row in files}
-        known = {file: written.get(path, path) for file, path in local.items()}
-        problems = [f"{known[row.file]}: {what}" for row in files if not row.bad for what in _uneven(row)]
-        if any(row.bad for row in files):
-            wrong = lines.where(f.col("bad").isNotNull()).select("file", "bad").limit(LIMIT).collect()
-            problems += sorted(f"{known[row.file]}: {shown(row.bad.encode())}" for row in wrong)
-        read = set(known.values())
-        problems += [f"{path}: it is empty" for path in paths if path not in read and Path(path).is_file()]
-        if problems or not read:
-            raise InputError(
-                "Spark cannot read the runs:",
-                "Run: prefjudge check FILE; it names the line and the remedy.",
-                problems,
-            )
-        names = f.create_map(*(f.lit(text) for pair in known.items() for text in pair))
-        name = names[f.col("file")]
-        forms = {
-            known[row.file]: RunForm(
-                layout=layout_of(
-                    known[row.file], row.low if row.low < _MOST else 5 + len(row.tag.split(" "))
-                ),
-                lines=row.lines,
-                queries=row.queries,
-            )
-            for row in files
-        }
-        return lines.select(name.alias("path"), *COLUMNS[1:], name.alias("source")), forms
-
-    def load(self, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]) -> None:
+    def load(self, table: str, rows: pa.Table) -> None:
         """Make a view of rows from home."""
-        schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
-        frame = self.session.createDataFrame(rows, schema)
-        frame.coalesce(1 + len(rows) // _PART).createOrReplaceTempView(table)
-        self._loaded.add(table)
+        self._view(table, self.session.createDataFrame(rows))
 
-    def rows(self, text: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
-        return [tuple(row) for row in self.session.sql(text).collect()]
+    def _view(self, name: str, frame: Any) -> None:
+        frame.createOrReplaceTempView(name)
+        self._views.add(name)
+        self._kept.append(frame)
+
+    def arrow(self, text: str) -> pa.Table:
+        """Return the rows of a query in columns."""
+        with _briefly("Spark cannot read the runs", "Write the Parquet again: it may be damaged."):
+            return self.session.sql(text).toArrow()
 
     def save(self, text: str, path: str) -> str:
         """Write the rows of a query as a Parquet folder, and replace one of that name."""
@@ -157,84 +99,161 @@ class SparkEngine:
 
     def close(self) -> None:
         """Drop the views, and what the cluster keeps for them; the session stays open."""
-        if self._kept is not None:
-            self._kept.unpersist()
-            self._kept = None
-        for view in self._loaded:
+        for frame in self._kept:
+            frame.unpersist()
+        for view in self._views:
             self.session.catalog.dropTempView(view)
+        self._kept, self._views = [], set()
 
 
-def _forms(lines: Any) -> Any:
-    """Return what the lines of each file look like: how many, how many columns and tags, and what they count.
+class _Executors(Executor):
+    """The executors of a cluster: each deals with one run file at a time."""
 
-    Grouping by query first lets each query be counted, without a second shuffle of every line.
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def map(self, work: Callable[[str], T], paths: Iterable[str], **_: Any) -> Iterator[T]:  # type: ignore[override]
+        """Return what ``work`` makes of each path, in their order."""
+        asked = list(paths)
+        if not asked:
+            return iter(())
+        answers = _answers(self.session, partial(_alone, work=work), asked)
+        return iter(_taken_home(self.session, answers, asked))
+
+
+def _alone(path: str, *, work: Callable[[str], T]) -> tuple[T, None]:
+    return work(path), None
+
+
+def _answers(session: Any, work: _Work, paths: Sequence[str]) -> Any:
+    """Return as a frame what ``work`` makes of each path: a task for each, on whatever executor is free.
+
+    What goes home is in the column ``answer``; the rows that stay have nothing there.
     """
-    from pyspark.sql import functions as f
+    tasks = [(place, path) for place, path in enumerate(paths) if not _is_address(path)]
+    places = {str(Path(path)): (place, path) for place, path in enumerate(paths) if _is_address(path)}
+    frames = []
+    with warnings.catch_warnings():  # of pandas 3, which is loaded but takes no part: columns travel as Arrow
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        if tasks:
+            numbers = session.range(0, len(tasks), 1, len(tasks))
+            frames.append(numbers.mapInArrow(partial(_on_paths, work=work, tasks=tasks), _SCHEMA))
+        if places:
+            lines = session.read.text([path for _, path in places.values()]).select(
+                "_metadata.file_path", "value"
+            )
+            frames.append(lines.mapInArrow(partial(_on_lines, work=work, places=places), _SCHEMA))
+    return reduce(lambda one, other: one.unionAll(other), frames)
 
-    score = f.col("score")
-    counted = (f.max(score) - f.min(score) == f.count("form") - 1) & (f.max(score % 1) == 0)
-    queries = lines.groupBy("file", "query").agg(
-        f.count("form").alias("lines"),
-        f.count("bad").alias("bad"),
-        f.count("rank").alias("ranks"),
-        f.min("form").alias("low"),
-        f.max("form").alias("high"),
-        f.min("tag").alias("tag"),
-        f.max("tag").alias("other"),
-        counted.alias("counted"),
+
+def _is_address(path: str) -> bool:
+    return bool(_ADDRESS.match(path))
+
+
+def _on_paths(
+    numbers: Iterator[pa.RecordBatch], *, work: _Work, tasks: Sequence[tuple[int, str]]
+) -> Iterator[pa.RecordBatch]:
+    """Read the files that the executor sees."""
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            place, path = tasks[number]
+            yield from _answer(place, path, work)
+
+
+def _on_lines(
+    lines: Iterator[pa.RecordBatch], *, work: _Work, places: Mapping[str, tuple[int, str]]
+) -> Iterator[pa.RecordBatch]:
+    """Read the one file whose lines come: from a copy that has its address for a relative path."""
+    import pyarrow as pa
+
+    home, address = Path.cwd(), ""
+    with TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            for batch in lines:
+                if batch.num_rows:
+                    # Spark writes one address in several ways, with one slash or three.
+                    place, address = places[str(Path(unquote(batch.column(0)[0].as_py())))]
+                    Path(address).parent.mkdir(parents=True, exist_ok=True)
+                    with Path(address).open("ab") as file:
+                        file.writelines(
+                            line + b"\n" for line in batch.column(1).cast(pa.binary()).to_pylist()
+                        )
+            if address:
+                yield from _answer(place, address, work)
+        finally:
+            os.chdir(home)
+
+
+def _answer(place: int, path: str, work: _Work) -> Iterator[pa.RecordBatch]:
+    """Yield what goes home, and the rows that stay; an error of the input goes home: no retry would help."""
+    import pyarrow as pa
+
+    schema = pa.schema(
+        [("answer", pa.binary()), *((name, getattr(pa, kind)()) for name, kind in ROWS.items())]
     )
-    return queries.groupBy("file").agg(
-        f.sum("lines").alias("lines"),
-        f.sum("bad").alias("bad"),
-        f.sum("ranks").alias("ranks"),
-        f.count("query").alias("queries"),
-        f.min("low").alias("low"),
-        f.max("high").alias("high"),
-        f.min("tag").alias("tag"),
-        f.max("other").alias("other"),
-        f.min("counted").alias("counted"),
-    )
+    rows = None
+    try:
+        found, rows = work(path)
+    except PrefjudgeError as error:
+        found = error
+    yield pa.RecordBatch.from_pylist([{"answer": pickle.dumps((place, found))}], schema)
+    if rows is not None:
+        none = pa.nulls(rows.num_rows, pa.binary())
+        yield pa.RecordBatch.from_arrays([none, *rows.columns], schema=schema)
 
 
-def _uneven(row: Any) -> Iterator[str]:
-    """Say what is wrong with lines that can be read one by one: as `RunReader` does, for the whole file."""
-    if row.low != row.high:
-        yield "its lines differ in their number of columns"
-    elif row.tag != row.other:
-        if row.low == _MOST:
-            yield "its lines differ from the sixth column on, and a tag with blanks is the same on every line"
-        numbers = re.match(_NUMBER, row.tag) and re.match(_NUMBER, row.other)
-        if row.low == 6 and numbers and (row.counted or row.ranks < row.lines):
-            yield "the sixth column holds numbers that change, so it is not the tag"
+def _taken_home(session: Any, answers: Any, paths: Sequence[str]) -> list[Any]:
+    """Return the answers in the order of the paths.
+
+    Raises
+    ------
+    InputError
+        A file could not be read: the first in that order.
+    """
+    with _briefly("Spark cannot read the runs", _READING), _whole_files(session):
+        home = answers.where("answer IS NOT NULL").select("answer").toArrow()
+    found = dict(pickle.loads(one.as_buffer()) for one in home["answer"])  # noqa: S301 - from our own tasks
+    for place, path in enumerate(paths):
+        answer = found.get(place, InputError(f"{path} is empty: a run needs at least one line"))
+        if isinstance(answer, PrefjudgeError):
+            raise answer
+    return [found[place] for place in range(len(paths))]
 
 
-def _local(address: str) -> str:
-    """Return the path of a file on this machine for the address that Spark gives it."""
-    parts = urlsplit(address)
-    return unquote(parts.path) if parts.scheme in ("", "file") else address
+@contextmanager
+def _whole_files(session: Any) -> Iterator[None]:
+    """Let Spark neither cut a file of lines nor give two to one task."""
+    names = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
+    before = [session.conf.get(name) for name in names]
+    try:
+        for name in names:
+            session.conf.set(name, 1 << 50)
+        yield
+    finally:
+        for name, value in zip(names, before, strict=True):
+            session.conf.set(name, value)
 
 
 def _session() -> Any:
     """Return the active session, or a new one that says nothing while all is well."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
-        try:
-            from pyspark.sql import SparkSession
-        except ImportError:
-            raise ConfigError(
-                "Apache Spark is not installed", "Install it with the extra: pip install 'prefjudge[spark]'"
-            ) from None
-        active = SparkSession.getActiveSession()
-        if active is not None:
-            return active
-        quiet: dict[str, Any] = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
-        try:
-            session = SparkSession.builder.config(map=quiet).getOrCreate()
-        except Exception as error:  # Spark has many, and so has its gateway to Java
-            raise ConfigError(
-                f"Apache Spark does not start: {_first_line(error)}",
-                "Install Java 17 or newer, on the PATH or in JAVA_HOME.",
-            ) from error
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise ConfigError(
+            "Apache Spark is not installed", "Install it with the extra: pip install 'prefjudge[spark]'"
+        ) from None
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    quiet: dict[str, Any] = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+    try:
+        session = SparkSession.builder.config(map=quiet).getOrCreate()
+    except Exception as error:  # Spark has many, and so has its gateway to Java
+        raise ConfigError(
+            f"Apache Spark does not start: {_first_line(error)}",
+            "Install Java 17 or newer, on the PATH or in JAVA_HOME.",
+        ) from error
     context = session.sparkContext
     if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable  # by default the python3 of the PATH, which may be an older one
@@ -254,4 +273,7 @@ def _briefly(what: str, remedy: str) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    """Return the line of an error that says what happened: of Python's on an executor, the last."""
+    text = str(error)
+    last = _RAISED.findall(text)[-1:] if "Traceback" in text else []
+    return next(iter([*last, *text.splitlines()]), type(error).__name__)
