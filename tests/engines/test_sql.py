@@ -425,6 +425,22 @@ def test_pool_and_score_are_the_same_on_every_engine(engine, tmp_path):
         assert (tmp_path / f"{name}.{ending}").read_text() == (tmp_path / f"files.{ending}").read_text()
 
 
+@pytest.mark.parametrize("order", ["score", "score-f32", "rank"])
+def test_real_runs_give_the_same_files_on_every_engine(engine, data_dir, tmp_path, order):
+    """Pools and scores of NIST's runs, byte by byte, queries in the order of the runs."""
+    folder = data_dir / "dl21"
+    runs = sorted((folder / "runs").iterdir())[::9]
+    name = name_of(engine)
+    for kind in ("files", name):
+        asked = {"runs": runs, "order": order, "engine": kind}
+        pool(**asked, qrels=folder / "qrels-nist.txt", depth=5, out=tmp_path / f"{kind}.tsv")
+        labels = [f"nist={folder / 'qrels-nist.txt'}"]
+        score(**asked, qrels=labels, measure=["nDCG@10", "AP"], per_query=True, out=tmp_path / f"{kind}.csv")
+    for ending in ("tsv", "csv", "per-query.csv"):
+        ours, theirs = ((tmp_path / f"{kind}.{ending}").read_bytes() for kind in (name, "files"))
+        assert ours == theirs
+
+
 def test_pool_and_score_write_parquet(engine, tmp_path):
     """The tables as Parquet hold what they hold as text, and the pool's runs may come from Parquet."""
     name = name_of(engine)
