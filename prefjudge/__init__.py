@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.doctor.doctor import doctor as doctor
     from prefjudge.steps.gold import gold as gold
     from prefjudge.steps.history import history as history
+    from prefjudge.steps.import_votes.import_votes import import_votes as import_votes
     from prefjudge.steps.init import init as init
     from prefjudge.steps.judge.judge import judge as judge
     from prefjudge.steps.pay import pay as pay
@@ -51,12 +52,21 @@ if TYPE_CHECKING:
 
 
 class Verb(NamedTuple):
-    """A verb of the command line: its step is the function of this name in ``prefjudge.steps``."""
+    """A verb of the command line: its step is the function of this name in ``prefjudge.steps``.
+
+    A name that is a word of Python's, as ``import``, is not one of a function: ``called`` is.
+    """
 
     name: str
     panel: str
     summary: str
     in_library: bool = True
+    called: str = ""
+
+    @property
+    def function(self) -> str:
+        """The name of the verb's function, of its step and of how it is printed."""
+        return self.called or self.name
 
 
 _ROAD = "The road, in order"
@@ -73,6 +83,12 @@ VERBS = (
     ),
     Verb("init", _ROAD, "Make a study: a folder with a config to edit."),
     Verb("pool", _ROAD, "Pool the top results of runs with the qrels, and pair the candidates."),
+    Verb(
+        "import",
+        _ROAD,
+        "Make votes that were collected elsewhere part of a study: nothing is paid.",
+        called="import_votes",
+    ),
     Verb("gold", _ROAD, "Suggest gold pairs for review, and accept the reviewed ones."),
     Verb("plan", _ROAD, "Say what judging the pools costs, and how often it will find the best."),
     Verb("publish", _ROAD, "Publish HITs for the pairs that wait: exactly one for each."),
@@ -160,7 +176,7 @@ VERBS = (
 )
 """Every verb, in the order of ``prefjudge --help``: the command line and the library both read this table."""
 
-_FUNCTIONS = frozenset(verb.name for verb in VERBS if verb.in_library)
+_FUNCTIONS = frozenset(verb.function for verb in VERBS if verb.in_library)
 
 __all__ = ["Study", "__version__", *sorted(_FUNCTIONS)]
 

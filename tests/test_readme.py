@@ -21,6 +21,7 @@ BLOCK = re.compile(
     r"^<!-- tested(?:: exit (?P<exit>\d+))? -->\n+```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 PROMPT = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)$", re.MULTILINE)
+PAGES = ("README.md", "docs/votes.md")
 FRESH_MACHINE = "python3 scripts/go.py "  # installs; tests/packaging does that
 
 
@@ -64,8 +65,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str]
 
 def test_the_commands_of_the_readme_run(shell: tuple[str, dict[str, str], Path]) -> None:
     program, environment, folder = shell
-    found = blocks((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert found, "README.md marks no block as tested"
+    found = [one for page in PAGES for one in blocks((ROOT / page).read_text(encoding="utf-8"))]
+    assert len(found) >= len(PAGES), "a page marks no block as tested"
     for commands, code in found:
         for number, command in enumerate(commands, 1):
             assert not command.startswith(FRESH_MACHINE), (

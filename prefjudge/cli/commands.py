@@ -118,8 +118,8 @@ def command_of(verb: Verb) -> Any:
         pretty_exceptions_enable=False,
         context_settings=HELP_NAMES,
     )
-    words = f"{verb.summary}\n\n{step_words(verb.name)}".replace("[", r"\[")
-    alone.command(verb.name, cls=_VerbCommand, help=words)(verb_function(verb.name))
+    words = f"{verb.summary}\n\n{step_words(verb.function)}".replace("[", r"\[")
+    alone.command(verb.name, cls=_VerbCommand, help=words)(verb_function(verb.function))
     return typer.main.get_command(alone)
 
 

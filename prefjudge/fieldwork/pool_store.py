@@ -14,6 +14,7 @@ from prefjudge.errors import StudyError
 from prefjudge.study.pooling import (
     InputFile,
     is_published,
+    is_settled,
     load_contributions,
     load_pool_pairs,
     save_inputs,
@@ -45,17 +46,17 @@ def store_pool(
     shown = {key: text for key, text in passages.items() if key in documents}
     # One transaction for the check and the writes: no HIT is recorded for the old pool in between.
     with study.transaction() as db:
-        same, published = _is_stored(db, pools, pairs), is_published(db)
-        if not same and published:
+        same, settled = _is_stored(db, pools, pairs), is_settled(db)
+        if not same and settled:
             raise StudyError(
-                "the study has HITs for another pool, which cannot be replaced",
+                "the study has HITs or votes for another pool, which cannot be replaced",
                 "Make a new study for the new pool.",
             )
         if not same:
             save_pools(db, pools, pairs)
         save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
-        save_inputs(db, _with_texts(inputs, shown))
-        if not published:  # pairs of published HITs keep the number of votes that they were published with
+        save_inputs(db, with_text_digest(inputs, shown))
+        if not settled:  # pairs of published HITs keep the number of votes that they were published with
             _ask_by_design(study, db, published=False)
     return not same
 
@@ -98,7 +99,7 @@ def _is_stored(db: Connection, pools: Pools, pairs: Pairs) -> bool:
     return contributions == load_contributions(db) and compared == [row[1:4] for row in load_pool_pairs(db)]
 
 
-def _with_texts(inputs: Iterable[InputFile], shown: Mapping[str, str]) -> list[InputFile]:
+def with_text_digest(inputs: Iterable[InputFile], shown: Mapping[str, str]) -> list[InputFile]:
     """Digest the texts taken from the collection, which as a whole may be large."""
     state = hashlib.sha256()
     for key in sorted(shown):

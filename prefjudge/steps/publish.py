@@ -15,6 +15,7 @@ from prefjudge.fieldwork.prices import estimate_cost
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.spending import lock_spending, refuse_unknown_hits
 from prefjudge.study.hits import HitStatus, StudyHit
+from prefjudge.study.imports import count_imported
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.study import Study, open_study
@@ -154,7 +155,7 @@ def _warn(study: Study, target: str, crowd: Crowd, cost: Estimate, account: Deci
     """Yield warnings to read before anything is published."""
     design, experience = study.config.design, study.config.workers.approved_more_than
     with study.transaction(write=False) as db:
-        rehearsed = count_judgments(db)[0] if target != current_target(db) else 0
+        rehearsed = count_judgments(db)[0] - count_imported(db) if target != current_target(db) else 0
     if rehearsed:
         yield (
             f"{many(rehearsed, 'judgment was', 'judgments were')} made in the sandbox, and will not count "

@@ -25,6 +25,7 @@ from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.render.pages.release_notes import release_notes
 from prefjudge.render.text.plain_text import json_text
 from prefjudge.study.gold import load_gold
+from prefjudge.study.imports import load_imports
 from prefjudge.study.logs import LoggedAssignment, LoggedJudgment, load_assignment_log, load_judgment_log
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
@@ -147,6 +148,7 @@ class _Bundle:
                 self.log, self.assignments = load_judgment_log(db), load_assignment_log(db)
                 self.models = load_votes(db)
                 self.inputs, self.gold = load_inputs(db), load_gold(db)
+                self.imports = load_imports(db)
                 self.queries, self.passages = load_queries(db), load_passages(db)
         self.rehearsal = self.best.votes.rehearsal
         self.notices = (*([f"the study is under way: {to_come}"] if to_come else []), *self.best.notices)
@@ -204,7 +206,7 @@ class _Bundle:
             queries=len(self.best.resolutions),
             judgments=len(self.best.votes.log),
             dropped=sum(1 for vote in self.log if vote.dropped),
-            workers=len({vote.worker_id for vote in self.log}),
+            workers=len({vote.worker_id for vote in self.log if vote.worker_id}),
             answers=int(self.best.qrels.query.size),
             rule=self.best.resolutions.rule,
             rehearsal=self.rehearsal,
@@ -220,6 +222,10 @@ class _Bundle:
         write_text(self.folder / RECORD, json_text(record) + "\n")
         return result
 
+    def _worker(self, worker_id: str) -> str | None:
+        """Return a worker's pseudonym; None where imported votes do not say whose they are."""
+        return self.named("worker", worker_id) if worker_id else None
+
     def _judgment(self, vote: LoggedJudgment) -> dict[str, Any]:
         return {
             "query": vote.query_id,
@@ -228,7 +234,7 @@ class _Bundle:
             "choice": _CHOICES[vote.choice],
             "strength": vote.strength,
             "milliseconds": vote.milliseconds,
-            "worker": self.named("worker", vote.worker_id),
+            "worker": self._worker(vote.worker_id),
             "judge": vote.judge,
             "phase": vote.phase,
             "assignment": self.named("assignment", vote.assignment_id),
@@ -239,7 +245,7 @@ class _Bundle:
         return {
             "assignment": self.named("assignment", work.assignment_id),
             "hit": self.named("hit", work.hit_key),
-            "worker": self.named("worker", work.worker_id),
+            "worker": self._worker(work.worker_id),
             "judge": work.judge,
             "answered": work.answered,
             "gold_right": work.gold_right,
@@ -270,6 +276,19 @@ class _Bundle:
             "screening": config.screening.model_dump(mode="json"),
             "reward": f"{config.hit.reward:.2f}",
             "inputs": [{"kind": one.kind, "name": one.name, "digest": one.digest} for one in self.inputs],
+            "imports": [
+                {
+                    "name": one.name,
+                    "form": one.form,
+                    "criterion": one.criterion or None,
+                    "digest": one.digest,
+                    "judge": one.judge,
+                    "phase": one.phase,
+                    "sides": bool(one.sides),
+                    "votes": one.votes,
+                }
+                for one in self.imports
+            ],
             "notices": list(result.notices),
             "files": [asdict(one) for one in result.files],
         }

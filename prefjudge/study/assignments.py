@@ -9,8 +9,9 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.screening import GoldRecord
 from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection, in_list, row_of
+from prefjudge.study.imports import sides_known
 from prefjudge.study.rehearsal import Judge
-from prefjudge.study.targets import current_target
+from prefjudge.study.targets import COUNTED, current_target
 
 KEPT = "kept"
 REJECTED = "rejected"
@@ -260,7 +261,7 @@ def load_choices(db: Connection) -> dict[tuple[str, str, str], list[int]]:
         "SELECT p.query_id, p.doc_a, p.doc_b, CASE WHEN j.left_id = p.doc_a THEN j.choice ELSE -j.choice END "
         "FROM judgments j JOIN pairs p USING (pair_id) JOIN assignments a USING (assignment_id) "
         "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
-        "WHERE d.judgment_id IS NULL AND h.target = :target ORDER BY j.judgment_id",
+        f"WHERE d.judgment_id IS NULL AND {COUNTED} ORDER BY j.judgment_id",
         target=current_target(db),
     )
     votes: dict[tuple[str, str, str], list[int]] = {}
@@ -278,7 +279,7 @@ def load_judgments(db: Connection, *, target: str | None = None, models: bool = 
     rows = db.execute(
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id FROM judgments j "
         "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
-        "LEFT JOIN drops d USING (judgment_id) WHERE d.judgment_id IS NULL AND h.target = :target "
+        f"LEFT JOIN drops d USING (judgment_id) WHERE d.judgment_id IS NULL AND {COUNTED} "
         "ORDER BY j.judgment_id",
         target=target or current_target(db),
     )
@@ -288,7 +289,7 @@ def load_judgments(db: Connection, *, target: str | None = None, models: bool = 
             "JOIN pairs p USING (pair_id) ORDER BY v.model, v.pair_id"
         )
     query, left, right, choice, strength, worker = zip(*rows, strict=True) if rows else ((),) * 6
-    queries, docs, workers = (tuple(sorted(set(ids))) for ids in (query, left + right, worker))
+    queries, docs, workers = (tuple(sorted(set(ids) - {""})) for ids in (query, left + right, worker))
     return Judgments(
         queries=queries,
         docs=docs,
@@ -299,4 +300,5 @@ def load_judgments(db: Connection, *, target: str | None = None, models: bool = 
         choice=np.array(choice, dtype=np.int8),
         strength=np.array(strength, dtype=np.int8),
         worker=encode(worker, workers),
+        sides=sides_known(db),
     )

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection
-from prefjudge.study.targets import current_target
+from prefjudge.study.imports import sides_known
+from prefjudge.study.targets import COUNTED, current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,8 @@ def load_conduct(db: Connection) -> Conduct:
         worker: (int(right), int(missed))
         for worker, right, missed in db.execute(
             "SELECT worker_id, sum(gold_right), sum(gold_missed) FROM assignments "
-            "JOIN hits h USING (hit_key) WHERE h.target = :target GROUP BY worker_id ORDER BY worker_id",
+            f"JOIN hits h USING (hit_key) WHERE {COUNTED} AND worker_id <> '' "
+            "GROUP BY worker_id ORDER BY worker_id",
             target=current_target(db),
         )
     }
@@ -62,6 +64,7 @@ def load_conduct(db: Connection) -> Conduct:
             choice=np.array(choice, dtype=np.int8),
             strength=np.array(strength, dtype=np.int8),
             worker=encode(worker, tuple(golds)),
+            sides=sides_known(db),
         ),
         milliseconds=np.array(milliseconds, dtype=np.int64),
         gold_right=np.array([right for right, _ in golds.values()], dtype=np.int64),
@@ -78,14 +81,14 @@ def _rows(db: Connection) -> Iterator[tuple[Any, ...]]:
     }
     found = db.execute(
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id, j.milliseconds, "
-        "coalesce(a.submitted, a.collected), a.assignment_id, a.hit_key, a.layout, s.slot "
+        "coalesce(a.submitted, a.collected), a.assignment_id, j.judgment_id, a.hit_key, a.layout, s.slot "
         "FROM judgments j JOIN assignments a USING (assignment_id) "
-        "JOIN slots s ON s.hit_key = a.hit_key AND s.pair_id = j.pair_id "
-        "JOIN hits h ON h.hit_key = a.hit_key WHERE h.target = :target",
+        "LEFT JOIN slots s ON s.hit_key = a.hit_key AND s.pair_id = j.pair_id "
+        f"JOIN hits h ON h.hit_key = a.hit_key WHERE {COUNTED} AND j.worker_id <> ''",
         target=current_target(db),
     )
-    for *row, hit_key, layout, slot in found:
-        yield (*row, places[hit_key, layout][slot])
+    for *row, number, hit_key, layout, slot in found:
+        yield (*row, number if slot is None else places[hit_key, layout][slot])  # a file's order is its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from prefjudge.database import Connection
-from prefjudge.study.targets import current_target
+from prefjudge.study.targets import COUNTED, current_target
 
 if TYPE_CHECKING:
     from prefjudge.core.planning.challenge import Duel
@@ -79,8 +79,8 @@ def load_duels(db: Connection, challenge: int) -> tuple["Duel", ...]:
 def first_answers_since(db: Connection) -> str | None:
     """Return when the last vote before the first challenge was collected; None where there is none."""
     rows = db.execute(
-        "SELECT max(collected) FROM assignments JOIN hits h USING (hit_key) WHERE h.target = :target "
-        "AND collected < coalesce((SELECT min(started) FROM challenges), 1e300)",
+        "SELECT max(collected) FROM assignments JOIN hits h USING (hit_key) "
+        f"WHERE {COUNTED} AND collected < coalesce((SELECT min(started) FROM challenges), 1e300)",
         target=current_target(db),
     )
     return None if rows[0][0] is None else _moment(rows[0][0])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from prefjudge.database import Connection
-from prefjudge.study.targets import current_target
+from prefjudge.study.targets import COUNTED, current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ def load_judgment_log(db: Connection) -> list[LoggedJudgment]:
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.milliseconds, j.worker_id, "
         "j.judge, j.phase, j.assignment_id, coalesce(d.reason, '') FROM judgments j "
         "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
-        "LEFT JOIN drops d USING (judgment_id) WHERE h.target = :target ORDER BY j.judgment_id",
+        f"LEFT JOIN drops d USING (judgment_id) WHERE {COUNTED} ORDER BY j.judgment_id",
         target=current_target(db),
     )
     names = LoggedJudgment.__slots__
@@ -63,7 +63,7 @@ def load_assignment_log(db: Connection) -> list[LoggedAssignment]:
         "SELECT a.assignment_id, a.hit_key, a.worker_id, "
         "(SELECT min(j.judge) FROM judgments j WHERE j.assignment_id = a.assignment_id), "
         "a.answered, a.gold_right, a.gold_missed, a.seconds, a.verdict FROM assignments a "
-        "JOIN hits h USING (hit_key) WHERE h.target = :target "
+        f"JOIN hits h USING (hit_key) WHERE {COUNTED} "
         "ORDER BY a.submitted, a.assignment_id",
         target=current_target(db),
     )

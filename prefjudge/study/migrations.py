@@ -145,4 +145,15 @@ STEPS = [
     CREATE INDEX assignments_by_hit ON assignments (hit_key);
     CREATE INDEX intents_by_subject ON intents (subject);
     """,
+    """
+    CREATE TABLE imports (
+        number BIGINT PRIMARY KEY,
+        hit_key TEXT NOT NULL REFERENCES hits (hit_key),
+        name TEXT NOT NULL, form TEXT NOT NULL, criterion TEXT NOT NULL, digest TEXT NOT NULL,
+        judge TEXT NOT NULL, phase TEXT NOT NULL, sides BIGINT NOT NULL, mapped TEXT NOT NULL,
+        votes BIGINT NOT NULL, imported DOUBLE PRECISION NOT NULL,
+        UNIQUE (digest, criterion)
+    );
+    ALTER TABLE judgments ADD COLUMN vote_id TEXT;
+    """,
 ]

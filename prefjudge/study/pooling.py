@@ -7,6 +7,7 @@ from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools, pools_of
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
+from prefjudge.study.targets import COUNTED, IMPORTED, JUDGES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +22,13 @@ class InputFile:
 
 def is_published(db: Connection, target: str | None = None) -> bool:
     """Return whether the study has HITs, at a target or anywhere."""
-    where = "WHERE target = :target" if target else ""
-    return bool(db.execute(f"SELECT 1 FROM hits {where} LIMIT 1", {"target": target} if target else {}))
+    where = "target = :target" if target else f"target <> '{IMPORTED}'"
+    return bool(db.execute(f"SELECT 1 FROM hits WHERE {where} LIMIT 1", {"target": target} if target else {}))
+
+
+def is_settled(db: Connection) -> bool:
+    """Return whether the pool and its texts stay as they are: there are HITs, or imported votes."""
+    return bool(db.execute("SELECT 1 FROM hits LIMIT 1"))
 
 
 def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:
@@ -77,13 +83,13 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
     StudyError
         Other texts have been published.
     """
-    if is_published(db):
+    if is_settled(db):
         shown = {"query": load_queries(db), "passage": load_passages(db)}
         for kind, texts in (("query", queries), ("passage", passages)):
             other = [key for key, text in texts.items() if shown[kind].get(key, text) != text]
             if other:
                 raise StudyError(
-                    f"the text of {kind} {other[0]!r} ({len(other):,} in all) is not what was published",
+                    f"the text of {kind} {other[0]!r} ({len(other):,} in all) is not what was judged",
                     "Give the queries and the collection that the study was made from, or make a new study.",
                 )
     for table, column, texts in (("queries", "query_id", queries), ("passages", "doc_id", passages)):
@@ -165,10 +171,10 @@ def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], tar
     kept = {
         (query, a, b): votes
         for query, a, b, votes in db.execute(
-            "SELECT p.query_id, p.doc_a, p.doc_b, count(DISTINCT j.worker_id) FROM pairs p "
+            f"SELECT p.query_id, p.doc_a, p.doc_b, {JUDGES} FROM pairs p "
             "JOIN judgments j USING (pair_id) JOIN assignments a USING (assignment_id) "
             "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
-            "WHERE d.judgment_id IS NULL AND h.target = :target GROUP BY p.query_id, p.doc_a, p.doc_b",
+            f"WHERE d.judgment_id IS NULL AND {COUNTED} GROUP BY p.query_id, p.doc_a, p.doc_b",
             target=target,
         )
     }

@@ -4,7 +4,7 @@ Everything is counted at one target: the given one, or else the one whose work i
 """
 
 from prefjudge.database import Connection
-from prefjudge.study.targets import current_target
+from prefjudge.study.targets import COUNTED, JUDGES, current_target
 
 
 def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, str, str, str, int]]:
@@ -16,12 +16,12 @@ def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, 
     return db.execute(_WAITING, target=target or current_target(db))
 
 
-_WAITING = """
+_WAITING = f"""
 WITH kept AS (
-    SELECT j.pair_id, count(DISTINCT j.worker_id) AS votes
+    SELECT j.pair_id, {JUDGES} AS votes
     FROM judgments j JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key)
     LEFT JOIN drops d USING (judgment_id)
-    WHERE d.judgment_id IS NULL AND h.target = :target GROUP BY j.pair_id
+    WHERE d.judgment_id IS NULL AND {COUNTED} GROUP BY j.pair_id
 ), outstanding AS (
     SELECT h.hit_key,
            h.assignments - (SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key) AS missing
@@ -54,7 +54,7 @@ def count_judgments(db: Connection, target: str | None = None) -> tuple[int, int
     kept, dropped = db.execute(
         "SELECT count(*) - count(d.judgment_id), count(d.judgment_id) FROM judgments j "
         "JOIN assignments USING (assignment_id) JOIN hits h USING (hit_key) "
-        "LEFT JOIN drops d USING (judgment_id) WHERE h.target = :target",
+        f"LEFT JOIN drops d USING (judgment_id) WHERE {COUNTED}",
         target=target or current_target(db),
     )[0]
     return int(kept), int(dropped)
@@ -75,7 +75,7 @@ def count_verdicts(db: Connection) -> dict[str, int]:
     return dict(
         db.execute(
             "SELECT verdict, count(*) FROM assignments JOIN hits h USING (hit_key) "
-            "WHERE h.target = :target GROUP BY verdict ORDER BY verdict",
+            f"WHERE {COUNTED} GROUP BY verdict ORDER BY verdict",
             target=current_target(db),
         )
     )

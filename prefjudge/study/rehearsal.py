@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.database import Connection
-from prefjudge.study.targets import current_target
+from prefjudge.study.targets import COUNTED, current_target
 
 
 class Judge(StrEnum):
@@ -19,7 +19,7 @@ def load_rehearsal(db: Connection) -> Rehearsal | None:
     counts: dict[str, int] = dict(
         db.execute(
             "SELECT j.judge, count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
-            "JOIN hits h USING (hit_key) WHERE h.target = :target GROUP BY j.judge",
+            f"JOIN hits h USING (hit_key) WHERE {COUNTED} GROUP BY j.judge",
             target=current_target(db),
         )
     )

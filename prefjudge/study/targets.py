@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 SANDBOX = "sandbox"
 LIVE = "live"
+IMPORTED = "imported"
+"""Where votes that were collected elsewhere stand: at no marketplace, and they count whatever the target."""
+COUNTED = f"h.target IN (:target, '{IMPORTED}')"
+"""The condition on the HITs of the work that counts, at a target."""
+JUDGES = "count(DISTINCT CASE WHEN j.worker_id = '' THEN j.assignment_id ELSE j.worker_id END)"
+"""How many judges a pair has: where an imported file names no worker, each vote is another's."""
 
 
 def choose_target(*, sandbox: bool, live: bool) -> str:
@@ -54,7 +60,8 @@ def command(verb: str, folder: "str | Path", target: str) -> str:
 
 def load_published_targets(db: Connection) -> frozenset[str]:
     """Return the targets at which the study has HITs."""
-    return frozenset(str(target) for (target,) in db.execute("SELECT DISTINCT target FROM hits"))
+    rows = db.execute("SELECT DISTINCT target FROM hits WHERE target <> :imported", imported=IMPORTED)
+    return frozenset(str(target) for (target,) in rows)
 
 
 def refuse_other_target(db: Connection, target: str) -> None:
@@ -65,7 +72,7 @@ def refuse_other_target(db: Connection, target: str) -> None:
     StudyError
         The study is live and ``target`` is the sandbox, or newcomers would meet the sandbox's answers.
     """
-    if target == current_target(db):
+    if not _leaves(db, target):
         return
     if target == SANDBOX:
         raise StudyError(
@@ -88,8 +95,14 @@ def forget_rounds(db: Connection, target: str) -> None:
 def forget_answers(db: Connection, target: str) -> None:
     """Delete the answers that were found at another target, when the first HIT is published at this one."""
     # Call this before the HIT is saved: from then on the current target is the new one.
-    if target != current_target(db):
+    if _leaves(db, target):
         db.execute("DELETE FROM answers")
+
+
+def _leaves(db: Connection, target: str) -> bool:
+    """Return whether work at a target would leave other work behind, as a rehearsal."""
+    current = current_target(db)
+    return target != current and current in load_published_targets(db)
 
 
 def live_since(db: Connection) -> float:

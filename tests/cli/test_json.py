@@ -23,7 +23,7 @@ from tests.steps.test_spending import settle_by_hand
 DOCUMENT = Path(__file__).parents[2] / "docs" / "json.md"
 FILES = ["--runs", COLLECTION / "runs", "--qrels", COLLECTION / "qrels.txt"]
 TWO = [*FILES, "--qrels", f"again={COLLECTION / 'qrels.txt'}"]
-SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
+SECTION = re.compile(r"^## `([\w-]+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
 BOARD = "id,date,description,team,eval\nlexical,2021/01/02,one,A,0.30\n2,2021/02/03,one,A,0.32\n"
 
 
@@ -151,7 +151,10 @@ def on_a_study(verb: Printed, study: Path) -> None:
 
 
 def on_other_studies(verb: Printed, folder: Path) -> None:
-    """One that ``run`` drives, one in which work is rejected, and the demo's."""
+    """One that ``run`` drives, one in which work is rejected, one of imported votes, and the demo's."""
+    (folder / "votes").write_text("q1 d1 d2 d1 ann\nq1 d2 d3 tie ben\n")
+    verb("init", folder / "imported")
+    verb("import", folder / "imported", folder / "votes", "--judge", "simulated")
     pooled = ["--queries", COLLECTION / "queries.tsv", "--collection", COLLECTION / "collection.tsv"]
     for name in ("driven", "held"):
         verb("init", folder / name, "--config", "demo")
@@ -182,7 +185,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Printed:
 
 
 WITH_JSON = sorted(
-    verb.name for verb in VERBS if "json" in inspect.signature(verb_function(verb.name)).parameters
+    verb.name for verb in VERBS if "json" in inspect.signature(verb_function(verb.function)).parameters
 )
 
 

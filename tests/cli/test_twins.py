@@ -23,7 +23,7 @@ from prefjudge.gather.text_options import TextOptions
 from prefjudge.registers import Register
 from tests.cli.conftest import prefjudge as run
 
-NAMES = [verb.name for verb in VERBS]
+NAMES = [verb.function for verb in VERBS]
 ONLY_CLI = {"format", "json", "watch", "every"}
 """How a person wants to see it, and how long to wait."""
 ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool"}

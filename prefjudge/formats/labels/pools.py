@@ -1,6 +1,7 @@
 """Pool files, and preference files that other programs read."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from os import fspath
 from pathlib import Path
 
@@ -25,6 +26,7 @@ _ROWS = 1 << 14
 
 def write_pool(path: str | Path, pools: Pools) -> None:
     """Write a pool atomically: ``query<tab>doc<tab>contributors`` joined by commas, under a heading line."""
+    pools = _with_empty_cells(pools)
     names = sorted(pools.sources)
     place = encode(pools.sources, names)
     queries, docs = vocabulary_of(pools.queries), vocabulary_of(pools.docs)
@@ -48,6 +50,16 @@ def write_pool(path: str | Path, pools: Pools) -> None:
             row[row < 0] = place[pools.source[given]] + starts[2]
             row[after - 1] += starts[3] - starts[2]
             file.write(cells.take(row).symbols().data)
+
+
+def _with_empty_cells(pools: Pools) -> Pools:
+    """Return the pool with ``""`` as the contributor of rows that have none."""
+    alone = np.flatnonzero(np.bincount(pools.source_row, minlength=pools.query.size) == 0)
+    if not alone.size:
+        return pools
+    row = np.concatenate([pools.source_row, alone]).astype(np.int32)
+    source = np.concatenate([pools.source + 1, np.zeros(alone.size)]).astype(np.int32)
+    return replace(pools, sources=("", *pools.sources), source_row=row, source=source)
 
 
 _POOL_HINT = "Write each line as: query, tab, document, tab, the contributors joined by commas."
@@ -123,7 +135,8 @@ def write_prefs(path: str | Path, judgments: Judgments) -> None:
             zip(*(column.tolist() for column in columns), strict=True), 1
         ):
             for doc, level in ((left, 1 + choice), (right, 1 - choice)):
-                file.write(b"%b w%d p%d %b %d\n" % (queries[query], worker + 1, number, docs[doc], level))
+                group = worker + 1 if worker >= 0 else len(judgments.workers) + number  # unknown: another's
+                file.write(b"%b w%d p%d %b %d\n" % (queries[query], group, number, docs[doc], level))
 
 
 def write_pref_qrels(

@@ -77,6 +77,11 @@ def write_beside(path: Path, stamp: str) -> None:
         file.unlink()
 
 
+def stamps_beside(path: str | Path) -> list[Notice]:
+    """Return the stamps that lie beside a file."""
+    return [Stamped(where=fspath(path), what=str(one), rehearsal=one) for one in _beside(path)]
+
+
 def _beside(path: str | Path) -> list[Rehearsal]:
     """Return the stamps in the file beside another, which may have been compressed since."""
     name = Path(fspath(path))

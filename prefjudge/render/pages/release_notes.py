@@ -27,6 +27,13 @@ def _who(rehearsal: Mapping[str, int] | None) -> str:
     return "people and simulated workers" if some else "simulated workers"
 
 
+def _sides(record: Mapping[str, Any]) -> str:
+    """Return what is known of left and right, in words."""
+    unknown = [one["name"] for one in record["imports"] if not one["sides"]]
+    but = f", but in votes imported from {', '.join(unknown)}, which does not say" if unknown else ""
+    return f"`left` and `right` are the sides on which a worker saw the passages{but}."
+
+
 def _rehearsed(rehearsal: Mapping[str, int]) -> str:
     """Return what must be read before all else."""
     return (
@@ -71,11 +78,12 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ),
         "`release.json` says the same for programs, with the design and the digests of the inputs; "
         "`SHA256SUMS` is checked by `sha256sum -c`. Workers, HITs and assignments have pseudonyms, the same "
-        "in all files. `left` and `right` are the sides on which a worker saw the passages.",
+        f"in all files. {_sides(record)}",
         "## Made from",
         _table(
             ("kind", "name", "digest"),
-            [(one["kind"], one["name"], one["digest"]) for one in record["inputs"]],
+            [(one["kind"], one["name"], one["digest"]) for one in record["inputs"]]
+            + [("votes", f"{one['name']} ({one['votes']:,})", one["digest"]) for one in record["imports"]],
         ),
         "## Using it",
         f"{_KEPT.format(kept) if kept else ''}A query with one candidate has no judgment: that candidate is "

@@ -32,6 +32,7 @@ from prefjudge.steps.report.papers import drawn, outcomes_section, top_section
 from prefjudge.steps.score.files import compared_boards
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status import StatusResult, status
+from prefjudge.study.imports import has_workers, load_imports
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import load_inputs, load_pools
 from prefjudge.study.study import Study, open_study
@@ -237,14 +238,23 @@ def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list
         ),
     ]
     tables = []
-    if state.assignments:
+    with study.transaction(write=False) as db:
+        imports = load_imports(db)
+        named = has_workers(db)
+    words += [
+        f"{many(one.votes, 'vote')} were imported from {one.name}, as {one.form}"
+        f"{f' on {one.criterion}' if one.criterion else ''}; nothing was paid for them here."
+        for one in imports
+        if one.votes
+    ]
+    if named:
         found = workers(study)
         tables.append(workers_table([asdict(one) for one in found.workers], found.notices))
         if found.repeated:
             words.append(
                 f"Krippendorff's alpha over {many(found.repeated, 'repeated pair')}: {found.alpha:.3f}."
             )
-        if found.kept:
+        if found.kept and all(one.sides for one in imports):
             words.append(
                 f"The passage on the left won {found.left_rate:.1%} of the comparisons "
                 f"(p = {found.left_p:.3g})."
@@ -263,7 +273,7 @@ def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list
 def _design(study: "Study", notices: list[str]) -> "list[Section]":
     config, design, pool = study.config, study.config.design, study.config.pool
     with study.transaction(write=False) as db:
-        inputs = load_inputs(db)
+        inputs, imports = load_inputs(db), load_imports(db)
     strategy = ", with ".join(filter(None, map(study.setting, ("strategy", "strategy model"))))
     rows = (
         ("pool", f"top {pool.depth} of each run, order {pool.order}, qrels {pool.qrels}"),
@@ -275,7 +285,10 @@ def _design(study: "Study", notices: list[str]) -> "list[Section]":
         ("seed", str(config.seed)),
         ("prefjudge", __version__),
     )
-    made_from = tuple((one.kind, one.name, one.digest) for one in inputs)
+    made_from = (
+        *((one.kind, one.name, one.digest) for one in inputs),
+        *(("votes", one.name, one.digest) for one in imports),
+    )
     what, value = Column(name="what"), Column(name="value")
     kind, name, digest = Column(name="kind"), Column(name="name"), Column(name="digest")
     return [

@@ -82,8 +82,17 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         rehearsal = load_rehearsal(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
     if not len(conduct.judgments):
+        if len(kept):
+            raise StudyError(
+                "no judgment of the study says whose it is", "Import votes that name their workers."
+            )
         raise StudyError("the study has no judgments yet", f"Run: {advised(study, 'collect')}")
     log = conduct.judgments
+    notices: tuple[str, ...] = ()
+    if not log.sides:
+        # thrown by a coin: a file that lists the preferred document first would make everybody suspect
+        log, kept = (_sides_by_lot(one, study.rng("sides")) for one in (log, kept))
+        notices = ("the sides of imported votes are not known: they are drawn by lot, and say nothing",)
 
     def name(worker: str) -> str:
         return worker if ids else study.opaque("worker", worker)
@@ -106,6 +115,17 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         hourly_floor=study.config.design.hourly_floor,
         rehearsal=rehearsal,
         barred={name(worker): reason for worker, reason in barred.items()},
+        notices=notices,
+    )
+
+
+def _sides_by_lot(log: Judgments, rng: np.random.Generator) -> Judgments:
+    swap = rng.random(len(log)) < 0.5
+    return replace(
+        log,
+        left=np.where(swap, log.right, log.left),
+        right=np.where(swap, log.left, log.right),
+        choice=np.where(swap, -log.choice, log.choice).astype(np.int8),
     )
 
 

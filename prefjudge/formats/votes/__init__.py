@@ -1,0 +1,1 @@
+"""Votes that were collected elsewhere, in every form that the field keeps them in."""

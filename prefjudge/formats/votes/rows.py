@@ -1,0 +1,145 @@
+"""Rows: what a file of votes holds, each with its line, whether in CSV, in JSON, or a JSON object a line."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from prefjudge.errors import InputError
+from prefjudge.formats.lines.blocks import Block, Holds, blocks
+from prefjudge.formats.lines.problems import Notice
+
+Row = tuple[int, dict[str, Any]]
+"""The number of a line, and what it holds by column."""
+
+_BLANK = re.compile(r"[\s,]*")
+_LONGEST = 1 << 24
+"""Characters of one cell of CSV: the module's own limit is shorter than some answers."""
+
+
+def read_rows(path: str, notices: list[Notice]) -> Iterator[Row]:
+    """Yield the rows of a file: of CSV or tabs with a header, a JSON list, or a JSON object on each line.
+
+    Raises
+    ------
+    InputError
+        It is none of these, is not UTF-8, or is empty.
+    """
+    rest = blocks(path, Holds.TEXTS, notices=notices)
+    first = next((block for block in rest if block.data.strip()), None)
+    if first is None:
+        raise InputError(f"{path} is empty: a file of votes needs at least one", "Check how it was exported.")
+    every = chain([first], rest)
+    match first.data.lstrip()[:1]:
+        case b"[":
+            return _of_list(path, _whole(path, every))
+        case b"{":
+            return _of_objects(path, every)
+    return _of_csv(path, every)
+
+
+def _text(path: str, block: Block) -> str:
+    try:
+        return block.data.decode()
+    except UnicodeDecodeError as error:
+        line = block.line + block.data.count(b"\n", 0, error.start)
+        raise InputError(f"{path}:{line}: the text is not UTF-8", "Save the file as UTF-8.") from None
+
+
+def _whole(path: str, every: Iterator[Block]) -> str:
+    return "".join(_text(path, block) for block in every)
+
+
+def _of_list(path: str, text: str) -> Iterator[Row]:
+    """Yield the objects of a JSON list; what is wrong is named by its line."""
+    decoder, place, line = json.JSONDecoder(), text.index("[") + 1, 1
+    counted = 0
+    while True:
+        found = _BLANK.match(text, place)
+        place = found.end() if found else place
+        line, counted = line + text.count("\n", counted, place), place
+        if place >= len(text):
+            raise InputError(f"{path}:{line}: the JSON list is cut off", "Export it again: it is incomplete.")
+        if text[place] == "]":
+            return
+        try:
+            value, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError) as error:
+            raise _not_json(path, line + getattr(error, "lineno", 1) * 0, error) from None
+        yield line, _object(path, line, value)
+
+
+def _of_objects(path: str, every: Iterator[Block]) -> Iterator[Row]:
+    """Yield the object of each line; a file that is one object over many lines is one row."""
+    for block in every:
+        for number, text in enumerate(_text(path, block).split("\n"), block.line):
+            if not text.strip():
+                continue
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                if number == block.line and text.strip() in ("{", "{}"[:1]):
+                    whole = "\n".join(_text(path, block).split("\n")) + _whole(path, every)
+                    yield number, _object(path, number, _one(path, whole))
+                    return
+                raise _not_json(path, number, error) from None
+            yield number, _object(path, number, value)
+
+
+def _one(path: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _not_json(path, getattr(error, "lineno", 1), error) from None
+
+
+def _object(path: str, line: int, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{path}:{line}: not a JSON object", "Write one object for each vote.")
+    return value
+
+
+def _not_json(path: str, line: int, error: Exception) -> InputError:
+    what = "nested too deeply" if isinstance(error, RecursionError) else f"not valid JSON: {error}"
+    return InputError(f"{path}:{line}: {what}", "Write a JSON list of objects, or one object on each line.")
+
+
+def _of_csv(path: str, every: Iterator[Block]) -> Iterator[Row]:
+    lines = (line + "\n" for block in every for line in _text(path, block).split("\n")[:-1])
+    header = next(lines)
+    tabs = header.count("\t") > header.count(",")
+    before = csv.field_size_limit(_LONGEST)
+    rows = csv.reader(chain([header], lines), delimiter="\t" if tabs else ",", strict=True)
+    try:
+        names = [name.strip() for name in next(rows)]
+        _check_names(path, names)
+        line = rows.line_num + 1
+        for row in rows:
+            if row and len(row) != len(names):
+                raise InputError(
+                    f"{path}:{line}: {len(row)} cells where the header has {len(names)}",
+                    "Quote cells that hold a comma, a tab or a line break.",
+                )
+            if row:
+                yield line, dict(zip(names, row, strict=True))
+            line = rows.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"{path}:{rows.line_num}: not CSV: {error}",
+            "Close each quotation mark, and double those in cells.",
+        ) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _check_names(path: str, names: list[str]) -> None:
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{path}:1: two columns are called {twice!r}", "Give each column a name of its own.")
+    if len(names) < 3:
+        raise InputError(
+            f"{path}:1: not a file of votes: its first line has no columns separated by commas or tabs",
+            "Write CSV with a header, a JSON object on each line, or lines of: query doc_1 doc_2 preferred.",
+        )

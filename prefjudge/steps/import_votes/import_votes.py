@@ -1,0 +1,159 @@
+"""Makes votes that were collected elsewhere part of a study: with their workers, texts and kind."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.errors import InputError
+from prefjudge.formats.labels.stamps import rehearsal_in
+from prefjudge.formats.lines.digests import digest_of_content
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.texts.queries import read_queries
+from prefjudge.formats.texts.texts import read_texts
+from prefjudge.formats.votes.parts import parse_map
+from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
+from prefjudge.formats.votes.release import LOG
+from prefjudge.formats.votes.votes import Votes
+from prefjudge.gather.inputs import as_path, several
+from prefjudge.steps.import_votes.storing import Import, store_votes
+from prefjudge.study.rehearsal import Judge, load_rehearsal
+from prefjudge.study.study import Study, open_study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportResult:
+    """What was imported: ``votes`` are new, ``dropped`` of them do not count, ``known`` were there.
+
+    ``left_out`` are about documents outside the study's pool. ``read_as`` says what the file was taken for.
+    """
+
+    study: str
+    votes: int
+    dropped: int
+    known: int
+    left_out: int
+    queries: int
+    documents: int
+    workers: int
+    read_as: str
+    rehearsal: Rehearsal | None
+    notices: tuple[str, ...]
+
+
+def import_votes(
+    study: str | Path | Study,
+    votes: str | Path,
+    *,
+    map: Sequence[str] = (),
+    criterion: str | None = None,
+    items: str | Path | None = None,
+    judge: Judge | Literal["person", "simulated"] | None = None,
+    phase: str | None = None,
+    queries: str | Path | None = None,
+    collection: str | Path | None = None,
+) -> ImportResult:
+    """Make existing votes part of a study: they count like votes that it collected, and nothing is paid.
+
+    The file is a release or its judgments.jsonl; lines of query, document, document, preferred; votes of an
+    arena; prompts with the chosen and the rejected answer; CrowdRAG-25's ratings; batch results of Mechanical
+    Turk; exports of Label Studio and Potato; or any CSV or JSON whose columns are known by their names or by
+    ``map``. All votes are added, or none; the same file is not added twice. A study without a pool gets one
+    of what the votes are about.
+
+    Parameters
+    ----------
+    study : Path
+        The study's folder.
+    votes : Path
+        The file, or the folder of a release.
+    map : sequence of str
+        Which column holds what: PART=COLUMN, for instance winner=pref,left=a_id,right=b_id,query=q,worker=w.
+        The parts are query, query_text, left, right, left_text, right_text, left_model, right_model, winner,
+        worker, id and milliseconds.
+    criterion : str, optional
+        Which question's votes to take, where the file has several.
+    items : Path, optional
+        The data file that the votes name by ids, as Potato's exports do.
+    judge : Judge, optional
+        Who made the votes: ``person``, the default, or ``simulated`` for programs and language models. A file
+        that says ``simulated`` itself is believed.
+    phase : str, optional
+        What to call this work in the study's log; the file's name by default.
+    queries : Path, optional
+        The texts of the queries, where the file has none.
+    collection : Path, optional
+        The texts of the documents, where the file has none.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, with each problem and its line; nothing was written.
+    StudyError
+        The votes are about other documents than the study's, or contradict what was imported.
+    """
+    opened, path = open_study(study), as_path(votes)
+    if str(path) == "-":
+        raise InputError("votes are imported from a file, not from the standard input", "Give a file's name.")
+    told = parse_map(several(map), str(path))
+    how = HowVotesAreRead(told=told, criterion=criterion, items=as_path(items))
+    notices: list[Notice] = []
+    who = Judge(judge or Judge.PERSON)
+    source = path / LOG if path.is_dir() else path
+    found = read_votes(path, how, notices)
+    stamped = rehearsal_in(notices)
+    if stamped is not None and not found.judges and who is Judge.PERSON:
+        who = Judge.SIMULATED
+        what = "the file says so of itself, and not of which votes: all are taken for simulated"
+        notices.append(Notice(where=str(path), what=what))
+    found = _with_texts(found, as_path(queries), as_path(collection), notices)
+    made = Import(
+        votes=found,
+        name=path.resolve().name,
+        criterion=criterion or "",
+        digest=digest_of_content(source),
+        judge=who,
+        phase=phase or path.resolve().name,
+        mapped=",".join(f"{part}={column}" for part, column in sorted(told.items())),
+        when=time.time(),
+    )
+    stored = store_votes(opened, made)
+    notices += [Notice(where=str(path), what=what) for what in stored.notices]
+    with opened.transaction(write=False) as db:
+        rehearsal = load_rehearsal(db)
+    return ImportResult(
+        study=str(opened.folder),
+        votes=stored.added,
+        dropped=stored.dropped,
+        known=stored.known,
+        left_out=stored.left_out,
+        queries=len(found.log.queries),
+        documents=len(found.log.docs),
+        workers=len(found.log.workers),
+        read_as=found.form,
+        rehearsal=rehearsal,
+        notices=tuple(dict.fromkeys(str(one) for one in notices)),
+    )
+
+
+def _with_texts(votes: Votes, queries: Path | None, collection: Path | None, notices: list[Notice]) -> Votes:
+    """Return the votes with the texts of other files in the place of their own."""
+    asked, shown = dict(votes.queries), dict(votes.passages)
+    if queries is not None:
+        known = read_queries(queries, notices=notices)
+        asked |= {query: known[query] for query in votes.log.queries if query in known}
+    if collection is not None:
+        shown |= read_texts(collection, votes.log.docs, notices=notices)
+    for path, what, names, texts in (
+        (queries, "queries", votes.log.queries, asked),
+        (collection, "documents", votes.log.docs, shown),
+    ):
+        missing = [name for name in names if name not in texts]
+        if path is not None and missing:
+            found = (
+                f"lacks {len(missing):,} of the {len(names):,} {what} of the votes, such as {missing[0]!r}"
+            )
+            notices.append(Notice(where=str(path), what=found))
+    return replace(votes, queries=asked, passages=shown)

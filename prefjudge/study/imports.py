@@ -1,0 +1,205 @@
+"""Votes that were collected elsewhere, as part of the study: where they are from, and what is known of them.
+
+They stand in the same log as all others, under a HIT that no marketplace has: nothing of it is asked or paid.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from prefjudge.database import Connection
+from prefjudge.study.targets import IMPORTED, JUDGES
+
+PairKey: TypeAlias = tuple[str, str, str]
+"""A query and two documents, the first by doc_id before the other."""
+
+_DECIDED = "imported"
+"""The decision on imported work: nobody is paid for it here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRecord:
+    """Where imported votes are from.
+
+    ``digest`` is of the file's unpacked bytes, ``mapped`` the columns that were told, ``sides`` whether left
+    and right are those of a screen. ``votes`` were new.
+    """
+
+    number: int
+    hit_key: str
+    name: str
+    form: str
+    criterion: str
+    digest: str
+    judge: str
+    phase: str
+    sides: int
+    mapped: str
+    votes: int
+    imported: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedWork:
+    """One worker's work in a file; an empty worker is unknown."""
+
+    assignment_id: str
+    worker_id: str
+    answered: int
+    gold_right: int
+    gold_missed: int
+    seconds: float
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedVote:
+    """One vote, as the log of judgments takes it; ``vote_id`` is its name in the file's own system."""
+
+    pair_id: int
+    query_id: str
+    left_id: str
+    right_id: str
+    choice: int
+    strength: int
+    milliseconds: int
+    worker_id: str
+    judge: str
+    phase: str
+    assignment_id: str
+    vote_id: str | None
+
+
+def load_imports(db: Connection) -> list[ImportRecord]:
+    """Return the imports, the first one first."""
+    return db.select(ImportRecord, "FROM imports ORDER BY number")
+
+
+def count_imported(db: Connection) -> int:
+    """Return how many judgments that count were imported."""
+    rows = db.execute(
+        "SELECT count(*) FROM judgments j JOIN assignments USING (assignment_id) JOIN hits h USING (hit_key) "
+        "LEFT JOIN drops d USING (judgment_id) WHERE h.target = :target AND d.judgment_id IS NULL",
+        target=IMPORTED,
+    )
+    return int(rows[0][0])
+
+
+def sides_known(db: Connection) -> bool:
+    """Return whether left and right are those of a screen, in all of the study's judgments."""
+    return not db.execute("SELECT 1 FROM imports WHERE sides = 0 AND votes > 0 LIMIT 1")
+
+
+def has_workers(db: Connection) -> bool:
+    """Return whether any judgment says who made it."""
+    return bool(db.execute("SELECT 1 FROM assignments WHERE worker_id <> '' LIMIT 1"))
+
+
+def load_vote_ids(db: Connection, form: str) -> dict[str, tuple[PairKey, str, int]]:
+    """Return the imported votes that have ids: pairs, workers, and choices for the first document."""
+    rows = db.execute(
+        "SELECT j.vote_id, p.query_id, p.doc_a, p.doc_b, j.worker_id, "
+        "CASE WHEN j.left_id = p.doc_a THEN j.choice ELSE -j.choice END FROM judgments j "
+        "JOIN pairs p USING (pair_id) JOIN assignments USING (assignment_id) JOIN imports i USING (hit_key) "
+        "WHERE j.vote_id IS NOT NULL AND i.form = :form",
+        form=form,
+    )
+    return {vote: ((query, a, b), worker, choice) for vote, query, a, b, worker, choice in rows}
+
+
+def save_import(
+    db: Connection,
+    record: ImportRecord,
+    work: Sequence[ImportedWork],
+    votes: Iterable[ImportedVote],
+    dropped: Mapping[int, str],
+) -> None:
+    """Add imported votes to the log; ``dropped`` says why some of them do not count, by their place."""
+    hit = {
+        "hit_key": record.hit_key,
+        "batch": 0,
+        "number": record.number,
+        "target": IMPORTED,
+        "assignments": len(work),
+        "reward_cents": 0,
+        "layouts": "[]",
+        "status": "closed",
+        "published": record.imported,
+    }
+    db.insert("hits", hit)
+    db.insert("imports", record)
+    db.insert_all("assignments", _assignments(record, work))
+    first = int(db.execute("SELECT coalesce(max(judgment_id), 0) + 1 FROM judgments")[0][0])
+    db.insert_all("judgments", votes)
+    if dropped:
+        numbers = [
+            number
+            for (number,) in db.execute(
+                "SELECT judgment_id FROM judgments WHERE judgment_id >= :first ORDER BY judgment_id",
+                first=first,
+            )
+        ]
+        db.insert_all(
+            "drops",
+            (
+                {"judgment_id": numbers[place], "reason": reason, "dropped": record.imported}
+                for place, reason in dropped.items()
+            ),
+        )
+
+
+def _assignments(
+    record: ImportRecord, work: Sequence[ImportedWork]
+) -> Iterator[Mapping[str, str | int | float]]:
+    for one in work:
+        yield {
+            "assignment_id": one.assignment_id,
+            "hit_key": record.hit_key,
+            "worker_id": one.worker_id,
+            "collected": record.imported,
+            "answer": "",
+            "layout": 0,
+            "answered": one.answered,
+            "gold_right": one.gold_right,
+            "gold_missed": one.gold_missed,
+            "seconds": one.seconds,
+            "verdict": one.verdict,
+            "decision": _DECIDED,
+        }
+
+
+def add_pooled(db: Connection, rows: Iterable[tuple[str, str, str]]) -> None:
+    """Add candidates to the pools: query, document, and what contributed it."""
+    db.insert_all(
+        "pooled",
+        ({"query_id": query, "doc_id": doc, "source": source} for query, doc, source in rows),
+        "ON CONFLICT (query_id, doc_id, source) DO NOTHING",
+    )
+
+
+def add_pairs(db: Connection, pairs: Iterable[PairKey]) -> dict[PairKey, int]:
+    """Add pairs where they are missing, and return the numbers of all that the study has."""
+    known = {
+        (query, a, b): number
+        for number, query, a, b in db.execute("SELECT pair_id, query_id, doc_a, doc_b FROM pairs")
+    }
+    following = max(known.values(), default=0) + 1
+    fresh = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+    numbers = dict(zip(fresh, range(following, following + len(fresh)), strict=True))
+    db.insert_all(
+        "pairs",
+        (
+            {"pair_id": number, "query_id": query, "doc_a": a, "doc_b": b, "votes": 0}
+            for (query, a, b), number in numbers.items()
+        ),
+    )
+    return known | numbers
+
+
+def ask_for_what_there_is(db: Connection) -> None:
+    """Ask pairs that ask for nothing for as many votes as were imported for them: they wait for none."""
+    db.execute(
+        f"UPDATE pairs SET votes = (SELECT {JUDGES} FROM judgments j JOIN assignments USING (assignment_id) "
+        "JOIN imports USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
+        "WHERE j.pair_id = pairs.pair_id AND d.judgment_id IS NULL) WHERE votes = 0"
+    )

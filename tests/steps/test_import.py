@@ -1,0 +1,345 @@
+"""Votes that were collected elsewhere, as part of a study."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefjudge.errors import InputError, StudyError
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.steps.import_votes.import_votes import ImportResult, import_votes
+from prefjudge.steps.init import init
+from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.release import release
+from prefjudge.steps.report.report import report
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.status import status
+from prefjudge.study.assignments import load_judgments
+from prefjudge.study.study import Study
+from tests.steps.conftest import contents, pool_demo
+
+PLAIN = "q1 d1 d2 d1 ann\nq1 d1 d3 d1 ben\nq1 d3 d2 d2 ann\nq2 d1 d2 tie ben\nq1 d1 d2 d2 ben\n"
+
+
+def new(tmp_path: Path, name: str = "study") -> Path:
+    init(tmp_path / name, name=name)
+    return tmp_path / name
+
+
+def took(study: Path) -> list[tuple[str, str, str, int, str]]:
+    """The judgments that count: query, left, right, choice, worker."""
+    with Study(study).transaction(write=False) as db:
+        log = load_judgments(db)
+    columns = (log.query, log.left, log.right, log.choice, log.worker)
+    return [
+        (log.queries[q], log.docs[a], log.docs[b], choice, log.workers[w] if w >= 0 else "")
+        for q, a, b, choice, w in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def brought(tmp_path: Path, content: str | list[Any], name: str = "votes.csv", **how: Any) -> ImportResult:
+    path = tmp_path / name
+    text = content if isinstance(content, str) else "".join(json.dumps(row) + "\n" for row in content)
+    path.write_text(text, encoding="utf-8")
+    study = tmp_path / "study"
+    if not study.exists():
+        new(tmp_path)
+    return import_votes(study, path, **how)
+
+
+def test_votes_of_a_file_are_resolved_as_the_file_is(tmp_path: Path) -> None:
+    found = brought(tmp_path, PLAIN, "votes.txt")
+    assert (found.votes, found.queries, found.documents, found.workers) == (5, 2, 3, 2)
+    study, file = tmp_path / "study", tmp_path / "votes.txt"
+    log = read_judgments(file)
+    assert len(took(study)) == len(log)
+    for rule in ("shallow-pooling", "most-wins", "bradley-terry", "noisy-bradley-terry"):
+        own = resolve(study, rule=[rule], out=tmp_path / "own.qrels")
+        other = resolve(judgments=file, rule=[rule], out=tmp_path / "other.qrels")
+        assert own.rules == other.rules
+        lines = [sorted((tmp_path / f"{name}.qrels").read_text().splitlines()) for name in ("own", "other")]
+        assert lines[0] == lines[1]
+    resolve(study)
+    state = status(study)
+    assert (state.judgments, state.waiting, state.committed) == (5, 0, "0.00")
+    assert state.hits == {}
+    assert "5 votes were imported from votes.txt" in Path(report(study).out).read_text()
+    result = release(study)
+    assert (result.judgments, result.workers, result.rehearsal) == (5, 2, None)
+
+
+def test_the_same_votes_are_added_once(tmp_path: Path) -> None:
+    brought(tmp_path, PLAIN, "votes.txt")
+    before = contents(tmp_path / "study")
+    again = brought(tmp_path, PLAIN, "votes.txt")
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(PLAIN.encode()))
+    packed = import_votes(tmp_path / "study", tmp_path / "packed.gz")
+    assert [(one.votes, one.known) for one in (again, packed)] == [(0, 5), (0, 5)]
+    assert contents(tmp_path / "study") == before
+
+
+def annotated(*choices: tuple[int, str, int]) -> list[Any]:
+    return [
+        {
+            "id": number,
+            "data": {"prompt": "why is it so?", "answer1": "for that reason", "answer2": "nobody knows"},
+            "annotations": [
+                {
+                    "id": number, "completed_by": by, "lead_time": 2.5, "was_cancelled": False,
+                    "result": [{"type": "pairwise", "from_name": "pw", "to_name": "answer1,answer2",
+                                "value": {"selected": said}}],
+                }
+            ],
+        }
+        for number, said, by in choices
+    ]  # fmt: skip
+
+
+def test_a_newer_export_adds_what_is_new_and_changes_nothing(tmp_path: Path) -> None:
+    first = brought(tmp_path, json.dumps(annotated((1, "left", 7))), "one.json")
+    both = brought(tmp_path, json.dumps(annotated((1, "left", 7), (2, "right", 8))), "two.json")
+    assert [(one.read_as, one.votes, one.known) for one in (first, both)] == [
+        ("label-studio", 1, 0), ("label-studio", 1, 1),
+    ]  # fmt: skip
+    with pytest.raises(StudyError, match="was imported with another choice before"):
+        brought(tmp_path, json.dumps(annotated((1, "right", 7))), "three.json")
+    with Study(tmp_path / "study").transaction(write=False) as db:
+        texts = {*db.execute("SELECT text FROM passages")}
+        times = db.execute("SELECT milliseconds FROM judgments")
+    assert texts == {("for that reason",), ("nobody knows",)}
+    assert times == [(2500,), (2500,)]
+
+
+ARENA = [
+    {"prompt": "2+2", "model_a": "gpt 4", "model_b": "b", "winner": "model_a", "judge": "u1",
+     "response_a": "4", "response_b": "5"},
+    {"prompt": "2+2", "model_a": "b", "model_b": "gpt 4", "winner": "tie (bothbad)", "judge": "u2",
+     "response_a": "5", "response_b": "4"},
+]  # fmt: skip
+RATINGS = [
+    {"query_id": "q", "response_a": "x", "response_b": "y", "worker": ["u", "v", "w"],
+     "quality_overall_vote": ["A", "N", "B"], "coverage_deep_vote": ["B", "B", "B"]},
+]  # fmt: skip
+BATCH = (
+    "HITId,WorkerId,AssignmentId,AssignmentStatus,WorkTimeInSeconds,Input.query,Input.left,Input.right,"
+    "Answer.pick,Answer.comment\n"
+    'H1,W1,A1,Approved,12,"q, one",d1,d2,right,fine\nH1,W2,A2,Rejected,1,"q, one",d1,d2,left,\n'
+)
+RADIO = (
+    "HITId,WorkerId,Input.qid,Input.doc_a,Input.doc_b,Answer.pick.a,Answer.pick.b\nH,W,q,d1,d2,false,true\n"
+)
+ELEMENTS = (
+    "HITId,WorkerId,Input.qid,Input.doc_a,Input.doc_b,Answer.taskAnswers\n"
+    'H,W,q,d1,d2,"[{""pick"":{""a"":false,""b"":true}}]"\n'
+)
+POTATO = [
+    {"instance_id": "i1", "user_id": "u", "labels": {"pref": {"selection": "B"}}, "spans": {}, "links": {}},
+    {"instance_id": "i2", "user_id": "u", "labels": {"pref": {"selection": "tie"}}, "spans": {}, "links": {}},
+]
+STATE = {
+    "user_id": "u",
+    "instance_id_to_label_to_value": {
+        "i1": {"pref": {"scale_value": "2"}},
+        "i2": {"pref": {"scale_value": "0"}},
+    },
+}
+ITEMS = [
+    {"id": "i1", "query_id": "q", "left_id": "d1", "right_id": "d2", "text": ["one text", "another"]},
+    {"id": "i2", "query_id": "q", "left_id": "d2", "right_id": "d3", "text": ["another", "a third"]},
+]
+MIN = [{"id": 1, "annotation_id": 4, "annotator": 9, "lead_time": 1, "qid": "q", "text1": "d1", "text2": "d2",
+        "pw": "right"}]  # fmt: skip
+CHOSEN = [{"prompt": "why?", "chosen": "because", "rejected": "dunno", "query_id": "q", "chosen_id": "d2",
+           "rejected_id": "d1"}]  # fmt: skip
+
+FORMS: list[tuple[str, Any, dict[str, Any], list[tuple[str, str, str, int, str]]]] = [
+    ("crowdrag", RATINGS, {"criterion": "quality_overall"},
+     [("q", "x", "y", 1, "u"), ("q", "x", "y", 0, "v"), ("q", "x", "y", -1, "w")]),
+    ("mturk-batch", RADIO, {}, [("q", "d1", "d2", -1, "W")]),
+    ("mturk-batch", ELEMENTS, {}, [("q", "d1", "d2", -1, "W")]),
+    ("label-studio", MIN, {}, [("q", "d1", "d2", -1, "9")]),
+    ("chosen", CHOSEN, {}, [("q", "d2", "d1", 1, "")]),
+    ("table", "q,a_id,b_id,pref,w\n1,x,y,y,u\n1,y,x,tie,v\n",
+     {"map": ["winner=pref,left=a_id", "right=b_id,query=q,worker=w"]},
+     [("1", "x", "y", -1, "u"), ("1", "y", "x", 0, "v")]),
+    ("table",
+     '[{"qid": 1, "left": 5, "right": 6, "winner": 2},\n'
+     ' {"qid": 1, "left": 5, "right": 7, "winner": 1}]',
+     {}, [("1", "5", "6", -1, ""), ("1", "5", "7", 1, "")]),
+    ("table", "qid\tdoc_a\tdoc_b\tlabel\nq\ta\tb\tb\nq\tb\ta\tb\n", {},
+     [("q", "a", "b", -1, ""), ("q", "b", "a", 1, "")]),
+    ("judgments", "q a b a\nq a b b\nq a b =\n", {},
+     [("q", "a", "b", 1, ""), ("q", "a", "b", -1, ""), ("q", "a", "b", 0, "")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "content", "how", "votes"), FORMS)
+def test_a_form_is_known_and_read(
+    tmp_path: Path, form: str, content: Any, how: dict[str, Any], votes: list[tuple[str, str, str, int, str]]
+) -> None:
+    found = brought(tmp_path, content, **how)
+    assert (found.read_as, took(tmp_path / "study")) == (form, votes)
+    assert found.rehearsal is None
+
+
+def test_an_arenas_answers_are_those_of_models_to_prompts(tmp_path: Path) -> None:
+    assert brought(tmp_path, ARENA, "votes.jsonl").read_as == "arena"
+    (first, second) = took(tmp_path / "study")
+    query = first[0]
+    assert first[1:] == (f"{query}:gpt_4", f"{query}:b", 1, "u1")
+    assert second[1:] == (f"{query}:b", f"{query}:gpt_4", 0, "u2")
+    with Study(tmp_path / "study").transaction(write=False) as db:
+        assert db.execute("SELECT text FROM queries") == [("2+2",)]
+        assert set(db.execute("SELECT doc_id, source FROM pooled")) == {
+            (f"{query}:b", "b"), (f"{query}:gpt_4", "gpt_4"),
+        }  # fmt: skip
+
+
+def test_rejected_work_does_not_count(tmp_path: Path) -> None:
+    found = brought(tmp_path, BATCH)
+    assert (found.votes, found.dropped) == (2, 1)
+    assert [vote[1:] for vote in took(tmp_path / "study")] == [("d1", "d2", -1, "W1")]
+
+
+@pytest.mark.parametrize("made", [POTATO, [STATE]])
+def test_potatos_instances_are_pairs_of_its_data_file(tmp_path: Path, made: list[Any]) -> None:
+    with pytest.raises(InputError, match="--items FILE"):
+        brought(tmp_path, made, "votes.jsonl")
+    (tmp_path / "items").write_text("".join(json.dumps(one) + "\n" for one in ITEMS))
+    assert brought(tmp_path, made, "votes.jsonl", items=tmp_path / "items").read_as == "potato"
+    assert took(tmp_path / "study") == [("q", "d1", "d2", -1, "u"), ("q", "d2", "d3", 0, "u")]
+
+
+BAD: list[tuple[Any, dict[str, Any], str]] = [
+    (RATINGS, {}, "2 criteria: quality_overall, coverage_deep(?s:.*)--criterion coverage_deep"),
+    (RATINGS, {"criterion": "taste"}, "no votes on a criterion 'taste'"),
+    (PLAIN, {"criterion": "taste"}, "no votes on a criterion 'taste'"),
+    ("q,left,right,winner\nq1,a,b,a\nq1,a,b,c\nq1,a,a,a\n", {},
+     "votes.csv:3:1: the winner is neither of the two: 'c'"),
+    ("q,left,right,winner\nq1,a,b,0\nq1,a,b,1\n", {},
+     "votes.csv:2:1: the winner is neither of the two: '0'"),
+    ("qid,left,right,winner\nq1,a b,b,left\nq1,a,b,\n", {"map": ["left=left", "right=right"]},
+     "votes.csv:2:1: the id of the left holds a blank(?s:.*)votes.csv:3:1: no winner"),
+    ("q1 d1 d2 d1\nq1 d1 d2 d9\n", {}, "votes.csv:2:10: the preferred document is neither"),
+    ("qid,left,right\nq1,a,b\n", {},
+     "no column is known to hold the winner(?s:.*)--map winner=COLUMN.*qid, left, right"),
+    ("qid,left,right,winner\nq1,a,b,a\n", {"map": ["winner=prefs"]}, "has no column 'prefs'"),
+    ("qid,left,right,winner\nq1,a,b,a\n", {"map": ["winner"]}, "--map winner: not a part of a vote"),
+    ("qid,left,right,winner\nq1,a,b\n", {}, "votes.csv:2: 3 cells where the header has 4"),
+    ('qid,left,right,winner\nq1,"a,b,a\n', {}, "not CSV"),
+    ('{"qid": 1, "left": 2, "right": 3, "winner": 2}\n{"qid"\n', {}, "votes.csv:2: not valid JSON"),
+    ('[{"qid": 1, "left": 2, "right": 3, "winner": 2},\n{"qid": 1', {}, "votes.csv:2: not valid JSON"),
+    ('[{"qid": 1, "left": 2, "right": 3, "winner": 2},\n', {}, "the JSON list is cut off"),
+    ("[1]", {}, "votes.csv:1: not a JSON object"),
+    ("", {}, "is empty"),
+    ("one line of words\n", {}, "not a file of votes"),
+    ("qid,left,right,winner,milliseconds\nq,a,b,a,nan\n", {},
+     "votes.csv:2:1: the milliseconds is not a number"),
+    ([{"qid": "q", "left": "a", "right": "b", "winner": "a", "left_text": "one text", "right_text": "x y"},
+      {"qid": "q", "left": "a", "right": "b", "winner": "a", "left_text": "another", "right_text": "x y"}],
+     {},
+     "votes.csv:2:1: the document 'a' had another text before"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "how", "words"), BAD)
+def test_what_cannot_be_read_is_named_by_its_line_and_nothing_is_written(
+    tmp_path: Path, content: Any, how: dict[str, Any], words: str
+) -> None:
+    before = contents(new(tmp_path))
+    with pytest.raises(InputError, match=words) as refused:
+        brought(tmp_path, content, **how)
+    assert refused.value.hint
+    assert contents(tmp_path / "study") == before
+
+
+def test_a_files_columns_are_told_once(tmp_path: Path) -> None:
+    content = "qid,x,y,winner\nq,a,b,left\n"
+    brought(tmp_path, content, map=["left=x,right=y"])
+    with pytest.raises(StudyError, match="imported with --map left=x,right=y before"):
+        brought(tmp_path, content, map=["left=y,right=x"])
+
+
+def test_votes_outside_the_pool_of_runs_are_left_out(tmp_path: Path) -> None:
+    study = new(tmp_path)
+    pool_demo(study)
+    with Study(study).transaction(write=False) as db:
+        ((query, a, b),) = db.execute("SELECT query_id, doc_a, doc_b FROM pairs WHERE pair_id = 1")
+    found = brought(tmp_path, f"{query} {a} {b} {a}\n{query} {a} elsewhere {a}\n", "votes.txt")
+    assert (found.votes, found.left_out) == (1, 1)
+    assert status(study).waiting == status(study).pairs - 1
+    with pytest.raises(StudyError, match="none of the 1 vote is about two documents"):
+        brought(tmp_path, "q d1 d2 d1\n", "other.txt")
+    (tmp_path / "run").write_text("q01 Q0 p1 1 2 r\n")
+    with pytest.raises(StudyError, match="HITs or votes for another pool"):
+        pool(study, runs=[tmp_path / "run"])
+
+
+def test_votes_of_programs_are_a_rehearsal_and_stay_one(tmp_path: Path) -> None:
+    found = brought(tmp_path, PLAIN, "votes.txt", judge="simulated")
+    assert str(found.rehearsal) == "rehearsal: 5 of 5 judgments are simulated"
+    resolve(tmp_path / "study")
+    with pytest.raises(StudyError, match="simulated"):
+        release(tmp_path / "study")
+    made = Path(release(tmp_path / "study", rehearsal=True).out)
+    for number, file in enumerate((made, made / "judgments.jsonl", made / "judgments.txt")):
+        other = new(tmp_path, f"other{number}")
+        assert str(import_votes(other, file).rehearsal) == "rehearsal: 5 of 5 judgments are simulated"
+
+
+def test_an_import_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    study, file = new(tmp_path), tmp_path / "votes.txt"
+    file.write_text(PLAIN)
+    before = contents(study)
+    script = (
+        "import os, signal, sys; from prefjudge.steps.import_votes import storing\n"
+        "from prefjudge.steps.import_votes.import_votes import import_votes\n"
+        "def die(db): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "storing.ask_for_what_there_is = die\n"
+        "import_votes(sys.argv[1], sys.argv[2])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, study, file], env={**os.environ}, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert contents(study) == before
+    assert import_votes(study, file).votes == 5
+
+
+def test_a_release_is_taken_back_whole(tmp_path: Path) -> None:
+    brought(tmp_path, BATCH)
+    brought(tmp_path, PLAIN, "votes.txt")
+    study = tmp_path / "study"
+    resolve(study)
+    made = Path(release(study).out)
+    other = new(tmp_path, "other")
+    found = import_votes(other, made)
+    assert (found.read_as, found.votes, found.dropped) == ("release", 7, 1)
+    resolve(other)
+    again = Path(release(other).out)
+    for name in ("preference.qrels", "resolutions.jsonl", "pool.tsv"):
+        assert (again / name).read_bytes() == (made / name).read_bytes(), name
+    told = [
+        [
+            (row["query"], row["choice"], row["dropped"], row["milliseconds"])
+            for row in map(json.loads, (folder / "judgments.jsonl").read_text().splitlines())
+        ]
+        for folder in (made, again)
+    ]
+    assert told[0] == told[1]
+
+
+def test_published_preference_sets_are_resolved_as_their_files_are(tmp_path: Path, data_dir: Path) -> None:
+    for name in ("Set-I", "Combined-I+II+III"):
+        study, file = new(tmp_path, name), data_dir / "dl21" / "phases" / f"{name}.txt"
+        import_votes(study, file, queries=data_dir / "dl21" / "questions.tsv")
+        resolve(study)
+        resolve(judgments=file, out=tmp_path / "file.qrels")
+        own = {tuple(line.split()[::2]) for line in (study / "preference.qrels").read_text().splitlines()}
+        other = {tuple(line.split()[::2]) for line in (tmp_path / "file.qrels").read_text().splitlines()}
+        assert own == other
+        assert len({query for query, _ in own}) == 25
