@@ -7,7 +7,8 @@ Every verb of the command line is a function here, with the same words for the s
     prefjudge.pool(runs=["runs/*.gz"], qrels="qrels.txt", depth=1).sizes
     prefjudge.resolve(judgments="judgments.txt", rule=["most-wins"], out="preference.qrels")
 
-Nothing is imported before it is used.
+Nothing is imported before it is used: a verb loads its step, whose file imports what every call needs. An
+import inside a function is heavy, and only some calls need it.
 """
 
 from collections.abc import Callable

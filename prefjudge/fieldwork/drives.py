@@ -143,7 +143,7 @@ def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
     if not pools.queries:
         raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …")
     if model is not None:
-        _model_votes(study, model)  # a model without votes is refused as that, before it is compared
+        _model_votes(study, model)  # first: a model without votes is the clearer error
     driver = _find_driver(study, strategy, model)
     first, chosen = None, parse_strategy(driver.strategy)
     if driver.model:

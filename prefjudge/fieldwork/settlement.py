@@ -65,7 +65,7 @@ def find_dues(study: Study, target: str) -> tuple[Due, ...]:
         unfinished = one.answered < one.slots
         why = f"made {one.answered} of {one.slots}" if unfinished else "made all comparisons"
         act, amount = Act.APPROVE, reward
-        if one.verdict == GIVEN_UP:  # paid whole: nobody knows how much was answered
+        if one.verdict == GIVEN_UP:  # paid whole, never rejected: nobody knows how much was answered
             why = GIVEN_UP
         elif one.verdict.startswith(UNUSABLE):
             act, amount, why = Act.DECIDE, Decimal("0.00"), one.verdict

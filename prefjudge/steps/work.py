@@ -97,7 +97,7 @@ def work(
         refuse_other_target(db, SANDBOX)
         if not count_hits(db, SANDBOX):
             raise StudyError(
-                "nothing has been published to the sandbox",
+                "nothing has been published to sandbox",
                 f"Run: prefjudge publish {quoted(opened.folder)} --sandbox",
             )
     utilities = simulated_truth(opened, truth)
@@ -155,7 +155,7 @@ def _errors(study: Study, workers: int, error: float | tuple[float, float]) -> l
     low, high = error if isinstance(error, tuple) else (error, error)
     if not 0 <= low <= high <= 0.5:
         raise StudyError(
-            f"errors from {low:g} to {high:g} are not within 0 and 0.5, the smaller one first",
+            f"errors from {low:g} to {high:g}: they must be from 0 to 0.5, the smaller one first",
             "Give, for instance: --error 0.2, or --error 0.1:0.35",
         )
     step = (high - low) / max(workers - 1, 1)

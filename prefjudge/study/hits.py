@@ -239,7 +239,10 @@ class UnusedHit:
 
 
 def load_unused(db: Connection, target: str) -> list[UnusedHit]:
-    """Return the closed HITs that hold money for answers that never came, and were decided on completely."""
+    """Return the closed HITs that hold money for answers that never came.
+
+    Only HITs with a decision on every answer that came, until their money has come back.
+    """
     return [
         UnusedHit(
             hit_key=key, hit_id=hit_id, assignments=assignments, reward_cents=reward, came=came, cents=cents

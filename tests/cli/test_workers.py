@@ -70,7 +70,7 @@ def test_a_mistake_ends_in_a_message(tmp_path: Path, arguments: list[str], messa
 def test_errors_of_workers_go_from_the_smaller_to_the_larger(pooled: Path) -> None:
     done = prefjudge("work", pooled, "--error", "0.4:0.1")
     assert done.returncode == 1
-    assert "are not within 0 and 0.5, the smaller one first" in done.stderr
+    assert "must be from 0 to 0.5, the smaller one first" in done.stderr
 
 
 def test_where_nothing_counts_there_is_no_rate_of_the_left(

@@ -116,9 +116,9 @@ def test_the_shell_is_small_in_every_language(language):
 
 def test_too_large_a_question_says_by_how_much():
     html = render_hit_page(page_of([("q", "x" * 100_000, "b")]))
-    with pytest.raises(InputError, match=r"bytes; the API takes 65,535") as caught:
+    with pytest.raises(InputError, match=r"bytes; the API accepts at most 65,535") as caught:
         write_question(Page(html=html))
-    assert re.search(r"is 11\d,\d{3} bytes", str(caught.value))
+    assert re.search(r"has 11\d,\d{3} bytes", str(caught.value))
 
 
 def test_languages_say_the_same_things():

@@ -106,7 +106,7 @@ def test_work_refuses_a_marketplace_that_would_take_its_workers_for_people(
     offered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("prefjudge.steps.work._FOR_SIMULATION", {})
-    with pytest.raises(CrowdError, match=r"does not know accounts for simulation[\s\S]*Update"):
+    with pytest.raises(CrowdError, match=r"has no accounts for simulation[\s\S]*Upgrade"):
         work(offered, workers=1)
 
 

@@ -287,7 +287,9 @@ def lengthen(study: Path) -> None:
 def test_pages_that_the_api_finds_too_large_are_served_as_files(pooled: Path) -> None:
     lengthen(pooled)
     with keep_marketplace_open(Study(pooled)):
-        with pytest.raises(InputError, match=r"the API takes 65,535\nPut fewer pairs .* design.pages_url"):
+        with pytest.raises(
+            InputError, match=r"the API accepts at most 65,535\nPut fewer pairs .* design.pages_url"
+        ):
             publish(pooled, yes=True)
         assert (status(pooled).hits, status(pooled).committed) == ({}, "0.00"), "and it can be packed anew"
         pages = pooled / "pages"

@@ -34,7 +34,7 @@ def ask_identity(endpoint: str) -> Identity:
 
 
 def refuse_closed(endpoint: str) -> None:
-    """Refuse Amazon Mechanical Turk, which closes."""
+    """Refuse an address of Amazon Mechanical Turk, which has closed."""
     if (urlsplit(endpoint).hostname or "").endswith(".amazonaws.com"):
         raise CrowdError(
             f"{endpoint} is Amazon Mechanical Turk, which AWS announced to close for good on "

@@ -25,7 +25,7 @@ def compare_hits(study: Study, target: str) -> Check:
         return failed(name, error)
     if wrong:
         hint = f"Run: {command('recover', study.folder, target)}; it adds what the store lacks. "
-        hint += "What a marketplace lost when it was restored from a backup stays lost."
+        hint += "What a marketplace lacks after a restore stays lost."
         return Check(name=name, state=State.WRONG, found="; ".join(wrong), hint=hint)
     agreed = f"{many(hits, 'HIT')} and {many(assignments, 'assignment')} are the same in both"
     return Check(name=name, state=State.WELL, found=agreed)

@@ -38,7 +38,7 @@ class Exhibit:
     command : str
         The command that makes it alone; empty where there is none.
     make : callable, optional
-        Makes it; None where users' data cannot give it, or another command checks it.
+        Makes it; None where it cannot be made from users' data, or not by ``reproduce``.
     impossible : str
         Why it cannot be made, and what it would need.
     """
