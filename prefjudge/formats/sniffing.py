@@ -14,7 +14,7 @@ from pathlib import Path
 
 from prefjudge.errors import InputError, quoted
 from prefjudge.formats.labels.judgments import TIES
-from prefjudge.formats.lines.blocks import columns
+from prefjudge.formats.lines.blocks import can_reread, columns
 from prefjudge.formats.lines.datasets import is_dataset
 from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns
 
@@ -89,7 +89,7 @@ def doubt_ranks(path: str | Path) -> str:
     InputError
         They are.
     """
-    if not Path(path).is_file():  # looking ahead into a pipe would swallow it
+    if not can_reread(path):  # looking ahead into a pipe would swallow it
         return ""
     try:
         lines = _lines(_head(path))

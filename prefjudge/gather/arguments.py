@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args,
 from annotated_types import Ge, Interval
 
 from prefjudge.errors import InputError
+from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.lines.datasets import downloads_allowed
 from prefjudge.study.study import Study
 
@@ -222,6 +223,10 @@ def _path(value: object) -> object:
     if not isinstance(value, str | PathLike):
         raise _No
     text = fspath(value)
+    if isinstance(text, str) and "\0" not in text:
+        address = shown(text)  # from here on nobody sees its password
+        if address != text or is_remote(text):
+            return address
     if not isinstance(text, str) or any(len(part) > _LONGEST_NAME for part in _encoded_parts(text)):
         raise _No
     _text(text)

@@ -8,6 +8,8 @@ from typing import TypeVar, overload
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.folders import Role, file_in
 from prefjudge.formats.hub import hub_file, is_hub
+from prefjudge.formats.lines.addresses import is_remote, shown
+from prefjudge.formats.lines.blocks import can_reread
 from prefjudge.formats.lines.datasets import is_dataset, version
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.study.pooling import InputFile
@@ -78,7 +80,7 @@ def expand(patterns: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...
         A pattern matches nothing, or a folder is empty.
     """
     found: dict[str | Path, None] = {}
-    for pattern in map(str, several(patterns)):
+    for pattern in map(shown, map(str, several(patterns))):
         files = [pattern] if is_address(pattern) else _matching(pattern)
         if not files:
             raise InputError(
@@ -116,7 +118,7 @@ def input_files(
     InputError
         The runs are not files.
     """
-    other = next((path for path in paths if is_parquet(path) or not Path(path).is_file()), None)
+    other = next((path for path in paths if is_parquet(path) or not can_reread(path)), None)
     if other is not None:
         raise InputError(
             f"{other} is not a run file, and a study is made from run files",
@@ -128,7 +130,7 @@ def input_files(
     return [
         InputFile(
             kind=kind,
-            path=str(path if is_dataset(path) else path.resolve()),
+            path=_place(path),
             digest=_digest(kind, path),
             name=name,
         )
@@ -143,6 +145,13 @@ def _digest(kind: str, path: Path) -> str:
     if kind == "collection":
         return ""
     return version() if is_dataset(path) else digest(path)
+
+
+def _place(path: Path) -> str:
+    """Return where a file is, for later verbs in other folders."""
+    if is_remote(path):
+        return shown(str(path))
+    return str(path if is_dataset(path) else path.resolve())
 
 
 def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Path, ...]:

@@ -11,6 +11,7 @@ from typing import Unpack
 from prefjudge.core.pooling.runs import Order
 from prefjudge.counts import many
 from prefjudge.errors import InputError
+from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.runs.layouts import RunForm
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader
@@ -61,7 +62,7 @@ def digesting(
                         f"{path} changed while it was read", "Wait until it is written, and try again."
                     )
             return tuple(
-                InputDigest(kind=kind, path=str(path), digest=one)
+                InputDigest(kind=kind, path=shown(str(path)), digest=one)
                 for (kind, path), one in zip(named, found, strict=True)
             )
 
@@ -109,8 +110,12 @@ def _between(counts: list[int], noun: str, nouns: str) -> str:
     return many(most, noun, nouns) if least == most else f"{least:,} to {most:,} {nouns}"
 
 
-def _state(path: str | Path) -> tuple[int, ...]:
-    """Return what tells whether a file is still the same; nothing for what is not a file here."""
+def _state(path: str | Path) -> tuple[int | str, ...]:
+    """Return what tells whether a file is still the same; nothing for what cannot be read twice."""
+    if is_remote(path):
+        from prefjudge.formats.lines.remote import version
+
+        return (version(path),)
     try:
         found = Path(path).stat()
     except OSError:

@@ -1,14 +1,17 @@
 """The leaderboard rows that move when the best-known answers change."""
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.engines.files.files import judged
+from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.correlation import RankShift, correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
+from prefjudge.formats.lines.blocks import can_reread
 from prefjudge.formats.lines.digests import digest
 from prefjudge.study.pooling import load_inputs
 from prefjudge.study.study import Study
@@ -38,6 +41,13 @@ def find_moves(
     return still
 
 
+def _digest(path: Path) -> str:
+    """Return the digest of a file, nothing where it is gone."""
+    with suppress(InputError):
+        return digest(path) if can_reread(path) else ""
+    return ""
+
+
 def _unchanged_runs(study: Study, notices: list[str], without: Collection[str]) -> list[str]:
     """Return the study's run files; one that is gone or was changed is left out with a notice."""
     with study.transaction(write=False) as db:
@@ -45,9 +55,10 @@ def _unchanged_runs(study: Study, notices: list[str], without: Collection[str]) 
     kept = []
     for found in runs:
         path = Path(found.path)
-        if path.is_file() and digest(path) == found.digest:
+        now = _digest(path)
+        if now == found.digest:
             kept.append(found.path)
         else:
-            what = "has changed since it was pooled" if path.is_file() else "is gone"
+            what = "has changed since it was pooled" if now else "is gone"
             notices.append(f"{path} {what}: the leaderboards are without run {found.name}")
     return kept

@@ -20,6 +20,7 @@ from prefjudge.engines.health import RunHealth, health
 from prefjudge.engines.sql.statements import SqlRuns
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
+from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.runs.parquet import is_parquet
@@ -100,7 +101,7 @@ def reading(
     on_duplicate = OnDuplicate(options["on_duplicate"])
     engine = Engine(options["engine"])
     _check_paths(runs, engine)
-    doubts = {str(path): doubt_ranks(path) for path in runs if not (is_address(path) or is_parquet(path))}
+    doubts = {str(path): doubt_ranks(path) for path in runs if not is_parquet(path) and _is_here(path)}
     notices += [Notice(where=path, what=doubt) for path, doubt in doubts.items() if doubt]
     if runs and engine is not Engine.FILES:
         words = {
@@ -246,12 +247,20 @@ class _Submitting(Executor):
 
 def each(work: Callable[[A], T], things: Sequence[A], executor: Executor | None) -> list[T]:
     """Return the work done on each thing, in their order, by an executor where there is one."""
-    return list(map(work, things) if executor is None else executor.map(work, things))
+    if executor is None:
+        return list(map(work, things))
+    known = kept_addresses(str(thing) for thing in things)
+    return list(executor.map(partial(knowing, known, work), things))
+
+
+def _is_here(path: str | Path) -> bool:
+    return is_remote(path) or not is_address(path)
 
 
 def _check_paths(runs: Sequence[str | Path], engine: Engine) -> None:
     for path in runs:
-        if is_address(path) and engine is not Engine.SPARK:
+        fetched = engine is Engine.FILES and is_remote(path)
+        if is_address(path) and engine is not Engine.SPARK and not fetched:
             raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")
         if is_parquet(path) and engine is Engine.FILES:
             raise InputError(f"{path}: Parquet is read as SQL", "Add --engine duckdb, or --engine spark.")

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from prefjudge.counts import many
 from prefjudge.errors import InputError
+from prefjudge.formats.lines.addresses import is_remote, shown
+from prefjudge.formats.lines.blocks import can_reread
 
 
 def with_named(runs: Sequence[str | Path], named: Sequence[str | Path | None]) -> tuple[str | Path, ...]:
     """Return the run files, and others that options name."""
-    more = [Path(name) for name in named if name is not None and Path(name).is_file()]
+    more = [Path(name) for name in named if name is not None and can_reread(name)]
     return (*runs, *(path for path in dict.fromkeys(more) if not any(_same(path, run) for run in runs)))
 
 
@@ -46,6 +48,8 @@ def tag_of(name: str | Path, sources: Sequence[str | Path], tags: Sequence[str],
 
 
 def _same(path: Path, source: str | Path) -> bool:
+    if is_remote(path):
+        return shown(str(path)) == shown(str(source))
     try:
         return path.samefile(source)
     except OSError:  # one of them is a tag, or an address

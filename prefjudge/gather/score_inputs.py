@@ -18,6 +18,7 @@ from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.pools import read_pool
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.labels.stamps import rehearsal_in
+from prefjudge.formats.lines.addresses import is_remote
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.texts.queries import read_queries
@@ -186,7 +187,7 @@ def _read_labels(path: Path, name: str | None, notices: list["Notice"]) -> "Qrel
 def _named(given: str | Path) -> tuple[str | None, Path]:
     """Split ``NAME=FILE``; a path, and a file whose own name has a ``=``, is given as it is."""
     name, separator, path = str(given).partition("=")
-    if isinstance(given, Path) or not separator or Path(given).exists():
+    if isinstance(given, Path) or not separator or is_remote(given) or Path(given).exists():
         return None, Path(given)
     return name, Path(path)
 

@@ -21,7 +21,8 @@ from prefjudge.engines.files.judged import Judged, JudgedRows, found
 from prefjudge.engines.files.overlap import check_overlap
 from prefjudge.engines.files.reading import per_chunk
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.blocks import is_compressed
+from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
+from prefjudge.formats.lines.blocks import can_reread, is_compressed
 from prefjudge.formats.lines.numbering import Numbering
 from prefjudge.formats.lines.problems import Notice, Stop, decode, encode, paths_of
 from prefjudge.formats.lines.readers import stem
@@ -202,7 +203,7 @@ def _judged_of(
 
             part = found_in_copy(copy, index, order)
             return JudgedRows.joined(path, [part], copy.form, copy.notices(path))
-    if sparse and trust and Path(path).is_file():
+    if sparse and trust and can_reread(path):
         try:
             return JudgedRows.joined(path, *anchored(path, index=index, order=order))
         except (NotGalloping, Scattered, Stop):
@@ -221,10 +222,10 @@ def _cache(folder: str | Path | None) -> RunCache | None:
 
 
 def each_run(work: Callable[[str], T], paths: Sequence[str], executor: Executor | None) -> Iterator[T]:
-    """Yield what ``work`` makes of each path; compressed files are unpacked side by side."""
+    """Yield what ``work`` makes of each path; compressed and fetched files are read side by side."""
     if executor is not None:
-        yield from executor.map(work, paths)
-    elif len(paths) > 1 and any(map(is_compressed, paths)):
+        yield from executor.map(partial(knowing, kept_addresses(paths), work), paths)
+    elif len(paths) > 1 and any(is_remote(path) or is_compressed(path) for path in paths):
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as threads:

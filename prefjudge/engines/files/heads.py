@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files.gallop import HeadLines, NotGalloping, Text, gallop, text_of
 from prefjudge.engines.files.ranking import ranked, ranking_key
 from prefjudge.engines.files.reading import per_chunk
+from prefjudge.formats.lines.blocks import can_reread
 from prefjudge.formats.lines.line_ends import has_lone_cr
 from prefjudge.formats.lines.problems import Notice, Stop, decode
 from prefjudge.formats.runs.chunks import FormTally, OnDuplicate, RunChunk, Scattered
@@ -61,7 +61,7 @@ def head_of(
         if copy is not None and copy.in_order(order):
             notices.extend(copy.notices(path))
             heads, form = [work(copy.heads(k, order))], copy.form
-    if heads is None and trust and Path(path).is_file():
+    if heads is None and trust and can_reread(path):
         tally = FormTally()
         try:
             heads = [work(tally.add(chunk)) for chunk in _trusted(path, k, order)]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.blocks import BLOCK
+from prefjudge.formats.lines.blocks import BLOCK, can_reread
 from prefjudge.formats.lines.datasets import is_dataset
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.chunks import FormTally, OnDuplicate, RunChunk, Scattered
@@ -74,7 +73,7 @@ def _read(
     try:
         results = [work(tally.add(chunk)) for chunk in chunks]
     except Scattered:
-        if not (Path(path).is_file() or is_dataset(path)):
+        if not (can_reread(path) or is_dataset(path)):
             raise InputError(
                 f"{path}: the lines of a query are not contiguous, and a pipe cannot be read twice",
                 "Write the run to a file, and read that.",

@@ -20,6 +20,7 @@ from isal import igzip_lib
 from zstandard import ZstdDecompressor
 
 from prefjudge.errors import ConfigError, InputError
+from prefjudge.formats.lines.addresses import is_remote
 from prefjudge.formats.lines.datasets import dataset_lines, is_dataset
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.lines.problems import Notice
@@ -79,9 +80,14 @@ def compression(head: bytes) -> str:
     return next((kind for kind, start in COMPRESSIONS.items() if head.startswith(start)), "")
 
 
+def can_reread(path: str | Path) -> bool:
+    """Tell whether a file can be read twice: a pipe cannot."""
+    return is_remote(path) or Path(path).is_file()
+
+
 def is_compressed(path: str | Path) -> bool:
     """Tell whether a file is unpacked while it is read; pipes are not looked into."""
-    if not Path(path).is_file():
+    if not can_reread(path):
         return False
     with opened(path) as file:
         return bool(compression(file.read(8)))
@@ -142,6 +148,12 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
     name = fspath(path)
     if name == "-":
         yield sys.stdin.buffer
+        return
+    if is_remote(name):
+        from prefjudge.formats.lines.remote import RemoteFile
+
+        with RemoteFile(name) as remote:
+            yield remote  # type: ignore[misc]
         return
     try:
         file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - closed below

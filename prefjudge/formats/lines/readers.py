@@ -5,9 +5,9 @@ the engines. So a new format is one file and its registration.
 """
 
 from collections.abc import Callable, Iterator
-from os import fspath
 from pathlib import Path, PurePath
 
+from prefjudge.formats.lines.addresses import bare
 from prefjudge.formats.lines.datasets import PREFIX
 from prefjudge.registers import Register
 
@@ -41,7 +41,7 @@ _COLUMNS = frozenset({"txt", "run", "trec", "tsv", "res", "input", "qrels", "qre
 
 def stem(path: str | Path) -> str:
     """Return a file's name without what says how it is stored."""
-    name = PurePath(fspath(path).removeprefix(PREFIX))
+    name = PurePath(bare(path).removeprefix(PREFIX))
     while name.stem and _says_how_it_is_stored(_last_suffix(name)):
         name = PurePath(name.stem)
     return name.name
@@ -65,7 +65,7 @@ def read_columns(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
 
 def suffix_of(path: str | Path) -> str:
     """Return the suffix that a file has before that of its compression, without the dot."""
-    name = PurePath(fspath(path))
+    name = PurePath(bare(path))
     last = _last_suffix(name)
     if last not in COMPRESSIONS:
         return last

@@ -1,0 +1,258 @@
+"""Objects of a store or of a web server, read as a stream through fsspec.
+
+Faults pass: a cut connection, a busy server, a read that stands still. The stream then goes on where it
+stopped, a bounded number of times, unless the object has changed meanwhile. What a library says of an error
+may hold an address with its signature, so messages name the kind of error alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib import import_module
+from io import RawIOBase
+from os import fspath
+from pathlib import Path
+from typing import Any, TypeVar
+
+from prefjudge.errors import InputError
+from prefjudge.formats.lines.addresses import shown, whole
+from prefjudge.formats.lines.ahead import ahead
+
+T = TypeVar("T")
+
+PATIENCE = 60.0
+"""Seconds that a server may take for an answer or a range."""
+PAUSES = (0.5, 1.0, 2.0, 4.0)
+"""Seconds to wait after each fault in a row; after the last one the reading is given up."""
+_RANGES = (256 << 10, 1 << 20, 4 << 20)
+"""Bytes of the first requests, and of all that follow: a look at the head is a small one."""
+_PIECE = 256 << 10
+_NEEDS = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "http": "aiohttp", "https": "aiohttp"}
+_VERSIONS = ("ETag", "etag", "Content-MD5", "Digest")
+_DATES = ("LastModified", "last_modified", "Last-Modified", "updated")
+
+
+class RemoteFile(RawIOBase):
+    """An object read from its start to its end; nothing is fetched before the first read."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.name = shown(fspath(path))
+        self._pieces: Iterator[bytes] | None = None
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read into a buffer as much as is at hand, and at the end nothing."""
+        if self._pieces is None:
+            self._pieces = ahead(_stream(self.name))
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if not self.closed and self._pieces is not None:
+            self._pieces.close()  # type: ignore[attr-defined]
+        super().close()
+
+
+def version(path: str | Path) -> str:
+    """Return what tells whether an object is still the same: ``etag:…``, else its size and date.
+
+    Raises
+    ------
+    InputError
+        It is gone, or nobody answers.
+    """
+    return _version(_info(shown(fspath(path))))
+
+
+def has_etag(version: str) -> bool:
+    """Tell whether a version is one that the server vouches for."""
+    return version.startswith("etag:")
+
+
+def _version(info: dict[str, Any]) -> str:
+    for key in _VERSIONS:
+        if tag := info.get(key):
+            return "etag:" + str(tag).strip('"')
+    return " ".join(str(info.get(key, "")) for key in ("size", *_DATES)).strip()
+
+
+def _stream(name: str) -> Iterator[bytes]:
+    """Yield an object's bytes; after a fault, from where it stopped."""
+    info = _info(name)
+    read = _read_web if name.startswith("http") else _read_store
+    at = faults = 0
+    while True:
+        try:
+            for piece in read(name, at, info):
+                at += len(piece)
+                yield piece
+            break
+        except InputError:
+            raise
+        except Exception as error:  # each library has errors of its own
+            # A long object may see a fault now and then: what was read since earns another try.
+            faults += 1
+            fault = _fault(name, error)
+            if fault is not None or faults > len(PAUSES) + at // _RANGES[-1]:
+                raise fault or _given_up(name, error) from None
+            time.sleep(PAUSES[min(faults, len(PAUSES)) - 1])
+            _check_same(name, info)
+    _check_same(name, info)
+    if info.get("size") not in (None, at) and not info.get("packed"):
+        raise _changed(name)
+
+
+def _read_store(name: str, at: int, info: dict[str, Any]) -> Iterator[bytes]:
+    """Yield the ranges of an object of a store from a place on."""
+    files, place = _files(whole(name))
+    size, asked = int(info["size"]), iter(_RANGES)
+    while at < size:
+        end = min(size, at + next(asked, _RANGES[-1]))
+        piece: bytes = files.cat_file(place, start=at, end=end, timeout=PATIENCE)
+        if len(piece) != end - at:
+            raise ConnectionError("the range ended early")
+        yield piece
+        at = end
+
+
+def _read_web(name: str, at: int, info: dict[str, Any]) -> Iterator[bytes]:
+    """Yield what a web server sends from a place on; one that knows no ranges sends what was read again."""
+    files, place = _files(whole(name))
+    headers = {"Accept-Encoding": "identity"}
+    if at and not info.get("packed"):
+        headers["Range"] = f"bytes={at}-"
+    with files.open(place, block_size=0, size=1, headers=headers) as file:
+        info["packed"] = file.r.headers.get("Content-Encoding", "identity") not in ("identity", "")
+        part = file.r.headers.get("Content-Range", "") if file.r.status == 206 else ""
+        if part and not part.startswith(f"bytes {at}-"):
+            raise ConnectionError("another range than the one asked for")
+        left = 0 if part else at
+        while piece := file.read(_PIECE):
+            if len(piece) > left:
+                yield piece[left:]
+            left = max(0, left - len(piece))
+
+
+def _info(name: str) -> dict[str, Any]:
+    """Return what the server says of an object."""
+    files, place = _files(whole(name))
+    found: dict[str, Any] = _asked(name, lambda: files.info(place, timeout=PATIENCE))
+    if found.get("type") == "directory":
+        raise InputError(f"{name} is a folder, not an object", "Name the objects in it, one by one.")
+    return found
+
+
+def _asked(name: str, question: Callable[[], T]) -> T:
+    """Return a server's answer, asked again after faults that may pass."""
+    for pause in PAUSES:
+        try:
+            return question()
+        except Exception as error:  # each library has errors of its own
+            if fault := _fault(name, error):
+                raise fault from None
+        time.sleep(pause)
+    try:
+        return question()
+    except Exception as error:
+        raise _fault(name, error) or _given_up(name, error) from None
+
+
+def _check_same(name: str, info: dict[str, Any]) -> None:
+    if _version(_info(name)) != _version(info):
+        raise _changed(name)
+
+
+def _changed(name: str) -> InputError:
+    return InputError(f"{name} changed while it was read", "Wait until it is written, and try again.")
+
+
+def _given_up(name: str, error: Exception) -> InputError:
+    error = _cause(name, error)
+    status = _status(error)
+    what = f"status {status}" if status else type(error).__name__
+    return InputError(
+        f"{name} cannot be read, also after {len(PAUSES)} more tries: {what}",
+        "Check the network and the address, and try again.",
+    )
+
+
+def _fault(name: str, error: Exception) -> InputError | None:
+    """Return what to say of an error that stays; None for one that may pass."""
+    error = _cause(name, error)
+    status = _status(error)
+    if isinstance(error, FileNotFoundError) or status in (404, 410):
+        return InputError(f"{name}: there is no such object", "Check the address. A * matches no name.")
+    if isinstance(error, PermissionError) or "Credentials" in type(error).__name__ or status in (401, 403):
+        return InputError(
+            f"{name}: access is refused",
+            "Sign in as the store's own tools do (for s3: AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY). A signed address may have expired.",
+        )
+    if isinstance(error, ValueError | TypeError) or (400 <= status < 500 and status not in (408, 429)):
+        what = f"status {status}" if status else type(error).__name__
+        return InputError(f"{name} cannot be read: {what}", "Check the address.")
+    return None
+
+
+def _cause(name: str, error: Exception) -> Exception:
+    """Return what went wrong: fsspec says of a web server's every failure that there is no file."""
+    if name.startswith("http") and isinstance(error, FileNotFoundError):
+        return error.__cause__ if isinstance(error.__cause__, Exception) else error
+    return error
+
+
+def _status(error: Exception) -> int:
+    """Return the status of an answer, 0 where there was none."""
+    status = getattr(error, "status", 0)
+    return status if isinstance(status, int) else 0
+
+
+def _files(address: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the object's place in it."""
+    scheme = address.partition(":")[0]
+    try:
+        files = _file_system(scheme, PATIENCE)
+    except ImportError:
+        raise InputError(
+            f"{shown(address)}: {scheme}:// needs the package {_NEEDS[scheme]}",
+            "Install it: pip install 'prefjudge[remote]'",
+        ) from None
+    return files, address if scheme.startswith("http") else address.partition("://")[2]
+
+
+@lru_cache
+def _file_system(scheme: str, patience: float) -> Any:
+    import fsspec
+
+    import_module(_NEEDS[scheme])
+    options: dict[str, Any] = {"use_listings_cache": False}
+    if scheme.startswith("http"):
+        from aiohttp import ClientTimeout
+
+        options["client_kwargs"] = {
+            "timeout": ClientTimeout(total=None, sock_connect=patience, sock_read=patience)
+        }
+    if scheme == "s3":
+        options["config_kwargs"] = {
+            "connect_timeout": patience,
+            "read_timeout": patience,
+            "retries": {"max_attempts": 1},
+        }
+    files = fsspec.filesystem(scheme, **options)
+    if scheme == "s3":
+        files.retries = 1  # tries are counted here, once
+    return files

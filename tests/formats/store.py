@@ -1,0 +1,110 @@
+"""A store of objects on this machine (moto's), and a proxy before it that fails when it is told to."""
+
+import http.client
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Fault = Callable[["_Handler", bytes], bool]
+"""Takes the answer's body, and tells whether it has answered."""
+
+
+class Proxy(ThreadingHTTPServer):
+    """Forwards requests; each GET of an object meets the next fault of the list, if there is one."""
+
+    daemon_threads = True
+
+    def __init__(self, behind: int) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.behind = behind
+        self.faults: list[Fault | None] = []
+        self.ranges = True
+        self.asked: list[str] = []
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: readers that hang up are what is tested."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Proxy
+
+    def do_GET(self) -> None:
+        self._forward()
+
+    do_HEAD = do_PUT = do_DELETE = do_GET  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def _forward(self) -> None:
+        proxy = self.server
+        self.close_connection = True
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {
+            name: value
+            for name, value in self.headers.items()
+            if name.lower() != "connection" and (proxy.ranges or name.lower() != "range")
+        }
+        proxy.asked.append(f"{self.command} {self.path}")
+        fault = proxy.faults.pop(0) if self.command == "GET" and proxy.faults else None
+        behind = http.client.HTTPConnection("127.0.0.1", proxy.behind)
+        behind.request(self.command, self.path, body, headers)
+        answer = behind.getresponse()
+        data = answer.read()
+        behind.close()
+        if fault is not None and fault(self, data):
+            return
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("connection", "transfer-encoding", "content-length"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", answer.getheader("Content-Length") or str(len(data)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+
+def cut(handler: Any, data: bytes) -> bool:
+    """Send half of the body, and hang up."""
+    part = handler.headers.get("Range") if handler.server.ranges else None
+    handler.send_response(206 if part else 200)
+    if part:
+        first = int(part.removeprefix("bytes=").partition("-")[0])
+        handler.send_header("Content-Range", f"bytes {first}-{first + len(data) - 1}/*")
+    handler.send_header("Content-Length", str(len(data)))
+    handler.end_headers()
+    handler.wfile.write(data[: len(data) // 2])
+    return True
+
+
+def busy(handler: Any, data: bytes) -> bool:
+    """Say that the server is busy."""
+    handler.send_response(503)
+    handler.send_header("Content-Length", "0")
+    handler.end_headers()
+    return True
+
+
+def silent(handler: Any, data: bytes) -> bool:
+    """Send nothing, longer than readers wait in these tests, or until they hang up."""
+    handler.connection.settimeout(5)
+    handler.connection.recv(1)
+    return True
+
+
+def after(what: Callable[[], object]) -> Fault:
+    """Return a fault that lets something happen to the object once this request was answered by the store."""
+
+    def happen(handler: Any, data: bytes) -> bool:
+        what()
+        return False
+
+    return happen

@@ -1,0 +1,220 @@
+"""Objects of stores and web servers are read as files are; faults pass, and addresses tell no secret."""
+
+import gzip
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import prefjudge
+from prefjudge.errors import InputError
+from prefjudge.formats.lines import addresses, remote
+from prefjudge.formats.lines.blocks import Holds, opened, whole_lines
+from prefjudge.formats.lines.digests import digest
+from tests.formats.store import Proxy, after, busy, cut, silent
+
+DEMO = Path(prefjudge.__file__).parent / "demo"
+LINES = b"".join(b"x%d Q0 d%d 1 1.5 r\n" % (n, n) for n in range(36_000))  # several requests long
+SECRETS = ("s3cret", "pa/ss", "AKIA", "abc123")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    for package in ("s3fs", "moto.server"):
+        pytest.importorskip(package, reason="reads objects: pip install 'prefjudge[dev]'")
+    import boto3
+    import fsspec
+    from moto.server import ThreadedMotoServer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "AKIA")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+        server.start()
+        port = server.get_host_and_port()[1]
+        proxy = Proxy(port)
+        patch.setenv("AWS_ENDPOINT_URL_S3", proxy.address)
+        patch.setattr(remote, "PAUSES", (0.001,) * 4)
+        client = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}")
+        client.create_bucket(Bucket="runs")
+        remote._file_system.cache_clear()
+        yield SimpleNamespace(
+            proxy=proxy, put=partial(client.put_object, Bucket="runs", ACL="public-read"), client=client
+        )
+        proxy.shutdown()
+        proxy.server_close()
+        server.stop()
+        remote._file_system.cache_clear()
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+
+
+@pytest.fixture
+def long(store: Any) -> Any:
+    store.put(Key="long.txt", Body=LINES)
+    store.proxy.faults.clear()
+    store.proxy.asked.clear()
+    store.proxy.ranges = True
+    return store
+
+
+def read(address: str) -> bytes:
+    return b"".join(whole_lines(address, Holds.COLUMNS))
+
+
+def test_verbs_take_objects_wherever_they_take_files(store: Any, tmp_path: Path) -> None:
+    names = [path.name for path in sorted((DEMO / "runs").glob("*.txt"))[:3]]
+    for name in names:
+        store.put(Key=f"{name}.gz", Body=gzip.compress((DEMO / "runs" / name).read_bytes(), mtime=0))
+    for name in ("qrels.txt", "queries.tsv", "collection.tsv"):
+        store.put(Key=name, Body=(DEMO / name).read_bytes())
+    here = prefjudge.pool(
+        runs=[DEMO / "runs" / name for name in names],
+        qrels=DEMO / "qrels.txt",
+        queries=DEMO / "queries.tsv",
+        collection=DEMO / "collection.tsv",
+        out=tmp_path / "here.tsv",
+    )
+    there = prefjudge.pool(
+        runs=[f"s3://runs/{name}.gz" for name in names],
+        qrels="s3://runs/qrels.txt",
+        queries=f"{store.proxy.address}/runs/queries.tsv",
+        collection="s3://runs/collection.tsv",
+        out=tmp_path / "there.tsv",
+        trust=True,
+    )
+    assert (tmp_path / "here.tsv").read_bytes() == (tmp_path / "there.tsv").read_bytes()
+    assert (here.runs, here.sizes) == (there.runs, there.sizes)
+    scored = prefjudge.score(runs=[f"s3://runs/{names[0]}.gz"], qrels=["nist=s3://runs/qrels.txt"])
+    head = store.client.head_object(Bucket="runs", Key="qrels.txt")
+    assert scored.inputs[1].digest == "etag:" + head["ETag"].strip('"')
+    assert scored.inputs[1].path == "s3://runs/qrels.txt"
+
+
+@pytest.mark.parametrize("faults", [[cut], [busy, busy], [None, cut, cut], [cut, None, silent]])
+@pytest.mark.parametrize("web", [False, True])
+def test_a_fault_passes_and_no_byte_is_lost(
+    long: Any, monkeypatch: pytest.MonkeyPatch, faults: list[Any], web: bool
+) -> None:
+    if silent in faults:
+        monkeypatch.setattr(remote, "PATIENCE", 0.3)
+    long.proxy.faults += faults
+    assert read(f"{long.proxy.address}/runs/long.txt" if web else "s3://runs/long.txt") == LINES
+    assert not long.proxy.faults or web
+
+
+def test_a_web_server_without_ranges_sends_it_again(long: Any) -> None:
+    long.proxy.ranges = False
+    long.proxy.faults += [cut, cut]
+    assert read(f"{long.proxy.address}/runs/long.txt") == LINES
+    assert not long.proxy.faults
+
+
+@pytest.mark.parametrize("web", [False, True])
+def test_tries_are_counted(long: Any, web: bool) -> None:
+    long.proxy.faults += [busy] * 100
+    with pytest.raises(InputError, match=r"also after 4 more tries"):
+        read(f"{long.proxy.address}/runs/long.txt" if web else "s3://runs/long.txt")
+    assert len(long.proxy.asked) < 25
+
+
+def test_what_is_gone_or_changed_is_said(long: Any) -> None:
+    with pytest.raises(InputError, match=r"s3://runs/none\.txt: there is no such object"):
+        read("s3://runs/none.txt")
+    long.proxy.faults.append(after(lambda: long.client.delete_object(Bucket="runs", Key="long.txt")))
+    with pytest.raises(InputError, match="there is no such object"):
+        read("s3://runs/long.txt")
+    for faults in ([], [cut]):
+        long.put(Key="long.txt", Body=LINES)
+        changed = after(lambda: long.put(Key="long.txt", Body=LINES.replace(b"1.5", b"2.5")))
+        long.proxy.faults += [changed, *faults]
+        with pytest.raises(InputError, match=r"long\.txt changed while it was read"):
+            read("s3://runs/long.txt")
+
+
+def test_an_object_that_changes_between_two_readings_is_said(long: Any) -> None:
+    long.put(Key="qrels.txt", Body=(DEMO / "qrels.txt").read_bytes())
+    long.put(Key="run.txt", Body=(DEMO / "runs" / "lexical.txt").read_bytes())
+    other = after(lambda: long.put(Key="qrels.txt", Body=b"q01 0 p1 1\n"))
+    long.proxy.faults += [None, other]
+    with pytest.raises(InputError, match="changed while it was read"):
+        prefjudge.score(runs=["s3://runs/run.txt"], qrels=["s3://runs/qrels.txt"])
+
+
+def test_only_what_is_named_is_fetched_and_a_look_is_small(long: Any) -> None:
+    with opened("s3://runs/long.txt") as file:
+        assert not long.proxy.asked
+        assert file.read(10) == LINES[:10]
+    assert [line for line in long.proxy.asked if line.startswith("GET")] == ["GET /runs/long.txt"]
+    assert {line.split()[1] for line in long.proxy.asked} == {"/runs/long.txt"}
+    assert digest("s3://runs/long.txt").startswith("etag:")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("https://me:s3cret@host/run.txt", "https://host/run.txt"),
+        ("https:/me:pa/ss@host:8080/a/run.txt", "https://host:8080/a/run.txt"),
+        ("https://host/b.txt?X-Amz-Signature=abc123&X=1", "https://host/b.txt?…"),
+        ("nist=https://host/c.txt?sig=abc123", "nist=https://host/c.txt?…"),
+        ("s3://AKIA:s3cret@bucket/run.gz", "s3://bucket/run.gz"),
+        ("s3:/bucket/what?.gz", "s3://bucket/what?.gz"),
+        ("https://host:8080/@me/run.txt", "https://host:8080/@me/run.txt"),
+        ("runs/a=b.txt", "runs/a=b.txt"),
+    ],
+)
+def test_what_is_shown_of_an_address_holds_no_secret(given: str, said: str) -> None:
+    assert addresses.shown(given) == addresses.shown(addresses.shown(given)) == said
+    if "host" in said and "=" not in said:
+        assert addresses.whole(said).replace("://", ":/") == given.replace("://", ":/")
+    first, second = (addresses.shown(f"https://host/d?key={key}") for key in "ab")
+    assert first != second
+    assert addresses.whole(second) == "https://host/d?key=b"
+    kept = addresses.kept_addresses([Path("runs/a.txt"), second])
+    addresses._whole.clear()
+    with pytest.raises(InputError, match="was not kept"):
+        addresses.whole(second)
+    assert addresses.knowing(kept, addresses.whole, second) == "https://host/d?key=b"
+
+
+def test_no_secret_is_in_a_result_or_an_error(long: Any) -> None:
+    long.put(Key="run.txt", Body=(DEMO / "runs" / "lexical.txt").read_bytes())
+    host = long.proxy.address.removeprefix("http://")
+    signed = f"http://me:s3cret@{host}/runs/run.txt?X-Amz-Credential=AKIA&sig=abc123"
+    said = [repr(prefjudge.score(runs=[signed], qrels=[DEMO / "qrels.txt"]))]
+    for wrong in (signed.replace("run.txt", "none.txt"), signed.replace("run.txt", "long.txt")):
+        with pytest.raises(InputError) as error:
+            prefjudge.score(runs=[wrong], qrels=[DEMO / "qrels.txt"])
+        said += [repr(error.value), repr(error.value.__cause__), str(error.value.hint)]
+    long.proxy.faults += [busy] * 100
+    with pytest.raises(InputError) as error:
+        prefjudge.score(runs=[signed], qrels=[DEMO / "qrels.txt"])
+    said.append(repr(error.value))
+    assert not [secret for secret in SECRETS if any(secret in text for text in said)]
+
+
+def test_a_missing_package_is_named_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    remote._file_system.cache_clear()
+    monkeypatch.setattr(remote, "import_module", missing)
+    for scheme, package in (("s3", "s3fs"), ("gs", "gcsfs"), ("az", "adlfs"), ("https", "aiohttp")):
+        with pytest.raises(InputError, match=f"needs the package {package}") as error:
+            read(f"{scheme}://place/run.txt")
+        assert "pip install 'prefjudge[remote]'" in error.value.hint
+    remote._file_system.cache_clear()
+
+
+def test_a_run_is_named_by_its_address_as_by_its_file(long: Any) -> None:
+    runs = [f"s3://runs/{name}.txt" for name in ("lexical", "reranker-large")]
+    for run in runs:
+        long.put(Key=Path(run).name, Body=(DEMO / "runs" / Path(run).name).read_bytes())
+    result = prefjudge.compare(*runs, qrels=[DEMO / "qrels.txt"], measure=["RR@10"])
+    here = prefjudge.compare(
+        *(DEMO / "runs" / Path(run).name for run in runs), qrels=[DEMO / "qrels.txt"], measure=["RR@10"]
+    )
+    assert result.comparisons == here.comparisons
