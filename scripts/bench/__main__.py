@@ -3,6 +3,7 @@
 Inputs are generated with a fixed seed below the cache folder, peers are installed in an environment of their
 own, and ours and theirs run in turn. What counts is the ratios; seconds depend on the machine and its load.
 ``trec_eval`` takes part where it is on the path.
+``--json FILE`` keeps the figures; ``--compare FILE`` measures the same again, and says what got worse.
 ``python scripts/bench/marketplace.py --workers 200 --hits 2000`` puts load on the marketplace.
 """
 
@@ -12,11 +13,15 @@ import argparse
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from compare import Figures, report
 from harness import ROOT, Lab, hold
+from machine import describe
 from ratios import Result, summary
 
 SECTIONS = (
@@ -29,33 +34,65 @@ SECTIONS = (
     "resolving",
     "store",
     "starting",
+    "study",
 )
 
 
 def main() -> int:
-    """Hold the contests and print how they end."""
-    parser = argparse.ArgumentParser(prog="python scripts/bench", description=__doc__)
-    parser.add_argument(
-        "sections", nargs="*", metavar="SECTION", help="one or more of: " + ", ".join(SECTIONS)
-    )
-    parser.add_argument("--short", action="store_true", help="tiny inputs, one round, nothing judged: for CI")
-    parser.add_argument("--cache", type=Path, default=ROOT / ".bench", help="folder of inputs and peers")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
-        "--no-peers", action="store_true", help="install nothing; compare with the floors only"
-    )
-    parser.add_argument("--json", type=Path, help="write the figures there too")
+    """Hold the contests and print how they end; 1 where something got worse."""
+    parser = _parser()
     options = parser.parse_args()
     unknown = set(options.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+    if options.against and not options.compare:
+        parser.error("--against takes the place of measuring again: give --compare OLD.json, too")
+    try:
+        old = Figures.read(options.compare) if options.compare else None
+        if old is not None and options.against:
+            return _compare(old, Figures.read(options.against))
+        if old is not None:  # what is compared is measured in the same way
+            options.short, options.rounds = old.short, old.rounds
+        figures = _measure(options, options.sections or (old.sections if old else SECTIONS))
+        if options.json:
+            options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        return _compare(old, Figures.of(figures)) if old else 0
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python scripts/bench", description=__doc__)
+    parser.add_argument(
+        "sections", nargs="*", metavar="SECTION", help="one or more of: " + ", ".join(SECTIONS)
+    )
+    parser.add_argument("--short", action="store_true", help="tiny inputs, nothing judged: for CI")
+    parser.add_argument("--cache", type=Path, default=ROOT / ".bench", help="folder of inputs and peers")
+    parser.add_argument("--rounds", type=int, help="5, or 1 of --short, by default")
+    parser.add_argument(
+        "--no-peers", action="store_true", help="install nothing; compare with the floors only"
+    )
+    parser.add_argument(
+        "--json", type=Path, help="write the figures there, too, and where they were measured"
+    )
+    parser.add_argument(
+        "--compare", type=Path, metavar="OLD.json", help="measure again; exit with 1 if anything got worse"
+    )
+    parser.add_argument(
+        "--against", type=Path, metavar="NEW.json", help="with --compare: take these, and measure nothing"
+    )
+    return parser
+
+
+def _measure(options: argparse.Namespace, sections: Sequence[str]) -> dict[str, Any]:
+    """Hold the contests of the sections, print them, and return the figures."""
     options.cache.mkdir(parents=True, exist_ok=True)
     lab = Lab(folder=options.cache.resolve(), short=options.short)
     if options.short or options.no_peers:
         lab.peers = ()
-    rounds = 1 if options.short else options.rounds
+    rounds = options.rounds or (1 if options.short else 5)
     results: dict[str, list[Result]] = {}
-    for name in options.sections or SECTIONS:
+    for name in sections:
         section = importlib.import_module(name)
         print(section.TITLE, flush=True)
         for line in section.figures(lab) if hasattr(section, "figures") else ():
@@ -66,10 +103,20 @@ def main() -> int:
             print("\n".join(result.lines(judge=not options.short)), flush=True)
     if not options.short:
         print("\n".join(summary([result for section in results.values() for result in section])))
-    if options.json:
-        figures = [{"section": name, **one.to_json()} for name, section in results.items() for one in section]
-        options.json.write_text(json.dumps(figures, indent=1) + "\n")
-    return 0
+    return {
+        "short": options.short,
+        "rounds": rounds,
+        "machine": describe(),
+        "contests": [
+            {"section": name, **one.to_json()} for name, section in results.items() for one in section
+        ],
+    }
+
+
+def _compare(old: Figures, new: Figures) -> int:
+    lines, worse = report(old, new)
+    print("\n".join(lines))
+    return int(worse)
 
 
 if __name__ == "__main__":

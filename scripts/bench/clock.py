@@ -14,4 +14,4 @@ _, status, usage = os.wait4(child, 0)
 wall = time.perf_counter() - start
 peak = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 print(wall, usage.ru_utime + usage.ru_stime, peak)
-sys.exit(os.waitstatus_to_exitcode(status) != 0)
+sys.exit(os.waitstatus_to_exitcode(status))

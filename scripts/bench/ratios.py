@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from harness import Contest, Outcome, Sample, Work
@@ -16,6 +17,8 @@ class Ratio:
 
     rival: str
     seconds: float
+    processor_seconds: float
+    peak_mb: float | None
     ratios: Sequence[float]
     goal: str
     extrapolated: bool
@@ -97,9 +100,12 @@ class Result:
                 {
                     "rival": ratio.rival,
                     "seconds": ratio.seconds,
+                    "processor_seconds": ratio.processor_seconds,
+                    "peak_mb": ratio.peak_mb,
                     "ratio": ratio.median,
                     "ratio_is": "ours / theirs" if ratio.cost else "theirs / ours",
                     "ratios": list(ratio.ratios),
+                    "spread": [min(ratio.ratios), max(ratio.ratios)],
                     "extrapolated": ratio.extrapolated,
                 }
                 for ratio in self.ratios
@@ -126,8 +132,11 @@ class Result:
             how = "ours / theirs" if ratio.cost else "times faster"
             spread = f"{ratio.median:.2f} [{min(ratio.ratios):.2f}, {max(ratio.ratios):.2f}]"
             more = ", extrapolated" if ratio.extrapolated else ""
+            took = f"{ratio.seconds:9.3f} s"
+            if self.contest.by == "cpu":
+                took += f", {ratio.processor_seconds:.3f} s of processors, {ratio.peak_mb or 0:.0f} MB"
             yield (
-                f"    {ratio.rival:28s} {ratio.seconds:9.3f} s  {how} {spread} n={len(ratio.ratios)}{more}"
+                f"    {ratio.rival:28s} {took}  {how} {spread} n={len(ratio.ratios)}{more}"
                 + words.get(ratio.rival, "")
             )
         for name, reason in self.absent.items():
@@ -149,12 +158,16 @@ def _judged(goal: Verdict) -> str:
 
 def _ratio(contest: Contest, name: str, ours: Sequence[Sample], theirs: Sequence[Sample]) -> Ratio:
     goal, work = contest.goals.get(name, ""), contest.rivals[name]
-    pairs = [(mine.wall, other.wall) for mine, other in zip(ours, theirs, strict=False)]
+    by = attrgetter(contest.by)
+    pairs = [(by(mine), by(other)) for mine, other in zip(ours, theirs, strict=False)]
+    peaks = [other.peak for other in theirs if other.peak is not None]
     slower = statistics.median(a / b for a, b in pairs) >= 1
     cost = goal.startswith("<") or (not goal and slower)
     return Ratio(
         rival=name,
-        seconds=statistics.median(b for _, b in pairs),
+        seconds=statistics.median(other.wall for other in theirs),
+        processor_seconds=statistics.median(other.cpu for other in theirs),
+        peak_mb=max(peaks) if peaks else None,
         ratios=[a / b if cost else b / a for a, b in pairs],
         goal=goal,
         extrapolated=isinstance(work, Work) and (work.extrapolated or contest.ours.extrapolated),
