@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.collect import collect as collect
     from prefjudge.steps.compare import compare as compare
     from prefjudge.steps.doctor.doctor import doctor as doctor
+    from prefjudge.steps.export import export as export
     from prefjudge.steps.gold import gold as gold
     from prefjudge.steps.history import history as history
     from prefjudge.steps.import_votes.import_votes import import_votes as import_votes
@@ -122,6 +123,7 @@ VERBS = (
         _ROAD,
         "Write judgments and answers into a folder for others, with pseudonyms for the workers.",
     ),
+    Verb("export", _ROAD, "Write judgments or answers for other programs, workers by pseudonyms."),
     Verb(
         "check",
         _SURE,

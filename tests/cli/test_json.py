@@ -155,6 +155,7 @@ def on_other_studies(verb: Printed, folder: Path) -> None:
     (folder / "votes").write_text("q1 d1 d2 d1 ann\nq1 d2 d3 tie ben\n")
     verb("init", folder / "imported")
     verb("import", folder / "imported", folder / "votes", "--judge", "simulated")
+    verb("export", folder / "imported", folder / "frame.csv", "--to", "evalica")
     pooled = ["--queries", COLLECTION / "queries.tsv", "--collection", COLLECTION / "collection.tsv"]
     for name in ("driven", "held"):
         verb("init", folder / name, "--config", "demo")

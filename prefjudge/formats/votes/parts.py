@@ -12,6 +12,7 @@ PARTS = (
 """What ``--map PART=COLUMN`` names."""
 
 _SIDES = (
+    ("winner", "loser"),
     ("left", "right"), ("left_id", "right_id"), ("left_doc", "right_doc"), ("doc_a", "doc_b"),
     ("doc_id_a", "doc_id_b"), ("docid_a", "docid_b"), ("docno_a", "docno_b"), ("a_id", "b_id"), ("id_a",
     "id_b"),

@@ -1,0 +1,146 @@
+"""Writes a study's judgments, or the answers found in them, for other programs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Annotated
+
+from prefjudge.core.judges.judgments import select_judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.counts import many
+from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.formats.labels.stamps import second_column
+from prefjudge.formats.lines.atomic import write_text
+from prefjudge.formats.votes.exports import EXPORTS, Exported, ExportForm, ExportRow
+from prefjudge.gather.best_answers import load_best_answers
+from prefjudge.gather.inputs import as_path
+from prefjudge.gather.judgments import gather_judgments
+from prefjudge.gather.outputs import check_outputs
+from prefjudge.gather.stamps import stamp_of, write_stamp
+from prefjudge.gather.table_files import write_table
+from prefjudge.render.text.tables import Column, Table
+from prefjudge.study.assignments import load_judgments
+from prefjudge.study.pooling import load_passages, load_queries
+from prefjudge.study.study import Study, open_study
+
+ExportName = Annotated[str, EXPORTS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportResult:
+    """What was written: ``rows`` of a form, made of ``judgments``; ``ties`` were left out."""
+
+    study: str
+    to: str
+    out: str
+    rows: int
+    judgments: int
+    ties: int
+    workers: int
+    rehearsal: Rehearsal | None
+    notices: tuple[str, ...]
+
+
+def export(
+    study: str | Path | Study, out: str | Path, *, to: ExportName, worker_ids: bool = False
+) -> ExportResult:
+    """Write the judgments that count, or the best answers, as other programs read them.
+
+    The suffix of the file says how: ``.json``, ``.jsonl``, ``.csv``, ``.parquet`` or another form of tables,
+    for answers also ``.txt`` and ``.qrels`` (TREC).
+
+    Parameters
+    ----------
+    study : Path
+        The study's folder.
+    out : Path
+        The file to write.
+    to : str
+        For which program.
+    worker_ids : bool
+        Write the workers' ids. By default there are pseudonyms, which only the study's secret links to them.
+
+    Raises
+    ------
+    StudyError
+        The study has no judgments, no answers, or no texts for a form that shows them.
+    InputError
+        The form or the suffix is not known, or the file is one of the study's own.
+    """
+    opened, path = open_study(study), as_path(out)
+    if to not in EXPORTS:
+        raise InputError(f"nothing is exported to {to!r}", f"Choose one of: {', '.join(EXPORTS)}.")
+    check_outputs(path, study=opened)
+    with EXPORTS.using(to):
+        form = EXPORTS[to]
+        found, ties, rehearsal = _exported(opened, form, worker_ids=worker_ids)
+        rows = list(form.rows(found))
+    _write(path, to, form, rows, rehearsal)
+    notices = []
+    if ties:
+        notices.append(f"{to} has no ties: {many(ties, 'judgment is', 'judgments are')} left out")
+    if not found.log.sides and not form.of_answers:
+        notices.append(
+            "left and right are not known to be those of a screen: some votes were imported without"
+        )
+    return ExportResult(
+        study=str(opened.folder),
+        to=to,
+        out=str(path),
+        rows=len(rows),
+        judgments=len(found.log),
+        ties=ties,
+        workers=len(found.log.workers),
+        rehearsal=rehearsal,
+        notices=tuple(notices),
+    )
+
+
+def _exported(study: Study, form: ExportForm, *, worker_ids: bool) -> tuple[Exported, int, Rehearsal | None]:
+    """Return what there is to export, and how many ties the form has no word for."""
+    with study.reading():
+        votes = gather_judgments(study, None, verb="export")
+        answers: Qrels | None = load_best_answers(study)[0] if form.of_answers else None
+        with study.transaction(write=False) as db:
+            queries, passages = load_queries(db), load_passages(db)
+            named = load_judgments(db) if worker_ids else votes.log
+    ties = 0 if form.ties or form.of_answers else int((named.choice == 0).sum())
+    log = select_judgments(named, named.choice != 0) if ties else named
+    if form.texts:
+        for kind, ids, texts in (("query", log.queries, queries), ("document", log.docs, passages)):
+            missing = [name for name in ids if name not in texts]
+            if missing:
+                raise StudyError(
+                    f"{many(len(missing), f'{kind} has', _plural(kind) + ' have')} no text in the study, "
+                    f"such as {missing[0]!r}",
+                    f"Import or pool again with the texts: prefjudge import {quoted(study.folder)} VOTES "
+                    "--queries FILE --collection FILE",
+                )
+    return Exported(log=log, queries=queries, passages=passages, answers=answers), ties, votes.rehearsal
+
+
+def _plural(kind: str) -> str:
+    return "queries" if kind == "query" else f"{kind}s"
+
+
+def _write(
+    path: Path, to: str, form: ExportForm, rows: Sequence[ExportRow], rehearsal: Rehearsal | None
+) -> None:
+    second = second_column(rehearsal).decode()
+    match PurePath(path).suffix.lower():
+        case ".json":
+            write_text(path, json.dumps(form.document(rows), ensure_ascii=False, indent=1) + "\n")
+        case ".jsonl":
+            write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        case ".txt" | ".qrels" if form.line is not None:
+            write_text(path, "".join(form.line(row, second) + "\n" for row in rows))
+        case _ if any(isinstance(value, dict | list) for row in rows[:1] for value in row.values()):
+            raise InputError(f"{path}: {to} is written as JSON", "Give a name that ends in .json or .jsonl.")
+        case _:
+            columns = tuple(Column(name=name) for name in (rows[0] if rows else ()))
+            write_table(
+                path, Table(title="", columns=columns, rows=tuple(tuple(row.values()) for row in rows))
+            )
+    write_stamp(path, stamp_of(rehearsal))

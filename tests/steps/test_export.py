@@ -1,0 +1,153 @@
+"""Judgments and answers as other programs read them, and taken back from there."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefjudge.errors import InputError, StudyError
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.votes.exports import EXPORTS
+from prefjudge.steps.export import export
+from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.init import init
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.study.study import Study
+
+COLUMNS = ("qid", "query", "left", "right", "left_text", "right_text", "winner", "worker")
+VOTES = [
+    ("q1", "why is it so?", "d1", "d2", "for that reason", "nobody knows", "left", "ann"),
+    ("q1", "why is it so?", "d2", "d1", "nobody knows", "for that reason", "left", "ben"),
+    ("q1", "why is it so?", "d1", "d3", "for that reason", "ask the rain", "left", "ben"),
+    ("q1", "why is it so?", "d2", "d3", "nobody knows", "ask the rain", "left", "ann"),
+    ("q1", "why is it so?", "d1", "d2", "for that reason", "nobody knows", "left", "cy"),
+    ("q2", "what is it?", "d1", "d4", "for that reason", "a thing", "right", "cy"),
+]
+TIE = ("q2", "what is it?", "d4", "d1", "a thing", "for that reason", "tie", "ann")
+
+
+def filled(folder: Path, rows: list[tuple[str, ...]] = VOTES, **how: Any) -> Path:
+    init(folder, name="study")
+    file = folder.with_suffix(".jsonl")
+    file.write_text("".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) + "\n" for row in rows))
+    import_votes(folder, file, **how)
+    return folder
+
+
+def winners(study: Path, rule: str) -> tuple[set[tuple[str, ...]], dict[str, dict[str, int]]]:
+    out = study / "found.qrels"
+    rules = resolve(study, rule=[rule], out=out).rules
+    return {tuple(line.split()) for line in out.read_text().splitlines()}, rules
+
+
+@pytest.mark.parametrize(
+    ("to", "suffix"),
+    [
+        ("label-studio", "json"),
+        ("chosen", "jsonl"),
+        ("choix", "csv"),
+        ("crowd-kit", "csv"),
+        ("evalica", "csv"),
+    ],
+)
+def test_what_is_exported_and_imported_again_resolves_alike(tmp_path: Path, to: str, suffix: str) -> None:
+    study = filled(tmp_path / "study")
+    out = tmp_path / f"out.{suffix}"
+    found = export(study, out, to=to)
+    assert (found.judgments, found.workers, found.notices) == (6, 3, ())
+    back = tmp_path / "back"
+    init(back)
+    again = import_votes(back, out)
+    assert (again.votes, again.workers) == (6, 3)
+    for rule in ("shallow-pooling", "most-wins", "bradley-terry"):
+        assert winners(back, rule) == winners(study, rule)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_each_program_gets_what_it_takes(tmp_path: Path) -> None:
+    study = filled(tmp_path / "study", [*VOTES, TIE])
+    resolve(study)
+    out = tmp_path / "out"
+    taken = {}
+    for to in ("choix", "crowd-kit", "evalica"):
+        found = export(study, out / f"{to}.csv", to=to)
+        taken[to] = rows_of(out / f"{to}.csv")
+        assert found.ties == (to != "evalica")
+        assert bool(found.notices) == bool(found.ties)
+        assert found.rows == len(taken[to])
+    games = [
+        (int(row["winner_item"]), int(row["loser_item"])) for row in taken["choix"] if row["query"] == "q1"
+    ]
+    assert games == [(0, 1), (1, 0), (0, 2), (1, 2), (0, 1)]
+    assert {row["label"] for row in taken["crowd-kit"]} == {"d1", "d2", "d4"}
+    assert [row["winner"] for row in taken["evalica"]] == ["left"] * 5 + ["right", "tie"]
+    export(study, out / "pairs.json", to="chosen")
+    assert json.loads((out / "pairs.json").read_text())[5] == {
+        "prompt": "what is it?", "chosen": "a thing", "rejected": "for that reason",
+        "query_id": "q2", "chosen_id": "d4", "rejected_id": "d1",
+        "worker": taken["evalica"][5]["worker"],
+    }  # fmt: skip
+    export(study, out / "tasks.json", to="label-studio")
+    task = json.loads((out / "tasks.json").read_text())[0]
+    assert task["data"]["answer1"] == "for that reason"
+    assert [one["result"][0]["value"] for one in task["annotations"]] == [{"selected": "left"}] * 2
+    export(study, out / "answers.json", to="ranx")
+    assert json.loads((out / "answers.json").read_text()) == {"q1": {"d1": 1}, "q2": {"d4": 1}}
+    export(study, out / "answers.qrels", to="ir-measures")
+    answers = read_qrels(out / "answers.qrels")
+    assert (answers.queries, len(answers.grade)) == (("q1", "q2"), 2)
+    export(study, out / "answers.csv", to="ir-measures")
+    assert rows_of(out / "answers.csv")[0] == {"query_id": "q1", "doc_id": "d1", "relevance": "1"}
+    assert sorted(path.name for path in out.iterdir() if path.name.endswith("rehearsal.txt")) == []
+
+
+def test_workers_are_pseudonyms_unless_their_ids_are_asked_for(tmp_path: Path) -> None:
+    study = filled(tmp_path / "study")
+    for to in EXPORTS:
+        if not EXPORTS[to].of_answers:
+            export(study, tmp_path / "plain.json", to=to)
+            words = (tmp_path / "plain.json").read_text()
+            assert '"ann"' not in words, to
+            assert json.dumps(Study(study).opaque("worker", "ann")) in words
+            export(study, tmp_path / "named.json", to=to, worker_ids=True)
+            assert '"ann"' in (tmp_path / "named.json").read_text()
+
+
+def test_exports_of_simulated_judgments_say_so_and_are_read_so(tmp_path: Path) -> None:
+    study = filled(tmp_path / "study", judge="simulated")
+    resolve(study)
+    export(study, tmp_path / "out.csv", to="evalica")
+    assert (tmp_path / "out.rehearsal.txt").read_text().startswith("rehearsal: 6 of 6")
+    export(study, tmp_path / "answers.txt", to="ranx")
+    assert (tmp_path / "answers.txt").read_text().splitlines()[0] == "q1 rehearsal:6/6 d1 1"
+    init(tmp_path / "back")
+    assert str(import_votes(tmp_path / "back", tmp_path / "out.csv").rehearsal).startswith(
+        "rehearsal: 6 of 6"
+    )
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+    study = filled(tmp_path / "study")
+    init(tmp_path / "empty")
+    (tmp_path / "votes").write_text("q d1 d2 d1\n")
+    init(tmp_path / "bare")
+    import_votes(tmp_path / "bare", tmp_path / "votes")
+    for folder, to, name, words in (
+        (study, "nowhere", "x.json", "nothing is exported to 'nowhere'"),
+        (tmp_path / "empty", "choix", "x.csv", "no judgments yet"),
+        (tmp_path / "bare", "chosen", "x.json", "1 query has no text in the study, such as 'q'"),
+        (study, "ranx", "x.json", "no preference qrels yet"),
+        (study, "label-studio", "x.csv", "label-studio is written as JSON"),
+        (study, "choix", "x.doc", "no table can be written as"),
+        (study, "choix", "study/study.toml", "would replace"),
+    ):
+        with pytest.raises((InputError, StudyError), match=words) as refused:
+            export(folder, tmp_path / name, to=to)
+        assert refused.value.hint
+        assert not (tmp_path / name).exists() or name.endswith("toml")
