@@ -98,6 +98,8 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
                 "over": pair.over,
                 "tau": to_plain(pair.tau),
                 "tau_ap": to_plain(pair.tau_ap),
+                "ceiling": to_plain(pair.ceiling),
+                "of_ceiling": to_plain(pair.of_ceiling),
                 "printed": to_plain(pair.printed),
                 "common": to_plain(pair.common),
                 "shifts": to_plain(pair.shifts),

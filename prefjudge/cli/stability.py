@@ -30,7 +30,7 @@ def show(result: "StabilityResult") -> None:
     for one in result.conditions:
         print_tables([rank_table(one.part, one.stability)], rehearsal=result.rehearsal)
         if one.ceiling:
-            source = f"votes drawn like those of {one.stability.qrels}"
+            source = f"independent votes like those of {one.stability.qrels}"
             print_words(describe_ceiling(one.ceiling, source))
         typer.echo()
     if len(result.conditions) > 1:

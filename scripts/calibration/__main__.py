@@ -19,6 +19,10 @@ line "all".
 
 With ``--real FILE ...``, which are independent votes on the same pairs, P(best) of each file's answers is
 held against what all files together say of the same answers: on average the two should be equal.
+
+``--ceiling`` prints another table: how far two votings of one crowd agree (Kendall's tau of their boards),
+and what the noise ceiling estimated from a single voting tells of that: the means over ten crowds, and the
+deviation of a single study.
 """
 
 import argparse
@@ -30,6 +34,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
+from ceilings import table
 from cells import NOISES, Answers, Design, join, simulate
 from real import compare_files
 
@@ -70,8 +75,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=2021)
     parser.add_argument("--real", type=Path, nargs="+", default=[], metavar="FILE", help="judgments")
     parser.add_argument("--only-real", action="store_true", help="no simulation")
+    parser.add_argument("--ceiling", action="store_true", help="the table of noise ceilings instead")
     options = parser.parse_args()
     check(parser, options)
+    if options.ceiling:
+        for row in table(options.seed):
+            print(row, flush=True)
+        return 0
     if not options.only_real:
         failed = 0
         print(FORM.format(*HEAD, "goal"), flush=True)

@@ -11,8 +11,6 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.stability import (
     bootstrap_ranks,
-    bootstrap_votes,
-    noise_ceiling,
     split_queries,
 )
 from prefjudge.evaluation.testing.resampling import bootstrap_counts
@@ -115,42 +113,6 @@ def test_a_lower_search_length_ranks_first() -> None:
     assert np.array_equal(result.share, np.eye(3))
 
 
-def test_votes_without_doubt_have_a_perfect_ceiling() -> None:
-    scores = scores_of(noisy(7, step=1.0))
-    calls = []
-
-    def rescore(rng: np.random.Generator) -> Scores:
-        calls.append(rng.random())
-        return scores
-
-    ranks, ceiling = bootstrap_votes(rescore, scores, trials=21, rng=np.random.default_rng(3))
-    assert (ceiling.tau, ceiling.low, ceiling.high, ceiling.pairs) == (1.0, 1.0, 1.0, 10)
-    assert ranks.votes
-    np.testing.assert_allclose(ranks.share, np.eye(5))
-    assert len(set(calls)) == 21
-
-
-def test_doubtful_votes_lower_the_ceiling_and_spread_the_ranks() -> None:
-    truth = scores_of(noisy(8, step=0.02))
-
-    def rescore(rng: np.random.Generator) -> Scores:
-        return replace(truth, values=truth.values + rng.normal(0, 0.3, truth.values.shape))
-
-    with_votes, ceiling = bootstrap_votes(rescore, truth, trials=200, rng=np.random.default_rng(1))
-    again, _ = bootstrap_votes(rescore, truth, trials=200, rng=np.random.default_rng(1))
-    queries_only = bootstrap_ranks(truth, trials=200, rng=np.random.default_rng(1))
-    assert np.array_equal(with_votes.share, again.share)
-    assert 0 < ceiling.tau < 0.95
-    assert ceiling.low <= ceiling.tau <= ceiling.high
-    assert np.trace(with_votes.share) < np.trace(queries_only.share)
-
-
-def test_a_ceiling_without_leaderboards_is_unknown() -> None:
-    assert np.isnan(noise_ceiling([]).tau)
-    flat = np.zeros(4)
-    assert noise_ceiling([(flat, flat)]).pairs == 0
-
-
 def test_public_and_held_out_queries_are_parted() -> None:
     scores = scores_of(noisy(9, queries=6))
     public, private = split_queries(scores, ["q1", "q4", "not judged"])
@@ -199,47 +161,6 @@ def test_runs_of_equal_means_stand_as_they_were_given() -> None:
     assert list(result.runs) == [run for place, run in enumerate(runs) if place % 5 in (1, 2, 4)] + [
         run for place, run in enumerate(runs) if place % 5 in (0, 3)
     ]
-
-
-def test_votes_and_queries_are_drawn_together_trial_by_trial() -> None:
-    truth = scores_of(noisy(5, queries=30, runs=3, step=0.03))
-
-    def rescore(rng: np.random.Generator) -> Scores:
-        kept = truth.where(np.arange(30) < 25)  # labels may go, and queries with them
-        return replace(kept, values=kept.values + rng.normal(0, 0.1, kept.values.shape))
-
-    result, ceiling = bootstrap_votes(rescore, truth, trials=5, confidence=0.5, rng=np.random.default_rng(3))
-    boards, table = [], np.zeros((3, 3))
-    for stream in np.random.default_rng(3).spawn(5):
-        values = rescore(stream).values
-        boards.append(values.mean(axis=0))
-        (weights,) = np.concatenate(list(bootstrap_counts(25, 1, stream)))
-        table[np.argsort(-(weights @ values)), range(3)] += 1 / 5
-    order = np.argsort(-truth.values.mean(axis=0))
-    np.testing.assert_allclose(result.share, table[order], atol=1e-12)
-    pairs = [(boards[0], boards[1]), (boards[2], boards[3])]  # the fifth has none to compare with
-    assert ceiling == noise_ceiling(pairs, confidence=0.5)
-    assert (ceiling.pairs, ceiling.confidence, result.votes, result.queries) == (2, 0.5, True, 30)
-
-
-def test_a_ceiling_is_the_mean_tau_with_the_middle_of_them() -> None:
-    up = np.arange(4.0)
-    swapped = np.array([1.0, 0.0, 2.0, 3.0])
-    taus = [1.0, -1.0, 2 / 3, 2 / 3, 1.0]
-    pairs = [(up, up), (up, -up), (up, swapped), (swapped, up), (swapped, swapped), (up, np.zeros(4))]
-    found = noise_ceiling(pairs)
-    assert found.tau == pytest.approx(np.mean(taus))
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(taus, [0.025, 0.975])))
-    assert (found.pairs, found.confidence) == (5, 0.95)
-    assert noise_ceiling([], confidence=0.8).confidence == 0.8
-
-
-def test_scores_of_other_runs_are_refused() -> None:
-    truth = scores_of(noisy(5))
-    with pytest.raises(ValueError, match="other runs, or the same in another order"):
-        bootstrap_votes(
-            lambda _: replace(truth, runs=truth.runs[::-1]), truth, trials=2, rng=np.random.default_rng(0)
-        )
 
 
 def test_every_query_of_more_than_two_bytes_number_can_be_drawn() -> None:

@@ -6,6 +6,7 @@ import json
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from prefjudge.errors import InputError
@@ -440,3 +441,41 @@ def test_the_official_leaderboard_stands_beside_the_boards(
     csv_file.write_text("id,date,description,team,eval\nz,2021/01/01,d,T,0.1\n")
     with pytest.raises(InputError, match="lists none of the runs"):
         score(runs=RUNS, qrels=[f"old={QRELS}"], leaderboard=csv_file)
+
+
+def test_a_tau_under_votes_has_its_noise_ceiling(tmp_path: Path) -> None:
+    """Of the label sets given, the one that the votes make is found, whatever its name."""
+    rng = np.random.default_rng(3)
+    votes, made, sparse = tmp_path / "votes.txt", tmp_path / "made.txt", tmp_path / "sparse.txt"
+    lines = []
+    for query in range(30):
+        for a, b in combinations(range(4), 2):
+            won = a if rng.random() < 0.9 else b
+            lines.append(f"q{query} d{a} d{b} d{won}\n")
+    votes.write_text("".join(lines))
+    sparse.write_text("".join(f"q{query} 0 d{query % 4} 1\n" for query in range(30)))
+    for run in range(5):
+        ranked = [np.argsort(rng.normal(0, 1, 4) + 0.5 * run * np.arange(4)) for _ in range(30)]
+        rows = [
+            f"q{query} Q0 d{doc} {place} {9 - place} r{run}\n"
+            for query, docs in enumerate(ranked)
+            for place, doc in enumerate(docs, 1)
+        ]
+        (tmp_path / f"r{run}.run").write_text("".join(rows))
+    resolve(judgments=votes, out=made)
+    asked = {"runs": [tmp_path / "*.run"], "qrels": [str(sparse), str(made)], "measure": ["RR@4", "AP"]}
+    found = score(**asked, judgments=votes, plot=tmp_path / "boards.svg")  # type: ignore[arg-type]
+    assert len(found.tau) == 2
+    for pair in found.tau:
+        assert pair.ceiling is not None
+        assert pair.ceiling.by == "redrawn votes"
+        assert 0.2 < pair.ceiling.low <= pair.ceiling.value <= pair.ceiling.high <= 1
+        assert pair.of_ceiling == pytest.approx(pair.tau / pair.ceiling.value)
+    assert f"noise ceiling {found.tau[0].ceiling.value:.2f}" in (tmp_path / "boards.against.svg").read_text()  # type: ignore[union-attr]
+    again = score(**asked, judgments=votes)  # type: ignore[arg-type]
+    assert [pair.ceiling for pair in again.tau] == [pair.ceiling for pair in found.tau]
+    assert [pair.ceiling for pair in score(**asked).tau] == [None, None]  # type: ignore[arg-type]
+    others = tmp_path / "others.txt"
+    others.write_text(made.read_text().replace("d0", "dx").replace("d1", "d0"))
+    other = score(runs=[tmp_path / "*.run"], qrels=[str(sparse), str(others)], judgments=votes)
+    assert [pair.ceiling for pair in other.tau] == [None]

@@ -256,16 +256,19 @@ def test_stability_with_votes_has_noise_ceilings(files: Path, tmp_path: Path) ->
         "ranks.csv",
         "ranks.png",
         "ranks.2.png",
+        "ranks.3.png",
+        "ranks.4.png",
         "ranks.side-by-side.png",
     ]
     assert all(Path(name).stat().st_size > 50 for name in result.out)
-    assert [one.part for one in result.conditions] == ["votes", "votes"]
+    assert [one.part for one in result.conditions] == ["all", "votes", "all", "votes"]
     assert result.shown == ("high", "middle", "low")
-    assert [one.stability.qrels for one in result.conditions] == ["votes-1", "votes-2"]
-    for one in result.conditions:
+    assert [one.stability.qrels for one in result.conditions] == ["votes-1", "votes-1", "votes-2", "votes-2"]
+    for one in result.conditions[1::2]:
         assert one.stability.votes
         assert one.ceiling is not None
-        assert one.ceiling.pairs == 20
+        assert one.ceiling.by == "redrawn votes"
+    assert not any(one.stability.votes or one.ceiling for one in result.conditions[::2])
     assert result.ceiling is not None
     assert result.ceiling.pairs == 1
     rows = (tmp_path / "ranks.csv").read_text().splitlines()
@@ -404,7 +407,10 @@ def test_real_votes_have_a_ceiling_below_one(data_dir: Path) -> None:
         trials=10,
     )
     assert result.ceiling is not None
-    assert 0.4 < result.ceiling.tau < 0.9
+    assert 0.4 < result.ceiling.value < 0.9
+    for one in result.conditions:
+        if one.ceiling:  # what redrawn votes say, votes cast anew bear out
+            assert abs(one.ceiling.value - result.ceiling.value) < 0.2
 
 
 @pytest.mark.parametrize(("test", "measure"), [("t", "nDCG@10"), ("wilcoxon", "nDCG@10"), ("rank-sum", "AP")])

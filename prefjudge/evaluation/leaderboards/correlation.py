@@ -50,6 +50,35 @@ class Tau:
     tau_ap: float
 
 
+CeilingBy = Literal["redrawn votes", "sets of judgments"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseCeiling:
+    """How well two leaderboards agree that rest on independent votes of one kind: only the votes differ.
+
+    Attributes
+    ----------
+    value : float
+        The mean of Kendall's tau over pairs of leaderboards; NaN where none orders any runs. A leaderboard
+        that agrees so well with these preferences agrees as well as a second judging would.
+    low, high : float
+        The middle ``confidence`` of the taus.
+    by : {'redrawn votes', 'sets of judgments'}
+        What the pairs of leaderboards rest on: votes drawn from a model of those cast, or votes cast twice.
+    pairs : int
+        How many pairs of leaderboards were compared.
+    confidence : float
+    """
+
+    value: float
+    low: float
+    high: float
+    by: CeilingBy
+    pairs: int
+    confidence: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankCorrelation:
     """How well two leaderboards agree.
@@ -73,6 +102,8 @@ class RankCorrelation:
     printed, common : Tau
         Between the boards as printed, and between those over the queries that both have. Where the queries
         differ, the former says what labels and queries do together, and the latter what the labels do.
+    ceiling : NoiseCeiling, optional
+        How well two boards agree that rest on independent votes, where one of these rests on votes.
     """
 
     reference: str
@@ -85,6 +116,13 @@ class RankCorrelation:
     shifts: tuple[RankShift, ...]
     printed: Tau
     common: Tau
+    ceiling: NoiseCeiling | None = None
+
+    @property
+    def of_ceiling(self) -> float:
+        """Kendall's tau-b as a share of its ceiling; NaN where there is none above 0."""
+        top = self.ceiling.value if self.ceiling else float("nan")
+        return self.tau / top if top > 0 else float("nan")
 
     @property
     def same_queries(self) -> bool:

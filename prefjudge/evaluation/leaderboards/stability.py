@@ -4,7 +4,7 @@ Craswell et al. ("MS MARCO: Benchmarking Ranking Models in the Large-Data Regime
 query sets of the same size with replacement and count at which rank each run ends up.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,14 +13,11 @@ from numpy.typing import NDArray
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.correlation import kendall_tau
+from prefjudge.evaluation.leaderboards.vote_noise import VoteNoise
 from prefjudge.evaluation.scoring.measures import direction
 from prefjudge.evaluation.testing import resampling
 from prefjudge.evaluation.testing.difference_sums import BLOCK
 from prefjudge.evaluation.testing.integer_scores import Column, Matrix, to_grid
-
-Rescore = Callable[[np.random.Generator], Scores]
-"""Draws votes, resolves them again and scores the runs under the resulting qrels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +33,8 @@ class RankStability:
     confidence : float
         The level of the rank intervals.
     votes : bool
-        Whether each trial also redrew its votes.
+        Whether a trial is another voting on the same queries, and not a sample of the queries. Such a sample
+        carries the noise of the votes, too.
     runs : tuple of str
         In the order of the leaderboard, best first.
     mean : ndarray of float64, shape (runs,)
@@ -62,29 +60,6 @@ class RankStability:
     expected: Column
     low: NDArray[np.int64]
     high: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseCeiling:
-    """How well leaderboards agree that rest on independent votes, so that only the votes differ.
-
-    Attributes
-    ----------
-    tau : float
-        The mean of Kendall's tau over pairs of leaderboards. No leaderboard can agree better with these
-        preferences than they agree with themselves.
-    low, high : float
-        The middle ``confidence`` of the taus.
-    pairs : int
-        How many pairs of leaderboards were compared.
-    confidence : float
-    """
-
-    tau: float
-    low: float
-    high: float
-    pairs: int
-    confidence: float
 
 
 def bootstrap_ranks(
@@ -117,69 +92,35 @@ def bootstrap_ranks(
     return places.result(scores, trials, confidence, votes=False)
 
 
-def bootstrap_votes(
-    rescore: Rescore,
+def redrawn_ranks(
+    noise: VoteNoise,
     scores: Scores,
     *,
-    trials: int = 200,
+    trials: int = 1000,
     confidence: float = 0.95,
     rng: np.random.Generator,
-) -> tuple[RankStability, NoiseCeiling]:
-    """Rank the runs on samples of both votes and queries, and find the noise ceiling of the votes.
+) -> RankStability:
+    """Rank the runs under other votings on the same queries.
 
     Parameters
     ----------
-    rescore : callable
-        Takes a generator, draws votes with it, resolves them and returns the scores of the same runs with the
-        new preference qrels. It is called once a trial, each time with a generator of its own.
+    noise : VoteNoise
+        Of the same scores.
     scores : Scores
-        The scores with all votes as they are: the order of the leaderboard.
+        The scores with the votes as they were cast: the order of the leaderboard.
     trials : int
-        At least 2. The noise ceiling compares the first with the second trial, the third with the fourth and
-        so on, each over all queries.
     confidence : float
     rng : Generator
 
-    Returns
-    -------
-    RankStability, NoiseCeiling
+    Notes
+    -----
+    Samples of the queries (`bootstrap_ranks`) already carry the noise of the votes, since each query brings
+    its own votes with it: this is how much of that the votes alone make.
     """
     _check(trials, confidence, scores)
-    if trials < 2:
-        raise InputError("one trial cannot be compared with another", "Ask for at least two trials.")
     places = _Places(scores)
-    boards = []
-    for stream in rng.spawn(trials):
-        drawn = rescore(stream)
-        if drawn.runs != scores.runs:
-            raise ValueError("the scores with new votes have other runs, or the same in another order")
-        grid = to_grid(drawn.values)
-        boards.append(grid.values.sum(axis=0) * (grid.unit / max(1, len(drawn.queries))))
-        for sums in resampling.bootstrap_sums(grid, 1, stream):
-            places.add(sums, len(drawn.queries) * grid.slack)
-    ceiling = noise_ceiling(list(zip(boards[0::2], boards[1::2], strict=False)), confidence=confidence)
-    return places.result(scores, trials, confidence, votes=True), ceiling
-
-
-def noise_ceiling(pairs: Sequence[tuple[Column, Column]], *, confidence: float = 0.95) -> NoiseCeiling:
-    """Summarise Kendall's tau over pairs of leaderboards.
-
-    Parameters
-    ----------
-    pairs : sequence of (ndarray, ndarray), each of shape (runs,)
-        Mean scores of the same runs from independent votes.
-    confidence : float
-        How much of the distribution ``low`` and ``high`` enclose.
-    """
-    taus = np.array([kendall_tau(one, other) for one, other in pairs])
-    taus = taus[np.isfinite(taus)]
-    if not taus.size:
-        nothing = float("nan")
-        return NoiseCeiling(tau=nothing, low=nothing, high=nothing, pairs=0, confidence=confidence)
-    low, high = np.quantile(taus, [0.5 - confidence / 2, 0.5 + confidence / 2])
-    return NoiseCeiling(
-        tau=float(taus.mean()), low=float(low), high=float(high), pairs=int(taus.size), confidence=confidence
-    )
+    places.add(places.sign * noise.boards(trials, rng), 0.0)
+    return places.result(scores, trials, confidence, votes=True)
 
 
 def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Scores]:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from prefjudge.counts import many
 from prefjudge.evaluation.comparing.winratio import WinRatios
+from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.leaderboards.tiers import Standing
 from prefjudge.render.plots.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing, shades
 from prefjudge.render.plots.point_labels import label_points
+from prefjudge.render.tables.leaderboard import ceiling_words
 from prefjudge.render.text.plain_text import printable
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ def plot_leaderboard(
     return figure
 
 
-def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: float | None = None) -> "Figure":
+def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: RankCorrelation | None = None) -> "Figure":
     """Draw each run's score under one set of qrels against another (shallow pooling, Figure 6).
 
     Lines mark the perfect rankings; points are filled as in :func:`plot_leaderboard`.
@@ -97,7 +99,9 @@ def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: float | None = N
         axes.grid()
         axes.set_xlabel("\n".join(map(printable, [f"{x.measure}, {x.qrels} qrels", *_perfect_key(x, y)])))
         axes.set_ylabel(printable(f"{y.measure}, {y.qrels} qrels"))
-        words = "" if tau is None or not math.isfinite(tau) else f", Kendall's τ {tau:.2f}"
+        words = ""
+        if tau is not None and math.isfinite(tau.tau):
+            words = f"\nKendall's τ {tau.tau:.2f}{ceiling_words(tau)}"
         queries = " and ".join(f"{count:,}" for count in dict.fromkeys((x.queries, y.queries)))
         plural = "query" if queries == "1" else "queries"
         axes.set_title(f"{many(len(shared), 'run')}, {queries} {plural}, two label sets{words}")

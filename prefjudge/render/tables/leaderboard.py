@@ -281,6 +281,7 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
     """
     rows: list[tuple[Cell, ...]] = []
     apart = not all(result.same_queries for result in results)
+    noisy = any(result.ceiling for result in results)
     for result in results:
         moved = max(result.shifts, key=lambda shift: abs(shift.shift))
         words = f"{moved.run} {moved.reference} to {moved.other}" if moved.shift else None
@@ -297,6 +298,7 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
                     *((over, queries) if apart else (result.queries,)),
                     found.tau,
                     found.tau_ap,
+                    *(_ceiling(result, over) if noisy else ()),
                     words if over == result.over else None,
                 )
             )
@@ -310,7 +312,37 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
             Column(name="queries", kind="text" if apart else "integer", priority=2),
             Column(name="tau", head="τ", kind="number"),
             Column(name="tau_ap", head="τ_AP", kind="number", priority=2),
+            *(_CEILING if noisy else ()),
             Column(name="largest_shift", head="largest shift", priority=3),
         ),
         rows=tuple(rows),
+        notes=(_CEILING_WORDS,) if noisy else (),
     )
+
+
+_CEILING = (
+    Column(name="ceiling", kind="number", priority=1),
+    Column(name="ceiling_low", head="from", kind="number", priority=5),
+    Column(name="ceiling_high", head="to", kind="number", priority=5),
+    Column(name="of_ceiling", head="of it", kind="percent", digits=0, priority=1),
+)
+_CEILING_WORDS = (
+    "Ceiling: the τ between boards of independent votes like these (from, to: 95 % of such pairs). "
+    "A board that agrees so well agrees as well as a second judging would."
+)
+
+
+def ceiling_words(result: RankCorrelation) -> str:
+    """Return the ceiling of a comparison in words that follow its τ; empty where it has none."""
+    found = result.ceiling
+    if found is None or not found.pairs:
+        return ""
+    return f" (noise ceiling {found.value:.2f}, {found.low:.2f} to {found.high:.2f})"
+
+
+def _ceiling(result: RankCorrelation, over: Over) -> tuple[Cell, ...]:
+    """Return the ceiling of what is compared, and the τ as a share of it."""
+    found = result.ceiling
+    if found is None or over != result.over:
+        return (None,) * len(_CEILING)
+    return found.value, found.low, found.high, result.of_ceiling

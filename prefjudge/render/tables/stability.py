@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.stability import NoiseCeiling, RankStability
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
+from prefjudge.evaluation.leaderboards.stability import RankStability
 from prefjudge.render.text.tables import Bold, Cell, Column, Table
 
 Named = tuple[str, RankStability]
@@ -69,16 +70,23 @@ def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
         ),
         rows=tuple(rows),
         notes=(
-            f"{many(result.trials, 'sample')} of {many(result.queries, 'query')} with replacement"
-            f"{', votes redrawn in each' if result.votes else ''}; from and to: the rank in the middle "
-            f"{100 * result.confidence:g} % of them. Tied runs share their ranks.",
+            f"{_trials(result)}; from and to: the rank in the middle {100 * result.confidence:g} % of them. "
+            "Tied runs share their ranks.",
         ),
     )
 
 
+def _trials(result: RankStability) -> str:
+    if result.votes:
+        return (
+            f"{many(result.trials, 'voting')} like the one cast, on the same {many(result.queries, 'query')}"
+        )
+    return f"{many(result.trials, 'sample')} of {many(result.queries, 'query')} with replacement"
+
+
 def label(part: str, result: RankStability) -> str:
     """Return the words for a condition: measure, label set and which queries."""
-    extra = {"all": "", "votes": ", votes drawn"}.get(part, f", {part} queries")
+    extra = {"all": "", "votes": ", other votes"}.get(part, f", {part} queries")
     return f"{result.measure}, {result.qrels} qrels{extra} ({result.queries:,})"
 
 
@@ -138,8 +146,9 @@ def describe_ceiling(ceiling: NoiseCeiling, source: str) -> str:
     if not ceiling.pairs:
         return f"The noise ceiling is unknown: no two leaderboards of {source} order any runs."
     return (
-        f"Noise ceiling: leaderboards from {source} agree with each other at τ = {ceiling.tau:.2f} "
-        f"({_spread(ceiling)}); no leaderboard can be expected to agree better with these preferences."
+        f"Noise ceiling: leaderboards from {source} agree with each other at τ = {ceiling.value:.2f} "
+        f"({_spread(ceiling)}). Another leaderboard that agrees so well with one of them agrees as well as "
+        "a second judging would."
     )
 
 

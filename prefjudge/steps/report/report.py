@@ -22,7 +22,7 @@ from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.pages.report import Section, report_page
 from prefjudge.render.plots.leaderboards import plot_leaderboard, plot_pool_sizes, plot_two_boards
 from prefjudge.render.tables.history import changes_table
-from prefjudge.render.tables.leaderboard import perfect_words
+from prefjudge.render.tables.leaderboard import ceiling_words, perfect_words
 from prefjudge.render.tables.score import score_tables
 from prefjudge.render.tables.worker import workers_table
 from prefjudge.render.text.cells import Column, Table
@@ -146,7 +146,7 @@ def _leaderboards(study: "Study", how: ReadOptions, notices: list[str]) -> "list
     result = score(study, write=False, **how)
     notices.extend(result.notices)
     shown: list[tuple[Sequence[Leaderboard], RankCorrelation | None, Callable[[], Figure]]] = [
-        ((a, b), pair, partial(plot_two_boards, a, b, tau=pair.tau))
+        ((a, b), pair, partial(plot_two_boards, a, b, tau=pair))
         for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True)
     ] or [
         ((one.leaderboard,), None, partial(plot_leaderboard, one.leaderboard, one.standings))
@@ -201,7 +201,7 @@ def _kendall(pair: "RankCorrelation | None") -> str:
     )
     if pair.over == "common queries":
         others = f", and {pair.printed.tau:.2f} between the boards as printed"
-    return f"; Kendall's τ is {pair.tau:.2f}{others}"
+    return f"; Kendall's τ is {pair.tau:.2f}{ceiling_words(pair)}{others}"
 
 
 def _challenges(study: "Study", notices: list[str]) -> "list[Section]":

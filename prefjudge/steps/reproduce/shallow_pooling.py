@@ -122,7 +122,7 @@ def _two_boards(material: Material) -> Made:
     a, b = (one.leaderboard for one in material.two_boards)
     tau = next((one for one in material.scored.tau if set(one.qrels) == {a.qrels, b.qrels}), None)
     tables = (correlation_table([tau]),) if tau else ()
-    return Made(figures=(partial(plot_two_boards, a, b, tau=tau.tau if tau else None),), tables=tables)
+    return Made(figures=(partial(plot_two_boards, a, b, tau=tau),), tables=tables)
 
 
 def _official(material: Material) -> Made:

@@ -1,18 +1,20 @@
 """The boards of ``score``, and what it says beside them: how far they agree, and what they rest on."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.preferences import resolve, to_qrels
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.winratio import WinRatios, win_ratios
 from prefjudge.evaluation.leaderboards.boards import Board, label_board, make_board, on_common_queries
-from prefjudge.evaluation.leaderboards.correlation import RankCorrelation, correlate
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation, correlate
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement, sample_agreement
+from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
 from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
 from prefjudge.evaluation.scoring.leave_one_out import (
     LeftOut,
@@ -30,6 +32,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
 from prefjudge.gather.seeds import generator
+from prefjudge.gather.vote_sets import VoteSet
 
 _HITS = 15
 """Fewer queries than that on which a run has more than the worst score are too few to speak of its mean."""
@@ -41,8 +44,8 @@ def score_boards(
     by_pairs: Sequence["PreferenceMeasure"],
     statistic: "Statistic",
     reader: "Reader",
-) -> tuple[list["Board"], tuple["PairAgreement", ...]]:
-    """Return a board for each label set and measure, and how each run agrees with the preferences.
+) -> tuple[list["Board"], tuple["PairAgreement", ...], VoteSet | None]:
+    """Return a board for each label set and measure, how each run agrees with the preferences, and the votes.
 
     Under later label sets a board shows the perfect ranking of the first, the qrels that were pooled on top.
     """
@@ -50,7 +53,9 @@ def score_boards(
     pooled = official if labels and official and official.name == labels[0].name else None
     votes = found.judgments if found.judgments is not None and len(found.judgments) else None
     pairs = compared_pairs(votes) if votes is not None else None
-    ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
+    documents = pooled_documents(found.pools) if found.pools else pairs.documents if pairs else None
+    voted = [pairs.documents, documents] if pairs and documents is not None else []
+    ranks = reader.judged_all([*labels, *voted])
     boards = [
         label_board(
             placed,
@@ -63,18 +68,25 @@ def score_boards(
         for number, (placed, one) in enumerate(zip(ranks, labels, strict=False))
         for measure in by_labels
     ]
-    if pairs is None:
-        return boards, ()
+    if votes is None or pairs is None or documents is None:
+        return boards, (), None
     for measure in by_pairs:
-        boards.append(make_board(preference_matrix(ranks[-1], pairs, measure), statistic=statistic))
-    return boards, pair_agreement(ranks[-1], pairs)
+        boards.append(make_board(preference_matrix(ranks[-2], pairs, measure), statistic=statistic))
+    cast = VoteSet(PREFERENCE_NAME, votes, found, documents, ranks[-1])
+    return boards, pair_agreement(ranks[-2], pairs), cast
 
 
 def correlations(
-    boards: Sequence["Board"], found: "ScoreInputs", notices: list["Notice"]
+    boards: Sequence["Board"],
+    found: "ScoreInputs",
+    ceilings: "Ceilings | None",
+    notices: list["Notice"],
 ) -> Iterator["RankCorrelation"]:
-    """Compare each two boards of one measure: as printed, and over the queries that both label sets judge."""
-    judged = {labels.name: set(labels.queries) for labels in found.qrels}
+    """Compare each two boards of one measure: as printed, and over the queries that both label sets judge.
+
+    Where one of them rests on votes, the comparison gets its noise ceiling.
+    """
+    judged = {labels.name: frozenset(labels.queries) for labels in found.qrels}
     for a, b in combinations(boards, 2):
         if a.leaderboard.measure != b.leaderboard.measure:
             continue
@@ -89,7 +101,38 @@ def correlations(
         if only:
             how = "on these" if pair.over == "common queries" else "as they stand, and on these"
             notices.append(Notice(where=" and ".join(names), what=f"{only}: they are compared {how}"))
+        voted = next((name for name in names if ceilings and name in ceilings.labels), None)
+        if ceilings and voted:
+            over = one & other if pair.over == "common queries" else judged[voted]
+            pair = replace(pair, ceiling=ceilings.of(a.leaderboard.measure, over))
         yield pair
+
+
+class Ceilings:
+    """How well two boards can agree that rest on votes like these, by measure and queries.
+
+    ``labels`` names the label sets that were made of the votes. The votes are redrawn once for all measures.
+    """
+
+    def __init__(
+        self, votes: VoteSet, found: "ScoreInputs", measures: Sequence["Measure"], seed: int | None
+    ) -> None:
+        self.labels = {labels.name for labels in found.qrels if votes.made(labels)}
+        self._votes, self._study, self._seed = votes, found.study, seed
+        self._measures = {str(measure): measure for measure in measures}
+        self._found: dict[frozenset[str], dict[str, NoiseCeiling]] = {}
+
+    def of(self, measure: str, queries: frozenset[str]) -> "NoiseCeiling | None":
+        """Return the ceiling under a measure over some queries; None for measures of judged pairs."""
+        if measure not in self._measures:
+            return None
+        if queries not in self._found:
+            rng = generator(self._study, "votes", self._seed)
+            noise = self._votes.noise([*self._measures.values()], rng, queries)
+            self._found[queries] = {
+                name: redrawn_ceiling(one, rng=rng) for name, one in zip(self._measures, noise, strict=True)
+            }
+        return self._found[queries][measure]
 
 
 def few_hits(boards: Sequence["Board"]) -> Iterator["Notice"]:

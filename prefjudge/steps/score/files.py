@@ -109,7 +109,7 @@ def _draw(result: "ScoreResult", plot: Path, order: "RunOrder | None") -> list[P
     figures = [
         *(("", partial(board_plot, board.leaderboard, board.standings)) for board in result.boards),
         *(
-            (".against", partial(plot_two_boards, a, b, tau=pair.tau))
+            (".against", partial(plot_two_boards, a, b, tau=pair))
             for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True)
         ),
         *([(".winratio", partial(plot_win_ratios, result.winratio))] if result.winratio else []),

@@ -24,6 +24,7 @@ from prefjudge.gather.score_inputs import gather, need_files
 from prefjudge.gather.score_matrices import named_measures
 from prefjudge.gather.text_options import text_fields
 from prefjudge.steps.score.boards import (
+    Ceilings,
     all_pairings,
     all_win_ratios,
     correlations,
@@ -176,11 +177,14 @@ def score(
     saved = per_query_file(out) if in_sql and per_query and out else None
     with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         agreement: tuple[PairAgreement, ...] = ()
+        ceilings = None
         if in_sql:
             boards = boards_in_sql(found, by_labels, chosen, reader, saved, notices)
         else:
-            boards, agreement = score_boards(found, by_labels, by_pairs, chosen, reader)
-        tau = tuple(correlations(boards, found, notices))
+            boards, agreement, votes = score_boards(found, by_labels, by_pairs, chosen, reader)
+            if votes is not None and chosen == "mean":
+                ceilings = Ceilings(votes, found, by_labels, seed)
+        tau = tuple(correlations(boards, found, ceilings, notices))
         notices.extend(few_hits(boards))
         pairings, cycles = all_pairings(found)
         apart = count_not_judged(found, read, order, notices)

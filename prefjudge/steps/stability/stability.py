@@ -12,12 +12,15 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
 from prefjudge.evaluation.leaderboards.stability import (
-    NoiseCeiling,
     RankStability,
     bootstrap_ranks,
+    redrawn_ranks,
     split_queries,
 )
+from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
+from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.figures import write_figure
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.blocks import read_text
@@ -34,9 +37,9 @@ from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.gather.text_options import text_fields
+from prefjudge.gather.vote_sets import VoteSet, compare_sets, vote_sets
 from prefjudge.render.plots.stability import plot_conditions, plot_ranks
 from prefjudge.render.tables.stability import label, shares_table
-from prefjudge.steps.stability.votes import compare_sets, vote_sets
 from prefjudge.study.study import Study, open_study
 
 
@@ -44,7 +47,8 @@ from prefjudge.study.study import Study, open_study
 class Condition:
     """The runs' ranks under one measure, label set and part of the queries.
 
-    ``part`` is ``all``, ``public``, ``held out`` or ``votes``: the last draws votes too and has the ceiling.
+    ``part`` is ``all``, ``public``, ``held out`` or ``votes``: the last keeps the queries and has other
+    votes, and the ceiling.
     """
 
     part: str
@@ -93,7 +97,7 @@ def stability(
     Parameters
     ----------
     study : Path, optional
-        A study: its runs under its label sets; its votes are drawn too.
+        A study: its runs under its label sets, and under other votes than those cast.
     runs : sequence of paths or patterns
         The run files, or folders of them.
     qrels : sequence of str
@@ -101,8 +105,8 @@ def stability(
     measure : sequence of str
         The measures, such as RR@10 (the default) or AP(rel=2)@100.
     judgments : sequence of Path
-        Side-by-side judgments: the preference qrels made of them are a label set more, and the bootstrap
-        draws the votes too. Of several independent sets, the leaderboards are compared.
+        Side-by-side judgments: the preference qrels made of them are a label set more, under samples of the
+        queries and under other votes. Of several independent sets, the leaderboards are compared.
     held_out : Path, optional
         A file of query ids, one a line, or of queries: they are ranked apart from the others, the public ones
         that the leaderboard scores (the private leaderboard of Craswell et al., SIGIR 2021, section 3.2).
@@ -163,16 +167,19 @@ def stability(
         for part, scores in _parts(matrices, apart, notices):
             stream = generator(found.study, "stability", seed)
             conditions.append(_ranked(part, scores, trials, confidence, stream))
-        sets = vote_sets(found, votes_files, by_labels, reader, notices) if by_labels else []
+        sets = vote_sets(found, votes_files, reader, notices) if by_labels else []
         for votes in sets:
+            if votes.name not in (labels.name for labels in found.qrels):
+                stream = generator(found.study, "stability", seed)
+                for measured in by_labels:
+                    conditions.append(_ranked("all", votes.scores(measured), trials, confidence, stream))
             stream = generator(found.study, "votes", seed)
-            for ranks, ceiling in votes.redraw(min(trials, _VOTE_TRIALS), confidence, stream):
-                conditions.append(Condition(part="votes", stability=ranks, ceiling=ceiling))
+            conditions.extend(_revoted(votes, by_labels, trials, confidence, stream))
         notices += _few(conditions)
         result = StabilityResult(
             conditions=tuple(conditions),
             shown=_shown(several(draw), (matrices or sets)[0].runs, conditions[0].stability, reader),
-            ceiling=compare_sets(sets, confidence),
+            ceiling=compare_sets(sets, by_labels[0], confidence) if by_labels else None,
             provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
@@ -194,8 +201,6 @@ def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
 
 
 _FEW = 10
-_VOTE_TRIALS = 200
-"""Each of these resolves every tournament again."""
 
 
 def _query_ids(path: Path) -> set[str]:
@@ -242,6 +247,17 @@ def _ranked(
 ) -> Condition:
     ranks = bootstrap_ranks(scores, trials=trials, confidence=confidence, rng=rng)
     return Condition(part=part, stability=ranks)
+
+
+def _revoted(
+    votes: VoteSet, measures: Sequence[Measure], trials: int, confidence: float, rng: "np.random.Generator"
+) -> Iterator[Condition]:
+    """Rank the runs under other votings on the same queries, and say how far such leaderboards agree."""
+    for measure, noise in zip(measures, votes.noise(measures, rng), strict=True):
+        scores = votes.scores(measure)
+        ranks = redrawn_ranks(noise, scores, trials=trials, confidence=confidence, rng=rng)
+        ceiling = redrawn_ceiling(noise, confidence=confidence, rng=rng)
+        yield Condition(part="votes", stability=ranks, ceiling=ceiling)
 
 
 def _plots(plot: Path | None, conditions: int) -> list[Path]:

@@ -1,0 +1,132 @@
+"""Sets of votes, whose preference qrels score the runs: as they were cast, and as they might have been."""
+
+from collections.abc import Collection, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
+from prefjudge.errors import InputError
+from prefjudge.evaluation.comparing.redrawn_votes import fit_votes
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
+from prefjudge.evaluation.leaderboards.vote_noise import VoteNoise, measure_noise, noise_ceiling
+from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, relabel
+from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
+from prefjudge.evaluation.testing.integer_scores import Column
+from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.lines.readers import stem
+from prefjudge.gather.readers import Reader
+from prefjudge.gather.score_inputs import ScoreInputs
+
+
+class VoteSet:
+    """One set of judgments, and the scores of the runs under the preference qrels that its votes make.
+
+    ``ranks`` is where the runs placed ``documents``, which are all that the votes may prefer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        judgments: Judgments,
+        found: ScoreInputs,
+        documents: Qrels,
+        ranks: Sequence[JudgedRanks],
+    ) -> None:
+        self.name, self.judgments = name, judgments
+        self._pools = found.pools
+        self._rule = found.rule
+        self._asked = found.asked if judgments is found.judgments else None
+        self._documents, self._ranks = documents, ranks
+        self.labels = self._resolved(judgments)
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The tags of the runs."""
+        return tuple(placed.run for placed in self._ranks)
+
+    def made(self, labels: Qrels) -> bool:
+        """Whether preference qrels rest on these votes: they say the same of every query that they judge."""
+        best = _best(labels)
+        wanted = set(labels.queries)
+        return bool(best) and best == {pair for pair in _best(self.labels) if pair[0] in wanted}
+
+    def scores(self, measure: Measure) -> Scores:
+        """Return the scores of the runs under the votes as they were cast."""
+        return self._scores(measure, self.labels)
+
+    def noise(
+        self,
+        measures: Sequence[Measure],
+        rng: np.random.Generator,
+        queries: Collection[str] | None = None,
+    ) -> list[VoteNoise]:
+        """Return, for each measure, what the mean scores owe to the chance of the votes."""
+        model = fit_votes(self.judgments, rng=rng)
+
+        def redrawn(stream: np.random.Generator) -> list[Scores]:
+            labels = self._resolved(model.draw(stream))
+            return [self._scores(measure, labels) for measure in measures]
+
+        observed = [self.scores(measure) for measure in measures]
+        if queries is not None:
+            kept = set(queries)
+            keep = np.array([query in kept for query in observed[0].queries], dtype=np.bool_)
+            observed = [scores.where(keep) for scores in observed]
+        return measure_noise(redrawn, observed, rng=rng)
+
+    def _resolved(self, judgments: Judgments) -> Qrels:
+        found = resolve(judgments, rule=self._rule, pools=self._pools, asked=self._asked)
+        return to_qrels(found, name=self.name)
+
+    def _scores(self, measure: Measure, labels: Qrels) -> Scores:
+        return score_matrix(relabel(self._ranks, self._documents, labels), labels, measure)
+
+
+def _best(labels: Qrels) -> set[tuple[str, str]]:
+    rows = np.flatnonzero(labels.grade > 0).tolist()
+    return {(labels.queries[labels.query[row]], labels.docs[labels.doc[row]]) for row in rows}
+
+
+def vote_sets(
+    found: ScoreInputs,
+    paths: Sequence[Path],
+    reader: Reader,
+    notices: list[Notice],
+) -> list[VoteSet]:
+    """Return the judgments of the files, or else a study's, by the name of the qrels that they make.
+
+    Raises
+    ------
+    InputError
+        A set of votes decides no query.
+    """
+    named = [(stem(path), read_judgments(path, notices=notices)) for path in paths]
+    if not named and found.judgments is not None and len(found.judgments):
+        named = [(PREFERENCE_NAME, found.judgments)]
+    sets = []
+    for name, judgments in named:
+        documents = (
+            compared_pairs(judgments).documents if found.pools is None else pooled_documents(found.pools)
+        )
+        votes = VoteSet(name, judgments, found, documents, reader.judged(documents))
+        if not votes.labels.queries:
+            raise InputError(
+                f"{name} decides no query: pairs of every query lack a judgment",
+                "See which: prefjudge resolve --judgments FILE",
+            )
+        sets.append(votes)
+    return sets
+
+
+def compare_sets(sets: Sequence[VoteSet], measure: Measure, confidence: float) -> NoiseCeiling | None:
+    """Compare the leaderboards of independent sets of judgments, each two, under a measure."""
+    if len(sets) < 2:
+        return None
+    boards: list[Column] = [votes.scores(measure).values.mean(axis=0) for votes in sets]
+    return noise_ceiling(list(combinations(boards, 2)), confidence=confidence)

@@ -1,0 +1,138 @@
+"""What leaderboards owe to the chance of their votes."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboards.stability import redrawn_ranks
+from prefjudge.evaluation.leaderboards.vote_noise import measure_noise, noise_ceiling, redrawn_ceiling
+
+
+def scores_of(values: np.ndarray, measure: str = "RR@10") -> Scores:
+    return Scores(
+        measure=measure,
+        qrels="test",
+        queries=tuple(f"q{row}" for row in range(values.shape[0])),
+        runs=tuple(f"r{column}" for column in range(values.shape[1])),
+        values=values.astype(np.float64),
+        order=Order.SCORE,
+    )
+
+
+def voted(
+    truth: np.ndarray, noise: float, measure: str = "RR@10"
+) -> Callable[[np.random.Generator], list[Scores]]:
+    """Return what gives the scores that one voting on these queries makes."""
+    return lambda rng: [scores_of(truth + rng.normal(0, noise, truth.shape))]
+
+
+def runs_apart(rng: np.random.Generator, step: float) -> np.ndarray:
+    return rng.random((60, 1)) * 0.2 + rng.normal(0, 0.2, (60, 20)) + step * np.arange(20)
+
+
+@pytest.mark.parametrize(("step", "noise", "within"), [(0.02, 0.6, 0.05), (0.01, 1.0, 0.07), (0.0, 2.0, 0.1)])
+def test_the_ceiling_is_how_far_two_votings_agree(step: float, noise: float, within: float) -> None:
+    """Over studies: one study alone says it no better than its own board is known."""
+    rng = np.random.default_rng(5)
+    told, true = [], []
+    for _ in range(12):
+        truth = runs_apart(rng, step)
+        cast = voted(truth, noise)
+        boards = [cast(rng)[0].values.mean(axis=0) for _ in range(40)]
+        true.append(noise_ceiling(list(zip(boards[::2], boards[1::2], strict=True))).value)
+        (found,) = measure_noise(cast, cast(rng), rng=rng)
+        told.append(redrawn_ceiling(found, rng=rng).value)
+    assert np.mean(told) == pytest.approx(np.mean(true), abs=within)
+
+
+def test_votes_without_doubt_have_a_perfect_ceiling() -> None:
+    sure = scores_of(runs_apart(np.random.default_rng(7), 1.0))
+    (found,) = measure_noise(lambda _: [sure], [sure], rng=np.random.default_rng(3))
+    assert found.share == 1.0
+    np.testing.assert_allclose(found.signal, sure.values.mean(axis=0))
+    ceiling = redrawn_ceiling(found, rng=np.random.default_rng(3))
+    assert (ceiling.value, ceiling.low, ceiling.high) == (1.0, 1.0, 1.0)
+    assert ceiling.by == "redrawn votes"
+    ranks = redrawn_ranks(found, sure, trials=10, rng=np.random.default_rng(0))
+    assert ranks.votes
+    np.testing.assert_allclose(ranks.share, np.eye(20))
+
+
+def test_runs_that_all_tie_in_every_voting_have_no_ceiling() -> None:
+    flat = scores_of(np.full((5, 4), 0.3))
+    (found,) = measure_noise(lambda _: [flat], [flat], rng=np.random.default_rng(3))
+    ceiling = redrawn_ceiling(found, rng=np.random.default_rng(3))
+    assert np.isnan(ceiling.value)
+    assert ceiling.pairs == 0
+
+
+def test_noise_that_all_runs_share_moves_no_order() -> None:
+    truth = np.tile(np.arange(5) * 0.1, (30, 1))
+
+    def together(rng: np.random.Generator) -> list[Scores]:
+        return [scores_of(truth + rng.normal(0, 3.0, (30, 1)))]
+
+    (found,) = measure_noise(together, [scores_of(truth)], rng=np.random.default_rng(1))
+    assert found.share == pytest.approx(1.0)
+    assert redrawn_ceiling(found, rng=np.random.default_rng(1)).value == pytest.approx(1.0)
+
+
+def test_the_noise_is_that_of_the_mean_over_queries() -> None:
+    truth = runs_apart(np.random.default_rng(2), 0.05)
+    (found,) = measure_noise(voted(truth, 0.5), [scores_of(truth)], rng=np.random.default_rng(1))
+    np.testing.assert_allclose(np.diag(found.root @ found.root.T), 0.25 / 60, rtol=0.35)
+    drawn = found.boards(5000, np.random.default_rng(1))
+    np.testing.assert_allclose(drawn.mean(axis=0), found.signal, atol=0.01)
+    np.testing.assert_allclose(drawn.var(axis=0), np.diag(found.root @ found.root.T), rtol=0.1)
+
+
+def test_a_measure_that_is_better_when_lower_is_turned() -> None:
+    truth = np.tile(np.arange(4.0), (10, 1))
+    low = scores_of(truth, "ESL@10")
+    (found,) = measure_noise(lambda _: [low], [low], rng=np.random.default_rng(0))
+    np.testing.assert_allclose(found.signal, [0, -1, -2, -3])
+    ranks = redrawn_ranks(found, low, trials=5, rng=np.random.default_rng(0))
+    assert ranks.runs == ("r0", "r1", "r2", "r3")
+    np.testing.assert_allclose(ranks.share, np.eye(4))
+
+
+def test_a_query_that_other_votes_do_not_decide_keeps_its_scores() -> None:
+    truth = scores_of(runs_apart(np.random.default_rng(4), 0.1))
+    keep = np.arange(60) < 50
+
+    def fewer(rng: np.random.Generator) -> list[Scores]:
+        return [truth.where(keep)]
+
+    (found,) = measure_noise(fewer, [truth], rng=np.random.default_rng(0))
+    np.testing.assert_allclose(found.signal, truth.values.mean(axis=0))
+    np.testing.assert_allclose(found.root, 0, atol=1e-7)
+    (none,) = measure_noise(lambda _: [truth.where(keep & ~keep)], [truth], rng=np.random.default_rng(0))
+    np.testing.assert_allclose(none.root, 0, atol=1e-7)
+
+
+def test_scores_of_other_runs_are_refused() -> None:
+    truth = scores_of(runs_apart(np.random.default_rng(4), 0.1))
+    with pytest.raises(ValueError, match="other runs, or the same in another order"):
+        measure_noise(
+            lambda _: [replace(truth, runs=truth.runs[::-1])], [truth], rng=np.random.default_rng(0)
+        )
+
+
+def test_a_ceiling_of_sets_is_the_mean_tau_with_the_middle_of_them() -> None:
+    up = np.arange(4.0)
+    swapped = np.array([1.0, 0.0, 2.0, 3.0])
+    taus = [1.0, -1.0, 2 / 3, 2 / 3, 1.0]
+    pairs = [(up, up), (up, -up), (up, swapped), (swapped, up), (swapped, swapped), (up, np.zeros(4))]
+    found = noise_ceiling(pairs)
+    assert found.value == pytest.approx(np.mean(taus))
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(taus, [0.025, 0.975])))
+    assert (found.pairs, found.confidence, found.by) == (5, 0.95, "sets of judgments")
+    assert noise_ceiling([], confidence=0.8).confidence == 0.8
+    assert np.isnan(noise_ceiling([]).value)
+    with pytest.raises(InputError, match="confidence is 1"):
+        noise_ceiling(pairs, confidence=1.0)
