@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import prefjudge
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.pools import read_pool
 from prefjudge.steps.pool.pool import pool
@@ -283,7 +284,7 @@ def test_a_document_listed_twice_is_refused_unless_it_is_said_which_counts(tmp_p
     )
     assert (first, best) == (pytest.approx(0.5), pytest.approx(1.0))
     with pytest.raises(InputError, match="first"):
-        score(runs=[run], qrels=[str(QRELS)], on_duplicate="last")
+        prefjudge.score(runs=[run], qrels=[str(QRELS)], on_duplicate="last")  # type: ignore[arg-type]
 
 
 def test_win_ratios_on_files(judgments: Path, tmp_path: Path) -> None:
