@@ -25,6 +25,7 @@ FOREIGN = {
     "HDF5": (b"\x89HDF\r\n\x1a\n\0\0", "the file of the texts"),
     "Arrow": (b"ARROW1\0\0", "Parquet"),
     "pickle": (b"\x80\x04\x95\0\0", "as text"),
+    "prels": (b"10 GX253-98-16418961 0 1 0.165904710473544\n", "awk '{print $1, 0, $2, $3}'"),
     "ESCI": (b"example_id,query,query_id,product_id,esci_label\n0,a,1,B07,E\n", "write qrels: query_id 0"),
     "xz": (b"\xfd7zXZ\0rest", "xz -d"),
     "zip": (b"PK\x03\x04rest", "unzip"),

@@ -75,6 +75,13 @@ READ = {
     "priority": ("20001:1:obama tree\n20002:4:kcs\n", "title", {"20001": "obama tree", "20002": "kcs"}),
     "title alone": ('{"id": 1, "title": "t"}\n', "title", {"1": "t"}),
     "narr of lines": ('{"id": 1, "title": "t", "narrative": "n"}\n', "narr", {"1": "n"}),
+    "answered": (
+        'who is it\t[\'a\']\nwhat "x"\t"[\'b\', ""c""]"\n',
+        "title",
+        {"0": "who is it", "1": 'what "x"'},
+    ),
+    "answered in JSON": ('{"question": "what is it", "answer": ["a"]}\n', "title", {"0": "what is it"}),
+    "car": ("enwiki:A%20b/C\n", "title", {"enwiki:A%20b/C": "A b/C"}),
     "tabs": ("1\tone: two\n", "title", {"1": "one: two"}),
 }
 
@@ -113,7 +120,9 @@ BAD = {
     "JSON field": ('[\n{"id": "1", "description": "q"}]', "--field desc"),
     "vectors": ('{"qid": 1, "vector": [0.1, 0.2]}\n', ":1: holds vectors"),
     "numbered": ("".join(f"{n}:a\n" for n in range(1, 30)) + "nothing\n", ":30:1: not a number, a colon"),
-    "answers": ("who sings it\t['Linda Davis']\n", ":1:1: the id holds a blank"),
+    "answers": ("who sings it\tLinda Davis\n", ":1:1: the id holds a blank"),
+    "answered": ("who is it\t['a']\n" * 30 + "nothing\n", ":31:1: not a question with its answers"),
+    "titled": ("enwiki:A\n" * 30 + "two words\n", ":31:1: not a title as addresses have it"),
 }
 
 

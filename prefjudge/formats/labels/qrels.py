@@ -23,6 +23,10 @@ from prefjudge.formats.lines.problems import Notice, Problems, Stop, column, dec
 from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.lines.repeats import repeated_rows
 
+_MEND = "Keep the line with the right grade."
+_SUBTOPICS = (
+    "The second columns differ, as in qrels of subtopics (for diversity): keep one line of each document."
+)
 _LINE_HINT = "Write each line as: query Q0 doc grade, or: query doc grade."
 
 
@@ -76,6 +80,10 @@ class _Reader:
                     f"as a run has",
                     "If runs and qrels were swapped, swap them back. " + _LINE_HINT,
                 )
+            if count == 1:
+                raise InputError(
+                    f"{self.path} is not a qrels file: it holds a word a line, as lists of ids do", _LINE_HINT
+                )
             if count < 3:
                 raise InputError(
                     f"{self.path} is not a qrels file: its first line has {many(count, 'column')}",
@@ -112,13 +120,14 @@ class _Reader:
         for row, before in zip(again.tolist(), first.tolist(), strict=True):
             line = int(rows.lines[row])
             if grade[row] != grade[before]:
+                same = self.width != 4 or rows.raw(row, 1) == rows.raw(before, 1)
                 self.problems.add(
                     line,
                     rows.column_of(row, self.width - 1),
                     f"document {decode(docs.raw(row))!r} of query {decode(rows.raw(row, 0))!r} has grade"
                     f" {grade[before]:g} on line {rows.lines[before]} and another here",
                     rows.raw(row, self.width - 1),
-                    "Keep the line with the right grade.",
+                    _MEND if same else _SUBTOPICS,
                 )
             elif self.notices is not None:
                 what = f"repeats line {rows.lines[before]}; counted once"

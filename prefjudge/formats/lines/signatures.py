@@ -137,12 +137,18 @@ _ESCI = Foreign(
     what="is an ESCI judgment list: products, each with a label (E, S, C or I) for a query",
     way="write qrels: query_id 0 product_id grade, with E as 3, S as 2, C as 1 and I as 0",
 )
+_PRELS = Foreign(
+    kind="prels",
+    what="holds NIST's prels: judgments that were sampled, with the method and a probability",
+    way="for the judged documents alone: awk '{{print $1, 0, $2, $3}}' {path} > {path}.qrels",
+)
 _RECORDS = Foreign(
     kind="JSON lines",
     what=f"holds JSON, as queries and collections may be, {_LINES}",
     way="give it with --queries or --collection, or write it as columns",
 )
 _OF_ESCI = re.compile(rb"[^\n]*\bproduct_id\b[^\n]*\besci_label\b")
+_OF_PRELS = re.compile(rb"\d+ +[^\s]*[A-Za-z][^\s]*[^\s]{8} +-?\d +\d +(0?\.\d+|1(\.0*)?)\s*\n")
 _OF_QUERIES = re.compile(rb'\{\s*"[^"]*"\s*:\s*\{')
 _FRACTION = re.compile(rb":\s*-?\d+(\.\d|[eE])")
 
@@ -195,6 +201,8 @@ def foreign_columns(head: bytes) -> Foreign | None:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
     if text.lower().startswith(b"query-id\tcorpus-id"):
         return BEIR_QRELS
+    if _OF_PRELS.match(text):
+        return _PRELS
     if text.startswith(b"{"):
         if _OF_QUERIES.match(text):
             return _JSON_RUN if _FRACTION.search(text) else _JSON_QRELS

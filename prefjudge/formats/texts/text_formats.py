@@ -62,6 +62,8 @@ TEXT_FORMATS: Register[RecordReader] = Register(
         "XML topics": "prefjudge.formats.texts.xml_topics:read_records",
         "JSON topics": "prefjudge.formats.texts.json_topics:read_records",
         "numbered lines": "prefjudge.formats.texts.numbered_lines:read_records",
+        "questions with answers": "prefjudge.formats.texts.questions:read_answered",
+        "titles": "prefjudge.formats.texts.questions:read_titles",
         "documents": "prefjudge.formats.texts.trec_documents:read_records",
         "SMART": "prefjudge.formats.texts.smart_records:read_records",
         "CSV": "prefjudge.formats.texts.csv_records:read_records",
@@ -77,7 +79,14 @@ _XML = re.compile(rb"\s*<(\?xml\b|!DOCTYPE(?!\s+html)\b|!--|topics?\b|quer(y|ies
 _DOC = re.compile(rb"(<\?xml[^<>]*>|<!--[^<>]*>|\s|<root>)*+<DOC>", re.IGNORECASE)
 _TOP = re.compile(rb"<top\b", re.IGNORECASE)
 _SMART = re.compile(rb"\.I +\S+\s*\n\.[A-Z]\b")
+_ANSWERED = re.compile(rb"[^\t\n]* [^\t\n]*\t\"?\[(['\"][^\n]*)?\]\"?\s*")
+_ANSWERED_JSON = re.compile(rb'\{\s*"question"\s*:\s*"[^\n]*"answers?"\s*:\s*\[')
+_TITLES = re.compile(rb"(enwiki:\S+|\S*%20\S*)\s*")
 _NUMBERED = re.compile(rb"\d{1,18}:[^\t\n]*\S")
+
+
+_LINES = {"numbered lines": _NUMBERED, "questions with answers": _ANSWERED}
+"""What every line of a format looks like."""
 
 
 def open_texts(reading: Reading) -> tuple[str, Iterator[Block]]:
@@ -119,13 +128,33 @@ def format_of(head: bytes, fields: TextFields = PLAIN) -> str:
     if text.startswith(b"["):
         return "JSON topics"
     if text.startswith(b"{"):
+        if _ANSWERED_JSON.match(text) and not _has_id(text.partition(b"\n")[0]):
+            return "questions with answers"
         return "JSON topics" if _is_one_object(head.lstrip(), fields) else ""
     if _SMART.match(text):
         return "SMART"
     if _is_csv(text.partition(b"\n")[0], fields):
         return "CSV"
     lines = [line for line in text.split(b"\n")[:20] if line.strip()]
-    return "numbered lines" if lines and all(map(_NUMBERED.match, lines[:-1] or lines)) else ""
+    lines = lines[:-1] or lines
+    for kind, shape in _LINES.items():
+        if lines and all(map(shape.match, lines)):
+            return kind
+    return "titles" if _are_titles(lines) else ""
+
+
+def _are_titles(lines: list[bytes]) -> bool:
+    """Tell TREC CAR's topics: single words, of which some have blanks as addresses write them."""
+    return any(map(_TITLES.fullmatch, lines)) and all(len(line.split()) == 1 for line in lines)
+
+
+def _has_id(line: bytes) -> bool:
+    """Tell whether an object of a line has an id; one that is cut off is left to its reader."""
+    try:
+        first = json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return isinstance(first, dict) and any(name in first for name in (*CSV_IDS, "document_id", "passage_id"))
 
 
 def _is_csv(line: bytes, fields: TextFields) -> bool:
