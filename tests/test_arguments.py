@@ -41,7 +41,7 @@ def never() -> tuple[Any, ...]:
     return (
         Table(),
         Measure(),
-        {"run": {"q1": {"d1": 1.0}}},
+        {"run": {"q1": {"d1": {"score": 1.0}}}},
         b"runs",
         bytearray(b"runs"),
         ...,
@@ -211,7 +211,7 @@ def test_no_raw_error_comes_from_behind_the_check(
 def test_a_text_or_a_generator_may_stand_for_several() -> None:
     assert given("plan", "strategy", "default") == ("default",)
     assert given("score", "runs", (name for name in ("a", "b"))) == ("a", "b")
-    assert given("pool", "runs", Path("a")) == (Path("a"),)
+    assert given("resolve", "without", "ann") == ("ann",)
     assert given("winratio", "runs_shown", np.int64(3)) == 3
 
 
@@ -236,15 +236,13 @@ def test_an_unknown_argument_is_named_with_the_one_that_was_meant() -> None:
         prefjudge.reject("nowhere", "A1")  # type: ignore[call-arg]
 
 
-def test_a_real_table_and_a_real_measure_are_refused_with_what_to_do() -> None:
+def test_a_table_and_a_measure_are_refused_where_none_is_taken() -> None:
     pandas, ir_measures = pytest.importorskip("pandas"), pytest.importorskip("ir_measures")
-    with pytest.raises(
-        InputError, match="score: runs is a DataFrame; it takes a path or its text or several of"
-    ):
-        prefjudge.score(runs=pandas.DataFrame({"run": ["a"]}))
+    with pytest.raises(InputError, match="score: out is a DataFrame; it takes a path or its text"):
+        prefjudge.score(out=pandas.DataFrame({"run": ["a"]}))
     with pytest.raises(InputError, match=r"Give its name as text") as refused:
-        prefjudge.score(measure=ir_measures.RR @ 10)
-    assert "score: measure is a" in refused.value.message
+        prefjudge.init("study", name=ir_measures.RR @ 10)
+    assert "init: name is a" in refused.value.message
 
 
 def test_a_study_is_opened_by_its_folder() -> None:

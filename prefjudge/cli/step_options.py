@@ -125,6 +125,10 @@ def _with_kinds(option: StepOption, source: str, kind: ast.expr) -> StepOption |
             return first and _with_kinds(first, source, right)
         case ast.Constant(value=None):
             return option
+        case ast.Subscript(
+            value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[_, ast.Call(func=ast.Name(id="InMemory"))])
+        ):
+            return option  # for programs alone: what can be typed stands beside it
         case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[base, *notes])):
             noted = _with_kinds(option, source, base)
             return noted and _bounded(_of_register(noted, source, notes), notes)

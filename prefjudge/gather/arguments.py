@@ -26,6 +26,7 @@ from annotated_types import Ge, Interval
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.lines.datasets import downloads_allowed
+from prefjudge.gather.memory import InMemory, NotTaken
 from prefjudge.study.study import Study
 
 P = ParamSpec("P")
@@ -107,6 +108,7 @@ def _unbound(verb: str, expected: Signature, given: Mapping[str, object], error:
 def _taken(verb: str, name: str, annotation: Any, value: object) -> object:
     """Return the value as a kind that the annotation names."""
     kinds = _kinds(annotation)
+    value = list(value) if isinstance(value, Iterator) else value  # several kinds look at its items
     for kind in kinds:
         try:
             return _as(kind, value)
@@ -141,6 +143,8 @@ def _as(kind: Any, value: object) -> object:
         return _only(value is None, value)
     if origin is Annotated:
         base, *notes = get_args(kind)
+        if isinstance(notes[0], InMemory):
+            return _from_memory(notes[0], value)
         return _within(_bounds(notes), _as(base, value))
     if origin is Literal:
         return _only(isinstance(value, str) and value in get_args(kind), value)
@@ -155,6 +159,20 @@ def _as(kind: Any, value: object) -> object:
     if origin in _SINGLE:
         return _SINGLE[origin](value)
     return _only(isinstance(value, origin), value)
+
+
+def _from_memory(note: InMemory, value: object) -> object:
+    """Return what stands for a value in memory; paths and names by themselves are other kinds' matter."""
+    items = value if isinstance(value, list | tuple | AbstractSet) else [value]
+    if all(isinstance(item, str | PathLike) for item in items):
+        raise _No
+    for item in items:
+        if isinstance(item, str | PathLike):
+            _path(item)
+    try:
+        return note.take(value)
+    except NotTaken:
+        raise _No from None
 
 
 def _only(fits: bool, value: object) -> object:
@@ -307,6 +325,8 @@ def _word(kind: Any) -> str:
     origin = get_origin(kind) or kind
     if origin is Annotated:
         base, *notes = get_args(kind)
+        if isinstance(notes[0], InMemory):
+            return notes[0].words
         words = [
             f"{low} {'or more' if high is None else f'to {high}'}" for low, high in map(_ends, _bounds(notes))
         ]

@@ -11,7 +11,9 @@ from prefjudge.formats.hub import hub_file, is_hub
 from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.lines.blocks import can_reread
 from prefjudge.formats.lines.datasets import is_dataset, version
+from prefjudge.formats.lines.held import MEMORY, Held
 from prefjudge.formats.runs.parquet import is_parquet
+from prefjudge.gather.memory import Runs, take_runs
 from prefjudge.study.pooling import InputFile
 
 T = TypeVar("T", str, Path, str | Path)
@@ -32,6 +34,11 @@ def as_path(path: str | Path | None) -> Path | None: ...
 def as_path(path: str | Path | None) -> Path | None:
     """Return as a path what a program may have given as text."""
     return None if path is None else Path(path)
+
+
+def in_memory(path: str | Path) -> bool:
+    """Return whether a name is that of an input in memory, now or when a study was made."""
+    return str(path).startswith(MEMORY)
 
 
 def several(given: T | Sequence[T]) -> tuple[T, ...]:
@@ -68,8 +75,10 @@ def is_address(path: str | Path) -> bool:
     return "://" in str(path)
 
 
-def expand(patterns: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...]:
+def expand(patterns: Runs) -> tuple[str | Path, ...]:
     """Return the files that the patterns match and those of the folders named, sorted within each of them.
+
+    Runs in memory stay as they are.
 
     Addresses stay as they are, and so do folders of Parquet, which are tables. In a folder, hidden files are
     passed over, and those whose suffix says that they are read by people or tools, such as a ``README.md``.
@@ -80,7 +89,11 @@ def expand(patterns: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...
         A pattern matches nothing, or a folder is empty.
     """
     found: dict[str | Path, None] = {}
-    for pattern in map(shown, map(str, several(patterns))):
+    for pattern in take_runs(patterns):
+        if isinstance(pattern, Held):
+            found[pattern] = None
+            continue
+        pattern = shown(str(pattern))
         files = [pattern] if is_address(pattern) else _matching(pattern)
         if not files:
             raise InputError(
@@ -118,14 +131,15 @@ def input_files(
     InputError
         The runs are not files.
     """
-    other = next((path for path in paths if is_parquet(path) or not can_reread(path)), None)
+    on_disk = [path for path in paths if not in_memory(path)]
+    other = next((path for path in on_disk if is_parquet(path) or not can_reread(path)), None)
     if other is not None:
         raise InputError(
             f"{other} is not a run file, and a study is made from run files",
             "Give run files, or leave the study out and write the pool with --out.",
         )
-    files = [("run", Path(path), tag) for path, tag in zip(paths, tags, strict=True)]
-    named = {kind: Path(path) for kind, path in others.items() if path}
+    files = [("run", path, tag) for path, tag in zip(paths, tags, strict=True)]
+    named = {kind: path for kind, path in others.items() if path}
     files += [(kind, path, QRELS_NAME if kind == "qrels" else "") for kind, path in named.items()]
     return [
         InputFile(
@@ -138,20 +152,20 @@ def input_files(
     ]
 
 
-def _digest(kind: str, path: Path) -> str:
+def _digest(kind: str, path: str | Path) -> str:
     """Return the digest of a file; a collection is large: only the texts used are digested."""
     from prefjudge.formats.lines.digests import digest
 
-    if kind == "collection":
+    if kind == "collection" or in_memory(path):
         return ""
     return version() if is_dataset(path) else digest(path)
 
 
-def _place(path: Path) -> str:
+def _place(path: str | Path) -> str:
     """Return where a file is, for later verbs in other folders."""
     if is_remote(path):
         return shown(str(path))
-    return str(path if is_dataset(path) else path.resolve())
+    return str(path if is_dataset(path) or in_memory(path) else Path(path).resolve())
 
 
 def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Path, ...]:
@@ -163,6 +177,13 @@ def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Pat
         One is not where it was when it was pooled.
     """
     paths = tuple(Path(found.path) for found in inputs if found.kind == kind)
+    held = next((path for path in paths if in_memory(path)), None)
+    if held is not None:
+        raise StudyError(
+            f"the study was made from {held}, which is not a file",
+            f"Give it again by this name, where a function takes {'runs' if kind == 'run' else kind}, "
+            "or pool the study again from files.",
+        )
     gone = [path for path in paths if not path.exists() and ":/" not in str(path) and not is_dataset(path)]
     if gone:
         raise StudyError(

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.problems import Notice
+from prefjudge.gather.memory import Votes, take_judgments
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pooling import load_pairs, load_pools
 from prefjudge.study.progress import count_rows
@@ -49,7 +49,7 @@ class JudgmentInput:
 
 def gather_judgments(
     study: Study | None,
-    judgments: Path | None,
+    judgments: Votes | None,
     without: Sequence[str] = (),
     *,
     with_models: bool = False,
@@ -71,7 +71,7 @@ def gather_judgments(
         )
     notices: list[Notice] = []
     if judgments is not None:
-        log = read_judgments(judgments, notices=notices)
+        log = read_judgments(take_judgments(judgments), notices=notices)
         found = JudgmentInput(
             study=None,
             log=log,

@@ -21,6 +21,7 @@ from prefjudge.engines.sql.statements import SqlRuns
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.runs.parquet import is_parquet
@@ -259,6 +260,13 @@ def _is_here(path: str | Path) -> bool:
 
 def _check_paths(runs: Sequence[str | Path], engine: Engine) -> None:
     for path in runs:
+        if isinstance(path, Held):
+            if engine is not Engine.FILES:
+                raise InputError(
+                    f"{path} is in memory, and {engine} reads files and tables",
+                    f"Leave out engine={str(engine)!r}.",
+                )
+            continue
         fetched = engine is Engine.FILES and is_remote(path)
         if is_address(path) and engine is not Engine.SPARK and not fetched:
             raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")

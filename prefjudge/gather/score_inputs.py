@@ -1,6 +1,6 @@
 """Reads the inputs of the verbs that score: runs, label sets and judgments, from a study or from files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,13 +19,27 @@ from prefjudge.formats.labels.pools import read_pool
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.addresses import is_remote
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
 from prefjudge.gather.best_answers import load_best_answers
-from prefjudge.gather.inputs import QRELS_NAME, expand, given_file, paths_of, several
+from prefjudge.gather.inputs import QRELS_NAME, expand, given_file, paths_of
 from prefjudge.gather.judgments import fitting_rule, gather_judgments
+from prefjudge.gather.memory import (
+    LabelSets,
+    Measures,
+    Runs,
+    Source,
+    Texts,
+    Votes,
+    maybe,
+    take_judgments,
+    take_measures,
+    take_qrels,
+    take_texts,
+)
 from prefjudge.gather.provenance import made_with
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.run_names import with_named
@@ -56,9 +70,9 @@ class ScoreInputs:
     rehearsal: "Rehearsal | None" = None
     waiting: "WaitingRuns | None" = None
 
-    def measures(self, asked: str | Sequence[str]) -> tuple[str, ...]:
+    def measures(self, asked: Measures) -> tuple[str, ...]:
         """Return the measures asked for, else the study's, else RR@10: one for each cut-off of a list."""
-        named = several(asked) or (self.study.config.measures if self.study else ("RR@10",))
+        named = take_measures(asked) or (self.study.config.measures if self.study else ("RR@10",))
         return tuple(one for text in named for one in one_each(text))
 
     def order(self, asked: OrderLike | None) -> Order:
@@ -86,10 +100,10 @@ def need_files(verb: str, example: str, *, given: bool) -> None:
 def gather(
     study: Study | None,
     *,
-    runs: str | Path | Sequence[str | Path] = (),
-    qrels: str | Path | Sequence[str | Path] = (),
-    judgments: str | Path | None = None,
-    queries: str | Path | None = None,
+    runs: Runs = (),
+    qrels: LabelSets = (),
+    judgments: Votes | None = None,
+    queries: Texts | None = None,
     fields: TextFields = PLAIN,
     common: bool = False,
     pool: str | Path | None = None,
@@ -112,12 +126,14 @@ def gather(
     StudyError
         The study is not resolved yet, or nothing in it is judged.
     """
-    queries = given_file(queries, "queries")
-    own = _of_study(study, notices, preference=preference) if study is not None else None
-    named = _all_named(
-        _label_files(several(qrels)), taken=[labels.name for labels in own.qrels] if own else []
-    )
-    paths = expand(runs) if runs else ()
+    judgments, queries = maybe(take_judgments, judgments), given_file(maybe(take_texts, queries), "queries")
+    paths, given = expand(runs) if runs else (), take_qrels(qrels)
+    own = None
+    if study is not None:
+        own = _of_study(study, notices, preference=preference, held=_held(paths, given))
+        given = tuple(one for one in given if str(one) not in {str(path) for _, path in own.files})
+    taken = [labels.name for labels in own.qrels] if own else []
+    named = _all_named(_label_files(given), taken=taken)
     sets = [_read_labels(path, name, notices) for name, path in named]
     votes = read_judgments(judgments, notices=notices) if judgments else None
     extra = [("judgments", judgments)] if judgments else []
@@ -175,7 +191,7 @@ def _common_queries(sets: Sequence["Qrels"], asked: tuple[str, ...] | None) -> t
     return shared
 
 
-def _read_labels(path: Path, name: str | None, notices: list["Notice"]) -> "Qrels":
+def _read_labels(path: Source, name: str | None, notices: list["Notice"]) -> "Qrels":
     """Read qrels whose grades may be fractions, as preference values are."""
     labels = read_qrels(path, name=name, fractions=True, notices=notices)
     if (labels.grade % 1 != 0).any():
@@ -184,36 +200,46 @@ def _read_labels(path: Path, name: str | None, notices: list["Notice"]) -> "Qrel
     return labels
 
 
-def _named(given: str | Path) -> tuple[str | None, Path]:
+def _named(given: Source) -> tuple[str | None, Source]:
     """Split ``NAME=FILE``; a path, and a file whose own name has a ``=``, is given as it is."""
+    if isinstance(given, Held):
+        return given.name, given
     name, separator, path = str(given).partition("=")
     if isinstance(given, Path) or not separator or is_remote(given) or Path(given).exists():
         return None, Path(given)
     return name, Path(path)
 
 
-def _label_files(given: Sequence[str | Path]) -> list[tuple[str | None, Path]]:
+def _label_files(given: Sequence[Source]) -> list[tuple[str | None, Source]]:
     """Return the name of each label set, if it has one, and its file; of a BEIR folder, that of its qrels."""
     named = [_named(one) for one in given]
-    return [(name, Path(given_file(path, "qrels"))) for name, path in named]
+    return [(name, given_file(path, "qrels")) for name, path in named]
 
 
 def _all_named(
-    given: Sequence[tuple[str | None, Path]], *, taken: Sequence[str]
-) -> list[tuple[str | None, Path]]:
+    given: Sequence[tuple[str | None, Source]], *, taken: Sequence[str]
+) -> list[tuple[str | None, Source]]:
     """Return the label sets' names: as given, else the file's, with its suffix where two would be equal."""
     short = [stem(path) if name is None else name for name, path in given]
     return [
-        (path.name if name is None and [*short, *taken].count(brief) > 1 else name, path)
+        (Path(path).name if name is None and [*short, *taken].count(brief) > 1 else name, path)
         for (name, path), brief in zip(given, short, strict=True)
     ]
 
 
-def _of_study(study: Study, notices: list["Notice"], *, preference: bool) -> ScoreInputs:
+def _held(*given: Sequence[Source]) -> dict[str, Source]:
+    """Return the inputs in memory by their names, which the study that was made from them knows."""
+    return {str(one): one for several in given for one in several if isinstance(one, Held)}
+
+
+def _of_study(
+    study: Study, notices: list["Notice"], *, preference: bool, held: Mapping[str, Source]
+) -> ScoreInputs:
     """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools.
 
     ``files`` leaves out the runs, which others may join. Without ``preference`` the best answers are no label
-    set, and the study need not be resolved.
+    set, and the study need not be resolved. What the study was made from in memory has to be ``held`` again:
+    the runs among it are left to those that are given.
     """
     with study.reading():
         with study.transaction(write=False) as db:
@@ -226,13 +252,16 @@ def _of_study(study: Study, notices: list["Notice"], *, preference: bool) -> Sco
     assert votes.pools is not None
     (rule,), _ = fitting_rule(votes)
     names = [found.name for found in inputs if found.kind == "qrels"]
-    named = list(zip(names, paths_of(inputs, "qrels", study.folder), strict=True))
+    again = [found for found in inputs if found.path not in held]
+    files = iter(paths_of(again, "qrels", study.folder))
+    places = [held.get(found.path) or next(files) for found in inputs if found.kind == "qrels"]
+    named = list(zip(names, places, strict=True))
     original = [
         restrict(read_qrels(place, name=name, notices=notices), votes.pools.queries) for name, place in named
     ]
     return ScoreInputs(
         study=study,
-        runs=paths_of(judged, "run", study.folder),
+        runs=paths_of([found for found in judged if found.path not in held], "run", study.folder),
         waiting=waiting,
         qrels=(*original, *best),
         judgments=votes.log,

@@ -1,7 +1,5 @@
 """The query x run matrices that the statistics work on, from the inputs of a step."""
 
-from collections.abc import Sequence
-
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
@@ -11,12 +9,13 @@ from prefjudge.evaluation.scoring.preference_measures import (
     is_preference_measure,
     preference_matrix,
 )
+from prefjudge.gather.memory import Measures
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 
 
 def named_measures(
-    found: "ScoreInputs", measures: str | Sequence[str]
+    found: "ScoreInputs", measures: Measures
 ) -> tuple[list["Measure"], list["PreferenceMeasure"]]:
     """Return the measures by kind: those that need labels, and those that need judged pairs.
 
@@ -33,9 +32,7 @@ def named_measures(
     return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
 
 
-def score_matrices(
-    found: "ScoreInputs", measures: str | Sequence[str], reader: "Reader"
-) -> "tuple[Scores, ...]":
+def score_matrices(found: "ScoreInputs", measures: Measures, reader: "Reader") -> "tuple[Scores, ...]":
     """Score all runs under each label set with each measure, in that order; then by the judged pairs.
 
     Raises

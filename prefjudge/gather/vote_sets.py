@@ -95,7 +95,7 @@ def _best(labels: Qrels) -> set[tuple[str, str]]:
 
 def vote_sets(
     found: ScoreInputs,
-    paths: Sequence[Path],
+    paths: Sequence[str | Path],
     reader: Reader,
     notices: list[Notice],
 ) -> list[VoteSet]:

@@ -1,6 +1,5 @@
 """Measures how far two halves of the queries agree about which run is better."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Unpack
@@ -13,6 +12,7 @@ from prefjudge.evaluation.testing.agreement import Agreement, split_half
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path
+from prefjudge.gather.memory import LabelSets, Measures, Runs, Texts, Votes
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
 from prefjudge.gather.readers import reading
@@ -41,11 +41,11 @@ class AgreementResult:
 def agreement(
     study: str | Path | Study | None = None,
     *,
-    runs: str | Path | Sequence[str | Path] = (),
-    qrels: str | Path | Sequence[str | Path] = (),
-    measure: str | Sequence[str] = (),
-    judgments: str | Path | None = None,
-    queries: str | Path | None = None,
+    runs: Runs = (),
+    qrels: LabelSets = (),
+    measure: Measures = (),
+    judgments: Votes | None = None,
+    queries: Texts | None = None,
     order: OrderLike | None = None,
     splits: Annotated[int, Ge(1)] = 100,
     alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,

@@ -19,9 +19,23 @@ from prefjudge.evaluation.testing.outcomes import Outcomes, outcomes_of_pairs
 from prefjudge.evaluation.testing.sentences import describe_outcomes, describe_pair
 from prefjudge.evaluation.testing.significance import Significance, compare_runs
 from prefjudge.evaluation.testing.significance_tests import SignificanceTest
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.runs.held_runs import renamed
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, several
+from prefjudge.gather.memory import (
+    LabelSets,
+    Measures,
+    OneRun,
+    Runs,
+    Source,
+    Texts,
+    Votes,
+    maybe,
+    take_one_run,
+    take_runs,
+)
 from prefjudge.gather.outputs import beside, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
 from prefjudge.gather.readers import reading
@@ -60,16 +74,16 @@ class CompareResult:
 
 
 def compare(
-    a: str | Path | None = None,
-    b: str | Path | None = None,
+    a: OneRun | None = None,
+    b: OneRun | None = None,
     *,
     study: str | Path | Study | None = None,
-    runs: str | Path | Sequence[str | Path] = (),
+    runs: Runs = (),
     baseline: str | Path | Sequence[str | Path] = (),
-    qrels: str | Path | Sequence[str | Path] = (),
-    measure: str | Sequence[str] = (),
-    judgments: str | Path | None = None,
-    queries: str | Path | None = None,
+    qrels: LabelSets = (),
+    measure: Measures = (),
+    judgments: Votes | None = None,
+    queries: Texts | None = None,
     order: OrderLike | None = None,
     test: SignificanceTest
     | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "bootstrap"]
@@ -127,8 +141,7 @@ def compare(
     InputError
         A file cannot be read, an option is unknown, or the resamples cannot show significance.
     """
-    a = as_path(a)
-    b = as_path(b)
+    a, b = (_called(maybe(take_one_run, run), name) for run, name in ((a, "a"), (b, "b")))
     out = as_path(out)
     if (a is None) != (b is None):
         raise InputError(
@@ -137,7 +150,7 @@ def compare(
         )
     leads = [("--baseline", name) for name in several(baseline)]
     leads = [("A", a), *leads] if a else leads
-    files = [*(str(path) for path in (a, b) if path is not None), *map(str, several(runs))]
+    files = [*(path for path in (a, b) if path is not None), *take_runs(runs)]
     example = "prefjudge compare A.txt B.txt --qrels FILE"
     given = study is not None or bool((files or leads) and (qrels or judgments))
     need_files("compare", example, given=given)
@@ -184,6 +197,11 @@ def compare(
         )
     _write(result)
     return result
+
+
+def _called(run: Source | None, name: str) -> Source | None:
+    """Return a run in memory under the name of its argument; a file has a tag of its own."""
+    return renamed(run, name) if isinstance(run, Held) else run
 
 
 def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:

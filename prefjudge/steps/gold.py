@@ -16,7 +16,7 @@ from prefjudge.errors import StudyError
 from prefjudge.formats.labels.gold import read_gold, write_gold
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.gather.best_answers import load_best_answers
-from prefjudge.gather.inputs import paths_of
+from prefjudge.gather.inputs import in_memory, paths_of
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold, ways_to_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
@@ -82,7 +82,7 @@ def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
     with study.transaction(write=False) as db:
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
         pairs = load_pairs(db)
-        judged = [found for found in load_inputs(db) if found.kind == "qrels"]
+        judged = [found for found in load_inputs(db) if found.kind == "qrels" and not in_memory(found.path)]
     if not queries or not passages:
         raise StudyError("gold pairs are suggested from texts, and the study has none", ways_to_gold(study))
     if judged:

@@ -26,6 +26,7 @@ from prefjudge.formats.figures import write_figure
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path
+from prefjudge.gather.memory import OneLabelSet, Runs, Texts, Votes, take_one_qrels
 from prefjudge.gather.outputs import beside, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.readers import reading
@@ -73,10 +74,10 @@ class WinRatioResult:
 def winratio(
     study: str | Path | Study | None = None,
     *,
-    runs: Sequence[str | Path] = (),
-    judgments: str | Path | None = None,
-    qrels: str | Path | None = None,
-    queries: str | Path | None = None,
+    runs: Runs = (),
+    judgments: Votes | None = None,
+    qrels: OneLabelSet | None = None,
+    queries: Texts | None = None,
     count: Count = "majority",
     against_qrel: str | Path | None = None,
     runs_shown: int | str | Sequence[str] = RUNS_SHOWN,
@@ -143,7 +144,7 @@ def winratio(
         )
     counted = named_count(count)
     notices: list[Notice] = []
-    named = [str(qrels)] if qrels else []
+    named = [take_one_qrels(qrels)] if qrels else []
     read = run_options(how)
     found = gather(
         open_study(study),

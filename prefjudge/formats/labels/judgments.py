@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import fspath
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from prefjudge.formats.labels.stamps import with_stamps
 from prefjudge.formats.lines.atomic import atomic_write
 from prefjudge.formats.lines.blocks import Holds, blocks
 from prefjudge.formats.lines.fields import Fields, fields
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.numbering import Numbering
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, column, decode
 
@@ -44,6 +46,10 @@ def read_judgments(
         With every problem up to a limit: columns, a preferred document that is neither of the two, a document
         against itself.
     """
+    if isinstance(path, Held):
+        if not isinstance(path.content, Judgments):
+            raise InputError(f"{path} does not hold judgments", _LINE_HINT)
+        return replace(path.content, sides=sides)
     reader = _Reader(fspath(path), sides=sides)
     try:
         for block in with_stamps(path, blocks(path, Holds.COLUMNS, notices=notices), notices):

@@ -13,10 +13,12 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes
 from prefjudge.counts import many
 from prefjudge.errors import InputError
+from prefjudge.formats.labels.held_labels import qrels_of
 from prefjudge.formats.labels.stamps import second_column, with_stamps
 from prefjudge.formats.lines.atomic import atomic_write
 from prefjudge.formats.lines.blocks import Holds, blocks
 from prefjudge.formats.lines.fields import Fields, fields, joined
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.numbering import Numbering
 from prefjudge.formats.lines.numerals import floats
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, column, decode
@@ -51,6 +53,8 @@ def read_qrels(
     InputError
         With every problem up to a limit: columns, grades, and documents judged twice and differently.
     """
+    if isinstance(path, Held):
+        return qrels_of(path, name, fractions=fractions)
     reader = _Reader(fspath(path), fractions, notices)
     rows = joined(
         fields(block.data, block.line, reader.columns)

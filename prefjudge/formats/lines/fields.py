@@ -116,7 +116,7 @@ def fields(data: bytes, line: int, columns: int | Callable[[int], int]) -> Field
     newlines = int(np.count_nonzero(symbols == NEWLINE))
     starts, ends = _edges(symbols, newlines)
     if not starts.size:
-        return _no_fields(text)
+        return no_fields(text)
     lines = newlines - FRONT - BACK
     return _regular(text, symbols, starts, ends, lines, line, columns) or _ragged(
         text, symbols, starts, ends, line, columns
@@ -139,11 +139,12 @@ def joined(parts: Iterable[Fields]) -> Fields:
         size += len(data)
     text = b"".join([b"\n" * FRONT, *texts, b"\n" * BACK])
     if not columns:
-        return _no_fields(text)
+        return no_fields(text)
     return Fields(text, *(np.concatenate(column) for column in zip(*columns, strict=True)))
 
 
-def _no_fields(text: bytes) -> Fields:
+def no_fields(text: bytes) -> Fields:
+    """Return no rows at all, of a padded text."""
     none = np.zeros(0, np.int64)
     return Fields(text, none.reshape(0, 1), none.reshape(0, 1), none, none)
 
@@ -200,7 +201,7 @@ def _ragged(
     used = np.flatnonzero(counts)
     used = used[symbols[starts[firsts[used]]] != _HASH]
     if not used.size:
-        return _no_fields(text)
+        return no_fields(text)
     counts, firsts = counts[used], firsts[used]
     kept = columns if isinstance(columns, int) else columns(int(counts[0]))
     # Short lines repeat their last field, so that every place exists; `counts` tells them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,33 @@ class RunChunk:
             self.score[keep],
             self.rank[keep] if self.rank is not None else None,
         )
+
+
+def kept_rows(
+    again: Places, first: Places, by: NDArray[np.number[Any]], on_duplicate: OnDuplicate
+) -> NDArray[np.bool_]:
+    """Tell which rows stay of documents that are listed twice, where that is no error.
+
+    Parameters
+    ----------
+    again, first : ndarray of int64
+        The rows that repeat a document, and the row where each was listed first.
+    by : ndarray
+        What ranks each row, higher first.
+    on_duplicate : OnDuplicate
+        ``best`` keeps the row that ranks highest; anything else keeps the first.
+    """
+    keep = np.ones(by.size, bool)
+    keep[again] = False
+    if on_duplicate is OnDuplicate.BEST:
+        best: dict[int, int] = {}
+        for row, before in zip(again.tolist(), first.tolist(), strict=True):
+            # Strictly: of equal lines the first stays.
+            if by[row] > by[best.get(before, before)]:
+                keep[best.get(before, before)] = False
+                keep[row] = True
+                best[before] = row
+    return keep
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from prefjudge.formats.lines.fields import Fields, fields
 from prefjudge.formats.lines.numerals import floats, integers
 from prefjudge.formats.lines.problems import Problems, decode
 from prefjudge.formats.lines.repeats import repeated_rows
-from prefjudge.formats.runs.chunks import OnDuplicate, RunChunk, Scattered
+from prefjudge.formats.runs.chunks import OnDuplicate, RunChunk, Scattered, kept_rows
 from prefjudge.formats.runs.layouts import COLUMNS_HINT, TREC, Layout, layout_of
 
 _MOVED = (
@@ -200,18 +200,8 @@ class RunReader:
                     chunk.docs.raw(row),
                     "Keep one of the lines, or say which counts: --on-duplicate first, or best",
                 )
-        keep = np.ones(len(chunk), bool)
-        keep[again] = False
-        if self.on_duplicate is OnDuplicate.BEST:
-            by = chunk.score if chunk.rank is None else -chunk.rank
-            best: dict[int, int] = {}
-            for row, before in zip(again.tolist(), first.tolist(), strict=True):
-                # Strictly: of equal lines the first stays.
-                if by[row] > by[best.get(before, before)]:
-                    keep[best.get(before, before)] = False
-                    keep[row] = True
-                    best[before] = row
-        return chunk.take(keep)
+        by = chunk.score if chunk.rank is None else -chunk.rank
+        return chunk.take(kept_rows(again, first, by, self.on_duplicate))
 
     def close(self) -> None:
         """Raise what was found."""

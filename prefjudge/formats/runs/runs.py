@@ -13,8 +13,10 @@ from prefjudge.core.pooling.tokens import FRONT, Places, same_token
 from prefjudge.formats.lines.ahead import ahead
 from prefjudge.formats.lines.blocks import BLOCK, Holds, blocks, whole_lines
 from prefjudge.formats.lines.fields import Fields, joined
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice, Stop
 from prefjudge.formats.runs.chunks import OnDuplicate, RunChunk
+from prefjudge.formats.runs.held_runs import run_in_memory
 from prefjudge.formats.runs.lines import RunReader
 
 
@@ -35,6 +37,9 @@ def read_chunks(
     InputError
         With every problem of the file up to a limit, once the file was read.
     """
+    if isinstance(path, Held):
+        yield from run_in_memory(path).chunks(order, OnDuplicate(on_duplicate))
+        return
     reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
     np.empty(8 * size, np.uint8)  # once given back, glibc keeps smaller blocks, and need not clear them again
     try:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.datasets import is_dataset
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, decode
 from prefjudge.formats.texts.datasets import dataset_queries
+from prefjudge.formats.texts.held_texts import queries_of
 from prefjudge.formats.texts.records import read_records, readable
 from prefjudge.formats.texts.text_formats import Reading
 from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
@@ -28,6 +30,8 @@ def read_queries(
     """
     if is_dataset(path):
         return dataset_queries(fspath(path), fields)
+    if isinstance(path, Held):
+        return queries_of(path)
     problems = Problems(fspath(path), "queries file")
     notices = [] if notices is None else notices
     texts: dict[bytes, tuple[int, bytes]] = {}

@@ -12,8 +12,10 @@ from pathlib import Path
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import LONGEST, Block
 from prefjudge.formats.lines.datasets import is_dataset
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, decode, encode
 from prefjudge.formats.texts.datasets import dataset_texts
+from prefjudge.formats.texts.held_texts import texts_of
 from prefjudge.formats.texts.lookup import NotSorted, sorted_file
 from prefjudge.formats.texts.records import hidden_line, parse_json, parse_tabs, readable
 from prefjudge.formats.texts.text_formats import (
@@ -50,6 +52,8 @@ def read_texts(
     """
     if is_dataset(path):
         return dataset_texts(fspath(path), doc_ids, fields)
+    if isinstance(path, Held):
+        return texts_of(path, doc_ids)
     wanted = dict.fromkeys(map(encode, doc_ids))
     search = _Search(wanted=wanted, fields=fields, notices=[] if notices is None else notices)
     folder = Path(path)

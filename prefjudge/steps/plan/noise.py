@@ -36,7 +36,7 @@ def find_noise(
     kind: NoiseModel,
     error: float | None,
     opened: PlannedStudy,
-    judgments: Path | None,
+    judgments: str | Path | None,
     notices: "list[Notice]",
 ) -> tuple["Noise", float, str]:
     """Return the model, its share of wrong votes on a random pair, and where that is from.

@@ -14,7 +14,7 @@ from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.crowds import read_prices
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.inputs import as_path
+from prefjudge.gather.memory import Votes, maybe, take_judgments
 from prefjudge.gather.seeds import generator
 from prefjudge.steps.plan.noise import NoiseModel, find_noise
 from prefjudge.steps.plan.study import PlannedStudy
@@ -59,7 +59,7 @@ def plan(
     sizes: str | None = None,
     error: float | None = None,
     noise: NoiseModel | Literal["bradley-terry", "constant"] = NoiseModel.BRADLEY_TERRY,
-    judgments: str | Path | None = None,
+    judgments: Votes | None = None,
     strategy: Sequence[str] = (),
     budget: Dollars | None = None,
     most_rounds: int = 10,
@@ -127,7 +127,7 @@ def plan(
     _check(trials, "--trials", 1, 100_000)
     most = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
     odd: list[Notice] = []
-    model, share, source = find_noise(noise, error, opened, as_path(judgments), odd)
+    model, share, source = find_noise(noise, error, opened, maybe(take_judgments, judgments), odd)
     failing = opened.failing if reissued is None else _share(reissued, "--reissued")
     holds = (pairs_per_hit, gold_per_hit)
     packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)

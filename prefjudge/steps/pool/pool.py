@@ -30,6 +30,7 @@ from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.topic_fields import TextFields
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import QRELS_NAME, as_path, as_target, expand, given_file, input_files
+from prefjudge.gather.memory import OneLabelSet, Runs, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.seeds import generator
@@ -70,10 +71,10 @@ class PoolResult:
 def pool(
     study: str | Path | Study | None = None,
     *,
-    runs: Sequence[str | Path] = (),
-    qrels: str | Path | None = None,
-    queries: str | Path | None = None,
-    collection: str | Path | None = None,
+    runs: Runs = (),
+    qrels: OneLabelSet | None = None,
+    queries: Texts | None = None,
+    collection: Texts | None = None,
     design: PoolDesign | Literal["shallow", "top-against-qrel"] = PoolDesign.SHALLOW,
     depth: Annotated[int, Ge(1)] | None = None,
     order: OrderLike | None = None,
@@ -137,8 +138,9 @@ def pool(
     notices: list[Notice] = []
     paths = expand(runs)
     read, fields = run_options(how), text_fields(how)
-    qrels, queries = given_file(qrels, "qrels"), given_file(queries, "queries")
-    collection = given_file(collection, "collection")
+    qrels = given_file(maybe(take_one_qrels, qrels), "qrels")
+    queries = given_file(maybe(take_texts, queries), "queries")
+    collection = given_file(maybe(take_texts, collection), "collection")
     inputs = (*paths, qrels, queries, collection)
     engine = how.get("engine", Engine.FILES)
     check_outputs(out, inputs=inputs, study=opened, plot=plot, engine=engine)

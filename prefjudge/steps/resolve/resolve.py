@@ -34,6 +34,7 @@ from prefjudge.formats.labels.qrels import write_qrels
 from prefjudge.formats.labels.resolutions import write_resolutions
 from prefjudge.gather.inputs import as_path, expand
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
+from prefjudge.gather.memory import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
 from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of, write_stamp
@@ -84,7 +85,7 @@ class ResolveResult:
 def resolve(
     study: str | Path | Study | None = None,
     *,
-    judgments: str | Path | None = None,
+    judgments: Votes | None = None,
     rule: Sequence[RuleName] = (),
     ties: TieWorth | Literal["ignore", "half"] = TieWorth.IGNORE,
     strengths: bool = False,
@@ -93,8 +94,8 @@ def resolve(
     with_models: bool = False,
     confidence: bool | None = None,
     sensitivity: bool = False,
-    runs: Sequence[str | Path] = (),
-    measure: str | None = None,
+    runs: Runs = (),
+    measure: OneMeasure | None = None,
     per_query: bool = False,
     seed: int | None = None,
     form: Form | Literal["trec", "pref", "prefs", "values", "jsonl"] = Form.TREC,
@@ -150,7 +151,8 @@ def resolve(
         The study has no judgments.
     """
     opened = open_study(study)
-    judgments = as_path(judgments)
+    judgments = maybe(take_judgments, judgments)
+    runs, measure = expand(runs) if runs else (), maybe(take_measure, measure)
     out = as_path(out)
     form, ties = Form(form), TieWorth(ties)
     _check_rules(rule, sparse_rule)
@@ -165,7 +167,7 @@ def resolve(
         _refuse_kept_answers(opened)
         out = own_file(opened, QRELS_FILE)
         notices = (*notices, *left_unwritten(opened, QRELS_FILE))
-    check_outputs(out, inputs=(judgments, *expand(runs)), study=opened)
+    check_outputs(out, inputs=(judgments, *runs), study=opened)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = resolve_all(
             votes.log,

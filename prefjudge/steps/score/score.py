@@ -1,6 +1,5 @@
 """Scores runs under one or more qrels, and compares the leaderboards."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Unpack
@@ -15,6 +14,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, as_target
+from prefjudge.gather.memory import LabelSets, Measures, Runs, Texts, Votes
 from prefjudge.gather.not_judged import count_not_judged, in_words
 from prefjudge.gather.official import check_order, official_scores, run_order, stamped
 from prefjudge.gather.outputs import check_outputs, left_unwritten
@@ -48,11 +48,11 @@ from prefjudge.study.study import Study, open_study
 def score(
     study: str | Path | Study | None = None,
     *,
-    runs: str | Path | Sequence[str | Path] = (),
-    qrels: str | Path | Sequence[str | Path] = (),
-    measure: str | Sequence[str] = (),
-    judgments: str | Path | None = None,
-    queries: str | Path | None = None,
+    runs: Runs = (),
+    qrels: LabelSets = (),
+    measure: Measures = (),
+    judgments: Votes | None = None,
+    queries: Texts | None = None,
     common: bool = False,
     order: OrderLike | None = None,
     statistic: Statistic = "mean",

@@ -27,6 +27,7 @@ from prefjudge.formats.lines.blocks import read_text
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, several
+from prefjudge.gather.memory import LabelSets, Measures, Runs, Texts, Votes, take_judgments
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
 from prefjudge.gather.readers import Reader, reading
@@ -77,12 +78,12 @@ class StabilityResult:
 def stability(
     study: str | Path | Study | None = None,
     *,
-    runs: str | Path | Sequence[str | Path] = (),
-    qrels: str | Path | Sequence[str | Path] = (),
-    measure: str | Sequence[str] = (),
-    judgments: str | Path | Sequence[str | Path] = (),
+    runs: Runs = (),
+    qrels: LabelSets = (),
+    measure: Measures = (),
+    judgments: Votes | Sequence[str | Path] = (),
     held_out: str | Path | None = None,
-    queries: str | Path | None = None,
+    queries: Texts | None = None,
     order: OrderLike | None = None,
     draw: str | Path | Sequence[str | Path] = (),
     trials: Annotated[int, Ge(1)] = 1000,
@@ -137,7 +138,7 @@ def stability(
         A file cannot be read or an option makes no sense.
     """
     held_out = as_path(held_out)
-    votes_files = [Path(path) for path in several(judgments)]
+    votes_files = _votes_files(judgments)
     plot = as_path(plot)
     out = as_path(out)
     example = "prefjudge stability --runs 'runs/*' --qrels FILE"
@@ -278,3 +279,10 @@ def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> 
         write_figure(path, plot_ranks(ranks), stamp)
     if len(plots) > 1:
         write_figure(plots[-1], plot_conditions(named, result.shown), stamp)
+
+
+def _votes_files(given: Votes | Sequence[str | Path]) -> tuple[str | Path, ...]:
+    """Return the files of several sets of judgments, or the one set that is in memory."""
+    if isinstance(given, Sequence) and all(isinstance(one, str | Path) for one in given):
+        return several(given)
+    return (take_judgments(given),)

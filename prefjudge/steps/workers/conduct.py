@@ -47,7 +47,7 @@ class Observed:
     notices: tuple[str, ...] = ()
 
 
-def observe(study: Study | None, judgments: Path | None, *, ids: bool) -> Observed:
+def observe(study: Study | None, judgments: str | Path | None, *, ids: bool) -> Observed:
     """Read what the workers did.
 
     Raises

@@ -19,7 +19,7 @@ from prefjudge.core.judges.verdicts import gather_verdicts
 from prefjudge.core.resolving.noisy_bradley_terry import fit_noisy_bradley_terry
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.inputs import as_path
+from prefjudge.gather.memory import Votes, maybe, take_judgments
 from prefjudge.steps.workers.conduct import Observed, observe
 from prefjudge.study.study import Study, open_study
 
@@ -103,7 +103,7 @@ class WorkersResult:
 def workers(
     study: str | Path | Study | None = None,
     *,
-    judgments: str | Path | None = None,
+    judgments: Votes | None = None,
     golds: str | Path | None = None,
     model: WorkerModel | Literal["majority", "dawid-skene", "noisy-bradley-terry"] | None = None,
     ids: bool = False,
@@ -136,7 +136,7 @@ def workers(
         The study has no judgments.
     """
     models = (WorkerModel(model),) if model else tuple(WorkerModel)
-    seen = observe(open_study(study), as_path(judgments), ids=ids)
+    seen = observe(open_study(study), maybe(take_judgments, judgments), ids=ids)
     odd: list[Notice] = []
     known = read_judgments(golds, notices=odd) if golds is not None else None
     evidence = gather_evidence(

@@ -1,0 +1,223 @@
+"""Tables in memory: the columns of DataFrames, Arrow tables and records, without an object for each row.
+
+Nothing is imported for it: a table is known by what it can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.pooling.tokens import Tokens, line_tokens
+from prefjudge.errors import InputError
+from prefjudge.formats.lines.held import row_problems
+
+QUERY = ("query_id", "qid", "q_id", "query-id", "query")
+DOC = ("doc_id", "docno", "docid", "doc-id", "corpus-id", "doc")
+"""What columns of ids are called by ir_measures, PyTerrier, ranx and BEIR: the first found is taken."""
+
+_WIDTH = 5
+"""How many problems of one column are named."""
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A DataFrame of pandas or polars."""
+
+    @property
+    def columns(self) -> Iterable[str]:
+        """The names of the columns."""
+        ...
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return a column."""
+        ...
+
+    def to_numpy(self) -> NDArray[Any]:
+        """Return the values."""
+        ...
+
+
+@runtime_checkable
+class Arrow(Protocol):
+    """A table that speaks Arrow's protocol, such as those of pyarrow and DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return a stream of record batches."""
+        ...
+
+
+Columns = Mapping[str, NDArray[Any]]
+"""The columns of a table, by name."""
+
+
+def is_record(item: object) -> bool:
+    """Return whether something is a row by itself: a named tuple, or a mapping of names to plain values."""
+    if isinstance(item, Mapping):
+        return any(name in item for name in QUERY) and not any(
+            isinstance(value, Mapping) for value in item.values()
+        )
+    return isinstance(item, tuple) and any(name in getattr(item, "_fields", ()) for name in QUERY)
+
+
+def columns_of(given: Frame | Arrow | Sequence[Any], name: str) -> Columns:
+    """Return the columns of a table, or of a list of records.
+
+    Raises
+    ------
+    InputError
+        Records differ in their fields, a column is there twice, or a library is needed to read the table.
+    """
+    if isinstance(given, Sequence):
+        return _of_records(given, name)
+    if isinstance(given, Frame):
+        names = [str(column) for column in given.columns]
+        doubled = next((column for column in names if names.count(column) > 1), None)
+        if doubled is not None:
+            raise InputError(
+                f"{name}: two columns are called {doubled!r}", "Give each column a name of its own."
+            )
+        return {str(column): np.asarray(given[column]) for column in given.columns}
+    if find_spec("pyarrow") is None:
+        raise InputError(f"{name}: Arrow tables are read by pyarrow", "Run: pip install pyarrow")
+    import pyarrow  # type: ignore[import-not-found,unused-ignore]
+
+    table = pyarrow.table(given)
+    return {column: table[column].to_numpy() for column in table.column_names}
+
+
+def _of_records(records: Sequence[Any], name: str) -> Columns:
+    fields = list(records[0]) if isinstance(records[0], Mapping) else list(records[0]._fields)
+    try:
+        rows = [
+            [row[field] for field in fields]
+            if isinstance(row, Mapping)
+            else [getattr(row, field) for field in fields]
+            for row in records
+        ]
+    except (KeyError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"{name}: its records do not have the same fields: {error}",
+            f"The first has: {', '.join(map(str, fields))}.",
+        ) from None
+    columns: dict[str, NDArray[Any]] = {}
+    for place, field in enumerate(fields):
+        values = np.empty(len(rows), object)  # numpy would make one text of ids and numbers
+        values[:] = [row[place] for row in rows]
+        columns[str(field)] = values
+    return columns
+
+
+def pick(columns: Columns, accepted: Sequence[str], name: str, what: str) -> str:
+    """Return which of the names that are accepted for a column is there.
+
+    Raises
+    ------
+    InputError
+        None of them is.
+    """
+    found = next((one for one in accepted if one in columns), None)
+    if found is None:
+        raise InputError(
+            f"{name} has no column of {what}: its columns are {', '.join(columns) or 'none'}",
+            f"Name one: {' or '.join(accepted)}.",
+        )
+    return found
+
+
+def id_tokens(values: NDArray[Any], name: str, column: str) -> Tokens:
+    """Return a column of ids: texts, or whole numbers throughout, which become their digits.
+
+    Raises
+    ------
+    InputError
+        Some are neither, texts and numbers are mixed, or an id is empty or holds a blank.
+    """
+    if values.dtype.kind in "iu":
+        texts = values.astype("U")
+    elif values.dtype.kind in "OUT":
+        texts = values
+    else:
+        raise InputError(
+            f"{name}: column {column} holds {values.dtype.name}, not ids",
+            "Ids are texts, or whole numbers throughout; read files with dtype=str.",
+        )
+    listed = texts.tolist()
+    try:
+        data = "\n".join(listed)
+    except TypeError:
+        listed = _whole_numbers(listed, name, column)
+        data = "\n".join(listed)
+    tokens = line_tokens(data.encode("utf-8", "surrogateescape") + b"\n" * bool(listed))
+    # One look at the bytes: control characters and blanks are below 33.
+    plain = not (np.frombuffer(data.encode("utf-8", "surrogateescape"), np.uint8) <= 32).sum() - max(
+        len(listed) - 1, 0
+    )
+    if not plain or len(tokens) != len(listed) or bool((tokens.ends == tokens.starts).any()):
+        wrong = [(row, repr(text)) for row, text in enumerate(listed) if text.split() != [text]]
+        if wrong:
+            raise row_problems(
+                name,
+                "table",
+                [(row, f"the id {text} in column {column} is empty or holds a blank") for row, text in wrong],
+                "Ids are single words: replace the blanks.",
+            )
+    return tokens
+
+
+def _whole_numbers(values: list[Any], name: str, column: str) -> list[str]:
+    """Return the digits of whole numbers in a column of objects."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int, np.int64, np.int32}:
+        return list(map(str, values))
+    is_text = [isinstance(value, str) for value in values]
+    odd = [row for row, text in enumerate(is_text) if not text]
+    found = [(row, f"column {column} holds {values[row]!r}, a {type(values[row]).__name__}") for row in odd]
+    hint = "Ids are texts, or whole numbers throughout: convert the column with .astype(str)."
+    if any(values[row] != values[row] or values[row] is None for row in odd):
+        hint = "An id is missing: leave out such rows, and read files with dtype=str, keep_default_na=False."
+    raise row_problems(name, "table", found, hint)
+
+
+def numbers(values: NDArray[Any], name: str, column: str) -> NDArray[np.float64]:
+    """Return a column of numbers.
+
+    Raises
+    ------
+    InputError
+        Some are not numbers, or NaN.
+    """
+    hint = f"Give each row a {column}, or leave the row out."
+    kind = values.dtype.kind
+    if kind in "OUT" and any(isinstance(value, str) for value in values.tolist()):
+        odd = [(row, value) for row, value in enumerate(values.tolist()) if isinstance(value, str)]
+        found = [(row, f"column {column} holds the text {value!r}") for row, value in odd]
+        raise row_problems(name, "table", found, f"Convert the column: .astype(float). {hint}")
+    try:
+        if kind in "bMmSV":
+            raise TypeError(values.dtype.name)
+        found_numbers = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: column {column} does not hold numbers: {error}", hint) from None
+    missing = np.flatnonzero(np.isnan(found_numbers)).tolist()
+    if missing:
+        raise row_problems(name, "table", [(row, f"the {column} is NaN") for row in missing], hint)
+    return found_numbers
+
+
+def nested_columns(given: Mapping[Any, Any], value: str) -> Columns:
+    """Return the columns of a dictionary of dictionaries: ``{query: {document: score}}``."""
+    query = np.empty(len(given), object)
+    query[:] = list(given)
+    sizes = [len(docs) for docs in given.values()]
+    docs = np.empty(sum(sizes), object)
+    values = np.empty(sum(sizes), object)
+    for (start, end), found in zip(pairwise(np.cumsum([0, *sizes]).tolist()), given.values(), strict=True):
+        docs[start:end] = list(found)
+        values[start:end] = list(found.values())
+    return {"query_id": np.repeat(query, sizes), "doc_id": docs, value: values}

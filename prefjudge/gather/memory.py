@@ -1,0 +1,284 @@
+"""Inputs in memory: the one place where what a program gives instead of files is taken in.
+
+Runs may be a dictionary of dictionaries, a table (pandas, polars, Arrow; a PyTerrier result is one), a ranx
+``Run`` or records such as ir_measures' ``ScoredDoc``; several are a list, or a mapping that names them.
+Qrels, judgments, texts and measures likewise, and paths may stand among them. Each becomes a `Held`, which
+goes wherever a path does; nothing is written to disk.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Protocol, TypeVar, runtime_checkable
+
+from prefjudge.errors import InputError
+from prefjudge.formats.labels.held_labels import held_judgments, held_qrels
+from prefjudge.formats.lines.held import Held
+from prefjudge.formats.lines.tables import Arrow, Frame, columns_of, is_record
+from prefjudge.formats.runs.held_runs import held_run
+from prefjudge.formats.texts.held_texts import held_texts
+
+Source = str | Path
+"""A file, or what is `Held`, which is a text."""
+Record = Mapping[str, object] | tuple[object, ...]
+"""A row by its fields: a dictionary, or a named tuple."""
+
+
+class NotTaken(Exception):  # noqa: N818 - another kind may take it
+    """The value is nothing that an argument takes from memory."""
+
+
+@runtime_checkable
+class Nested(Protocol):
+    """A ``Run`` or ``Qrels`` of ranx, which turns into a dictionary of dictionaries."""
+
+    def to_dict(self) -> Any:
+        """Return the dictionary."""
+        ...
+
+
+@runtime_checkable
+class NamedMeasure(Protocol):
+    """A measure of ir_measures, which prints as its name."""
+
+    NAME: Any
+    SUPPORTED_PARAMS: Any
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """The note of an annotation for what is taken from memory.
+
+    Attributes
+    ----------
+    take : callable
+        Returns what stands for the value, or raises `NotTaken`.
+    words : str
+        What it takes, in words.
+    """
+
+    take: Callable[[object], object]
+    words: str
+
+
+Labelled = Frame | Arrow | Nested | Mapping[str, Mapping[str, float]] | Iterable[Record]
+"""Queries, documents and numbers: a run, or qrels."""
+Table = Frame | Arrow | Iterable[Record]
+
+
+def take_runs(given: object) -> tuple[Source, ...]:
+    """Return runs as they are passed on: paths as they are, others `Held` by name, else ``run1`` and so on.
+
+    Raises
+    ------
+    NotTaken
+        It is something else.
+    InputError
+        A table lacks a column, or holds what is not an id or a number.
+    """
+    return tuple(_several(given, held_run, "run"))
+
+
+def take_qrels(given: object) -> tuple[Source, ...]:
+    """Return label sets likewise, by name, else ``qrels1`` and so on; a single one is ``qrels``."""
+    return tuple(_several(given, held_qrels, "qrels"))
+
+
+def take_one_run(given: object) -> Source:
+    """Return one run."""
+    return _single(take_runs(given), "run")
+
+
+def take_one_qrels(given: object) -> Source:
+    """Return one label set."""
+    return _single(take_qrels(given), "label set")
+
+
+def take_judgments(given: object) -> Source:
+    """Return judgments: a table or records with query, doc_1, doc_2, preferred, and perhaps worker."""
+    if isinstance(given, str | Path):
+        return given
+    rows = _listed(given)
+    if rows is not None:
+        if not rows or not is_record(rows[0]):
+            raise NotTaken
+        return held_judgments(columns_of(rows, "judgments"), "judgments")
+    return held_judgments(columns_of(_table(given), "judgments"), "judgments")
+
+
+def take_texts(given: object) -> Source:
+    """Return texts: a mapping of ids to texts, a table of them, or a function that knows them."""
+    if isinstance(given, str | Path):
+        return given
+    if isinstance(given, Mapping):
+        if not all(isinstance(text, str) for text in given.values()):
+            raise NotTaken
+        return held_texts(given, "texts")
+    if callable(given) and not isinstance(given, Frame | Arrow):
+        return held_texts(given, "texts")
+    rows = _listed(given)
+    if rows is not None and not (rows and is_text_record(rows[0])):
+        raise NotTaken
+    return held_texts(columns_of(rows if rows is not None else _table(given), "texts"), "texts")
+
+
+def is_text_record(row: object) -> bool:
+    """Return whether something is a row with an id and a text."""
+    fields = row if isinstance(row, Mapping) else getattr(row, "_fields", ())
+    return "text" in fields
+
+
+def take_measures(given: object) -> tuple[str, ...]:
+    """Return the names of measures that may be ir_measures' own."""
+    if isinstance(given, str | NamedMeasure):
+        return (str(given),)
+    several = _listed(given)
+    if several is None or not all(isinstance(one, str | NamedMeasure) for one in several):
+        raise NotTaken
+    return tuple(map(str, several))
+
+
+T = TypeVar("T")
+
+
+def maybe(take: Callable[[object], T], given: object) -> T | None:
+    """Return what is taken, and None where nothing is given."""
+    return None if given is None else take(given)
+
+
+def take_measure(given: object) -> str:
+    """Return the name of one measure."""
+    if not isinstance(given, str | NamedMeasure):
+        raise NotTaken
+    return str(given)
+
+
+Runs = (
+    Source
+    | Sequence[Source]
+    | Annotated[
+        Labelled | Mapping[str, Labelled] | Sequence[Source | Labelled],
+        InMemory(take_runs, "a table, a dictionary or records of runs"),
+    ]
+)
+"""What takes runs: paths and patterns, and runs in memory."""
+OneRun = Source | Annotated[Labelled, InMemory(take_one_run, "a table, a dictionary or records of a run")]
+LabelSets = (
+    Source
+    | Sequence[Source]
+    | Annotated[
+        Labelled | Mapping[str, Source | Labelled] | Sequence[Source | Labelled],
+        InMemory(take_qrels, "a table, a dictionary or records of qrels"),
+    ]
+)
+OneLabelSet = (
+    Source | Annotated[Labelled, InMemory(take_one_qrels, "a table, a dictionary or records of qrels")]
+)
+Votes = Source | Annotated[Table, InMemory(take_judgments, "a table or records of judgments")]
+Texts = (
+    Source
+    | Annotated[
+        Table | Mapping[str, str] | Callable[[str], str | None],
+        InMemory(take_texts, "a table, a mapping or a function of texts"),
+    ]
+)
+Measures = (
+    str
+    | Sequence[str]
+    | Annotated[
+        NamedMeasure | Sequence[str | NamedMeasure], InMemory(take_measures, "measures of ir_measures")
+    ]
+)
+OneMeasure = str | Annotated[NamedMeasure, InMemory(take_measure, "a measure of ir_measures")]
+
+
+def _several(given: object, hold: Callable[[Any, str], Held[Any]], noun: str) -> Iterator[Source]:
+    """Yield each of several runs or label sets."""
+    if isinstance(given, str | Path):
+        yield given
+        return
+    if isinstance(given, Mapping) and not _is_nested(given):
+        for name, one in given.items():
+            yield (
+                _named_path(one, str(name), noun)
+                if isinstance(one, str | Path)
+                else _one(one, str(name), hold)
+            )
+        return
+    listed = None if isinstance(given, Mapping) else _listed(given)
+    if listed is None:
+        yield _one(given, _name_of(given) or (f"{noun}1" if noun == "run" else noun), hold)
+    elif listed and is_record(listed[0]):
+        name = f"{noun}1" if noun == "run" else noun
+        yield hold(columns_of(listed, f"{noun} {name}"), name)
+    else:
+        for place, one in enumerate(listed, 1):
+            name = _name_of(one) or f"{noun}{place}"
+            yield one if isinstance(one, str | Path) else _one(one, name, hold)
+
+
+def _one(given: object, name: str, hold: Callable[[Any, str], Held[Any]]) -> Held[Any]:
+    if not name or name.split() != [name]:
+        raise InputError(f"the name {name!r} is empty or holds a blank", "Give it a name of one word.")
+    if isinstance(given, Mapping):
+        if not _is_nested(given):
+            raise NotTaken
+        return hold(given, name)
+    rows = _listed(given)
+    if rows is not None:
+        if not rows or not is_record(rows[0]):
+            raise NotTaken
+        return hold(columns_of(rows, name), name)
+    if isinstance(given, Nested) and not isinstance(given, Frame | Arrow):
+        return _one(given.to_dict(), name, hold)
+    return hold(columns_of(_table(given), name), name)
+
+
+def _named_path(path: Source, name: str, noun: str) -> Source:
+    """Return a file with a name of the program's: label sets may have one, runs have their tags."""
+    if noun == "run":
+        raise InputError(
+            f"the run {name!r} is a file, which has a tag of its own",
+            "Give files in a list, beside runs in memory: runs=[frame, 'run.txt'].",
+        )
+    return f"{name}={path}"
+
+
+def _is_nested(given: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping is queries, each with numbers by document; an empty one is taken for that."""
+    return all(
+        isinstance(docs, Mapping) and not any(isinstance(value, Mapping) for value in docs.values())
+        for docs in given.values()
+    )
+
+
+def _table(given: object) -> Frame | Arrow:
+    if hasattr(given, "to_frame") and not isinstance(given, Frame):
+        raise InputError("a Series is one column of a table", "Give the DataFrame.")
+    if not isinstance(given, Frame | Arrow) or isinstance(given, type):
+        raise NotTaken
+    return given
+
+
+def _listed(given: object) -> list[Any] | None:
+    """Return the items of what is a list, a set or a generator; None where it is something else."""
+    if isinstance(given, str | bytes | bytearray | Mapping):
+        return None
+    if isinstance(given, Frame | Arrow) or not isinstance(given, Sequence | AbstractSet | Iterator):
+        return None
+    return list(given)
+
+
+def _name_of(given: object) -> str:
+    """Return the name that a ranx ``Run`` or ``Qrels`` has."""
+    name = (
+        getattr(given, "name", None) if isinstance(given, Nested) and not isinstance(given, Frame) else None
+    )
+    return name if isinstance(name, str) else ""
+
+
+def _single(found: tuple[Source, ...], what: str) -> Source:
+    if len(found) != 1:
+        raise NotTaken
+    return found[0]
