@@ -16,6 +16,7 @@ from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine, RunFiles, Runs, engine_named
+from prefjudge.engines.files.in_parts import parts_of_runs
 from prefjudge.engines.health import RunHealth, health
 from prefjudge.engines.sql.statements import SqlRuns
 from prefjudge.errors import InputError
@@ -123,7 +124,8 @@ def reading(
         with working(here, runs) as executor, closing(engine_named(engine, executor)) as tables:
             yield Reader(runs=SqlRuns(tables, runs, order=order, notices=notices))
         return
-    with working(workers, runs, trust=trust) as executor:
+    in_parts = not trust and cache is None
+    with working(workers, runs, trust=trust, in_parts=in_parts) as executor:
         yield Reader(
             runs=RunFiles(
                 paths=tuple(runs),
@@ -139,7 +141,11 @@ def reading(
 
 @contextmanager
 def working(
-    workers: int | Executor | None, files: Sequence[str | Path], *, trust: bool = False
+    workers: int | Executor | None,
+    files: Sequence[str | Path],
+    *,
+    trust: bool = False,
+    in_parts: bool = False,
 ) -> Iterator[Executor | None]:
     """Yield the executor that reads files in parallel: a pool of processes, or what is given."""
     if workers is None:
@@ -149,12 +155,13 @@ def working(
         return
     if workers < 1:
         raise InputError(f"{many(workers, 'worker')} cannot read runs", "Give 1 or more.")
-    if min(workers, len(files)) < 2:
+    units = len(parts_of_runs([str(path) for path in files]) if in_parts else files)
+    if min(workers, units) < 2:
         yield None
         return
     from multiprocessing import get_context
 
-    processes = min(workers, len(files)) - 1  # and this one
+    processes = min(workers, units) - 1  # and this one
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         yield _Helped(pool, processes)
 

@@ -17,6 +17,7 @@ from prefjudge.core.pooling.tokens import line_tokens
 from prefjudge.engines.files.anchored import anchored, is_sparse
 from prefjudge.engines.files.gallop import NotGalloping
 from prefjudge.engines.files.heads import RunHead, head_of
+from prefjudge.engines.files.in_parts import Found, joined_parts, of_part, parts_of_runs
 from prefjudge.engines.files.judged import Judged, JudgedRows, found
 from prefjudge.engines.files.overlap import check_overlap
 from prefjudge.engines.files.reading import per_chunk
@@ -86,7 +87,8 @@ def top(
         on_duplicate=OnDuplicate(on_duplicate),
         cache=_cache(cache),
     )
-    return joined_heads(each_run(work, _distinct(paths), executor), Order(order), notices, forms)
+    found = _each_found(work, _distinct(paths), executor, cut=not trust and cache is None)
+    return joined_heads(found, Order(order), notices, forms)
 
 
 def top_of_run(
@@ -137,7 +139,8 @@ def judged(
         on_duplicate=OnDuplicate(on_duplicate),
         cache=_cache(cache),
     )
-    return joined_judged(each_run(work, names, executor), qrels, Order(order), notices, forms)
+    found = _each_found(work, names, executor, cut=not trust and cache is None)
+    return joined_judged(found, qrels, Order(order), notices, forms)
 
 
 def judged_of_run(
@@ -219,6 +222,16 @@ def _cache(folder: str | Path | None) -> RunCache | None:
     from prefjudge.engines.files.cache import RunCache
 
     return RunCache(folder)
+
+
+def _each_found(
+    work: Callable[[str], Found], paths: Sequence[str], executor: Executor | None, *, cut: bool
+) -> Iterator[Found]:
+    """Yield what ``work`` finds in each file; where they may be cut, large ones are read in parts."""
+    if executor is None or not cut:
+        return each_run(work, paths, executor)
+    parts = parts_of_runs(paths)
+    return joined_parts(work, parts, each_run(partial(of_part, work), parts, executor))
 
 
 def each_run(work: Callable[[str], T], paths: Sequence[str], executor: Executor | None) -> Iterator[T]:

@@ -9,6 +9,7 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import BLOCK, can_reread
 from prefjudge.formats.lines.datasets import is_dataset
+from prefjudge.formats.lines.parts import FilePart
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.chunks import FormTally, OnDuplicate, RunChunk, Scattered
 from prefjudge.formats.runs.layouts import RunForm
@@ -69,10 +70,13 @@ def _read(
     size: int,
 ) -> tuple[list[T], RunForm]:
     chunks = read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices, size=size)
-    tally = FormTally()
+    of_part = isinstance(path, FilePart)
+    tally = FormTally(met=[] if of_part else None)
     try:
         results = [work(tally.add(chunk)) for chunk in chunks]
     except Scattered:
+        if of_part:
+            raise
         if not (can_reread(path) or is_dataset(path)):
             raise InputError(
                 f"{path}: the lines of a query are not contiguous, and a pipe cannot be read twice",

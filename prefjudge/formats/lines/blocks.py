@@ -23,6 +23,7 @@ from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.addresses import is_remote
 from prefjudge.formats.lines.datasets import dataset_lines, is_dataset
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
+from prefjudge.formats.lines.parts import FilePart, PartFile
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import COMPRESSIONS, has_reader, read_columns
 from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns, foreign_text
@@ -166,7 +167,7 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise InputError(f"{name} cannot be opened: {error.strerror}", "check its permissions") from error
     with file:
-        yield file
+        yield PartFile(file, name) if isinstance(name, FilePart) else file  # type: ignore[misc]
 
 
 def pieces(path: str | Path) -> Iterator[bytes]:

@@ -123,15 +123,24 @@ class FormTally:
     layout: Layout | None = None
     lines: int = 0
     queries: int = 0
+    met: list[bytes] | None = None
+    """The queries, where they are asked for."""
 
     def add(self, chunk: RunChunk) -> RunChunk:
         """Count a chunk, and return it."""
         self.layout = chunk.layout
         self.lines += len(chunk)
         self.queries += len(chunk.queries)
+        if self.met is not None:
+            self.met += chunk.queries
         return chunk
 
     def form(self, *, whole: bool = True) -> RunForm:
         """Return the form of the run, of which ``whole`` tells whether every line was read."""
         assert self.layout is not None, "a run without a line is an error before"
-        return RunForm(layout=self.layout, lines=self.lines if whole else None, queries=self.queries)
+        return RunForm(
+            layout=self.layout,
+            lines=self.lines if whole else None,
+            queries=self.queries,
+            met=tuple(self.met or ()),
+        )

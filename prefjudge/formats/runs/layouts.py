@@ -53,11 +53,15 @@ def layout_of(path: str, count: int) -> Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunForm:
-    """What a run file was taken for; ``lines`` is None where not all of them were read."""
+    """What a run file was taken for; ``lines`` is None where not all of them were read.
+
+    ``met`` are the queries of a part of a file, by which two parts are compared.
+    """
 
     layout: Layout
     lines: int | None
     queries: int
+    met: tuple[bytes, ...] = ()
 
     def __str__(self) -> str:
         lines = [] if self.lines is None else [many(self.lines, "line")]
