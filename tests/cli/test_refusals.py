@@ -44,7 +44,11 @@ def test_no_number_is_too_large_in_silence() -> None:
 @pytest.mark.parametrize(
     ("words", "problem", "hint"),
     [
-        ("status FILE", "FILE is a file, not a study's folder", "Give the folder that prefjudge init made"),
+        (
+            "status FILE",
+            "FILE is a file, not a study's folder",
+            "Give the folder of a study. Files are given by options",
+        ),
         ("pool --runs FILE --plot x", "--plot x: the name does not say the form", "End it in .svg or .png."),
         (
             "score --runs FILE --qrels QRELS --out x",
