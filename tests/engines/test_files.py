@@ -61,10 +61,11 @@ def naive(data, order):
 def as_lists(heads, run=0):
     """Return the heads of one run in the form of `naive`."""
     ranked = {}
+    position = heads.position  # computed each time it is asked for
     for row in np.flatnonzero(heads.run == run).tolist():
         query = heads.queries[heads.query[row]]
         ranked.setdefault(query, []).append(heads.docs[heads.doc[row]])
-        assert heads.position[row] == len(ranked[query])
+        assert position[row] == len(ranked[query])
     return ranked
 
 

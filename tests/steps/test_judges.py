@@ -159,7 +159,8 @@ def shown(rehearsed: Path, tmp_path: Path) -> Callable[[], dict[str, str]]:
             assert done.exit_code == 0, (done.output, done.exception)
             found[" ".join((verb, *words))] = done.output
             if f"{verb} --json" not in found:
-                plain = CliRunner().invoke(app, [verb, *map(str, study), *told, "--json"])
+                bare = told[: told.index("--plot")] if "--plot" in told else told  # the last: drawn already
+                plain = CliRunner().invoke(app, [verb, *map(str, study), *bare, "--json"])
                 found[f"{verb} --json"] = plain.stdout
         names = ("preference", "leaderboard", "winratio")
         written = [path for name in names for path in rehearsed.glob(f"{name}*")]
