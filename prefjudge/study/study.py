@@ -69,7 +69,7 @@ class Study:
         if self.folder.is_file():
             raise StudyError(
                 f"{folder} is a file, not a study's folder",
-                "Give the folder of a study. Files are given by options, such as --runs, where the verb has them.",
+                "Give the folder of a study. Files are given by options where a verb has them, as by --runs.",
             )
         if not (self.folder / CONFIG_FILE).is_file():
             raise StudyError(f"{folder} is not a study", f"Run: prefjudge init {quoted(folder)}")
