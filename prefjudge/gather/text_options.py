@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, cast
 
-from prefjudge.formats.texts.topic_fields import Field, TextFields
+from prefjudge.formats.texts.topic_fields import PLAIN, Field, TextFields
 
 
 class TextOptions(TypedDict, total=False):
@@ -34,8 +34,9 @@ DEFAULTS = TextOptions(field=Field.TITLE, id_field=None, text_field=None, downlo
 def text_fields(how: Mapping[str, Any]) -> TextFields:
     """Return the fields that the words say, of whatever words a verb was given."""
     said = cast("TextOptions", {word: how.get(word, default) for word, default in DEFAULTS.items()})
-    return TextFields(
+    fields = TextFields(
         field=Field(said["field"]),
         id_field=said["id_field"],
         text_field=said["text_field"],
     )
+    return PLAIN if fields == PLAIN else fields

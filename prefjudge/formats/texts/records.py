@@ -95,9 +95,8 @@ def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields 
         what = "nested too deeply" if isinstance(error, RecursionError) else "not valid JSON"
         problems.add(number, column, what, line, "Write one JSON object with an id and a text on each line.")
         return None
-    ids, keys = fields.ids(_ID_KEYS), fields.texts(_TEXT_KEYS)
-    name = _member(record, ids)
-    title = _member(record, _TITLE_KEYS) if fields.with_title else None
+    ids, keys, titles = _USUAL if fields is PLAIN else _keys(fields)
+    name, title = _member(record, ids), _member(record, titles)
     text = _member(record, keys)
     if text is None and (title is None or not title.strip()):
         _refuse_vectors(record, number, problems)
@@ -105,8 +104,7 @@ def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields 
         title, text = None, title
     if name is None or text is None:
         missing = "an id" if name is None else "a text"
-        texts = (*keys, *_TITLE_KEYS) if fields.with_title else keys
-        known = ", ".join(ids if name is None else texts)
+        known = ", ".join(ids if name is None else (*keys, *titles))
         option = "--id-field" if name is None else "--text-field"
         problems.add(
             number,
@@ -118,6 +116,15 @@ def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields 
         return None
     whole = f"{title}\n{text}" if title and title.strip() else text
     return Record(number, name.encode("utf-8", "surrogatepass"), _trimmed(whole).encode("utf-8", "replace"))
+
+
+def _keys(fields: TextFields) -> tuple[tuple[str, ...], ...]:
+    """Return the names that ids, texts and titles may have."""
+    return fields.ids(_ID_KEYS), fields.texts(_TEXT_KEYS), _TITLE_KEYS if fields.with_title else ()
+
+
+_USUAL = _keys(PLAIN)
+"""The usual names: asking for them anew costs a sixth of the time that a line takes."""
 
 
 def _refuse_vectors(record: Any, number: int, problems: Problems) -> None:

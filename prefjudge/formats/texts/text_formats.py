@@ -71,6 +71,11 @@ TEXT_FORMATS: Register[RecordReader] = Register(
     },
 )
 """The reader of each format; tabs and JSON lines are read in bulk, elsewhere."""
+OF_QUERIES = {
+    **dict.fromkeys(("topics", "XML topics", "JSON topics"), "topics"),
+    **{kind: kind for kind in ("questions with answers", "titles")},
+}
+"""The formats that no collection has, in words."""
 LINES, JSON_LINES = "lines of an id, a tab and a text", "JSON lines"
 _WITH_NAMES = ("XML topics", "JSON topics", "CSV", "Parquet")
 """Those of ours in which the fields have names of their own."""

@@ -21,6 +21,7 @@ from prefjudge.formats.texts.records import hidden_line, parse_json, parse_tabs,
 from prefjudge.formats.texts.text_formats import (
     JSON_LINES,
     LINES,
+    OF_QUERIES,
     Reading,
     Record,
     open_texts,
@@ -140,8 +141,10 @@ class _Search:
 def _records(reading: Reading, wanted: dict[bytes, None]) -> Iterator[Record]:
     """Yield the records that are wanted: tabs and JSON lines in bulk, other formats by their readers."""
     kind, every = open_texts(reading)
-    if "topics" in kind:
-        raise InputError(f"{reading.path} holds topics, not a collection", "Give it with --queries.")
+    if kind in OF_QUERIES:
+        raise InputError(
+            f"{reading.path} holds {OF_QUERIES[kind]}, not a collection", "Give it with --queries."
+        )
     if kind not in (LINES, JSON_LINES):
         yield from (record for record in read_as(kind, every, reading) if record.name in wanted)
         return

@@ -1,0 +1,80 @@
+"""Files given where others belong, cut off, or with an id twice: a clear error, and nothing is written."""
+
+import gzip
+
+import pytest
+
+from prefjudge import pool, score
+from prefjudge.errors import InputError
+
+TOPICS = "<top>\n<num> Number: 1\n<title> a\n</top>\n"
+XML = '<topics><topic number="1"><query>a</query></topic></topics>'
+RUN = "1 Q0 d1 1 9 t\n1 Q0 d2 2 8 t\n"
+TEXTS = "d1\tone\nd2\ttwo\n"
+NUMPY = b"\x93NUMPY\x01\x00v\x00{'descr'"
+WRONG = {
+    "topics as a collection": (
+        "collection",
+        TOPICS,
+        "holds topics, not a collection\nGive it with --queries.",
+    ),
+    "XML topics as a collection": ("collection", XML, "holds topics, not a collection"),
+    "questions as a collection": (
+        "collection",
+        "who is it\t['a']\n",
+        "holds questions with answers, not a coll",
+    ),
+    "a run as queries": ("queries", RUN, "no tab between an id and a text"),
+    "a PDF as queries": ("queries", "%PDF-1.7", "is a PDF"),
+    "vectors as a collection": ("collection", NUMPY, "holds vectors"),
+    "an ESCI list as qrels": ("qrels", "query_id,product_id,esci_label\n1,B,E\n", "is an ESCI judgment list"),
+    "topics as qrels": ("qrels", TOPICS, "holds TREC topics (SGML or XML), not lines of columns"),
+    "a run as qrels": ("qrels", RUN, "has 6 columns, as a run has"),
+    "qrels as a run": ("runs", "1 0 d1 1\n", "has 4 columns, as qrels have"),
+    "documents as a run": ("runs", "<DOC>\n<DOCNO>d</DOCNO>x</DOC>\n", "holds TREC documents"),
+    "truncated XML": ("queries", XML[:-20], "is not XML"),
+    "truncated topics": ("queries", TOPICS[:-8], ":1: the last topic has no </top>"),
+    "truncated documents": ("collection", "<DOC>\n<DOCNO>d1</DOCNO>x", "has no </DOC>"),
+    "truncated JSON": ("queries", '[{"qid": "1", "title": "a"}, {"qid"', "not valid JSON"),
+    "truncated gzip": (
+        "collection",
+        gzip.compress(TEXTS.encode() * 999)[:-30],
+        "the gz data ends before its end",
+    ),
+    "two queries alike": ("queries", "1\ta\n1\tb\n", ":2:1: the query has another text on line 1"),
+    "two topics alike": (
+        "queries",
+        TOPICS + TOPICS.replace(" a", " b"),
+        "the query has another text on line 1",
+    ),
+    "two documents alike": (
+        "collection",
+        "d1\tone\nd1\ttwo\nd0\tx\nd2\ty\n",
+        ":2:1: the document has another text",
+    ),
+    "two cards alike": ("collection", "id,text\nd1,a\nd1,b\nd2,c\n", ":3:1: the document has another text"),
+    "two grades": ("qrels", "1 0 d1 1\n1 0 d1 0\n", "has grade 1 on line 1 and another here"),
+    "nothing": ("collection", "\n", "is empty"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_the_wrong_file_is_named_and_nothing_is_written(tmp_path, case):
+    role, text, said = WRONG[case]
+    right = {"runs": RUN, "qrels": "1 0 d1 1\n", "queries": "1\ta\n", "collection": TEXTS}
+    given = {name: tmp_path / name for name in right}
+    for name, path in given.items():
+        path.write_text(right[name])
+    given[role].write_bytes(text if isinstance(text, bytes) else text.encode("latin-1"))
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError) as error:
+        pool(**given, out=tmp_path / "pool.tsv")
+    assert said in str(error.value)
+    assert str(given[role]) in error.value.message
+    assert error.value.hint
+    assert sorted(tmp_path.iterdir()) == before
+    if role in ("runs", "qrels", "queries"):
+        del given["collection"]
+        with pytest.raises(InputError):
+            score(**given, out=tmp_path / "board.csv")
+        assert sorted(tmp_path.iterdir()) == before
