@@ -4,15 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from stat import S_ISREG
 from typing import Unpack
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.addresses import is_remote, shown
+from prefjudge.formats.lines.addresses import shown
 from prefjudge.formats.runs.layouts import RunForm
+from prefjudge.gather.once import is_asking_once, once, state_of
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader
 from prefjudge.version import __version__
@@ -47,17 +48,19 @@ def digesting(
     from prefjudge.formats.lines.digests import digest
 
     named = list(files)
-    met = [_state(path) for _, path in named]
+    met = [state_of(path) for _, path in named]
     with ThreadPoolExecutor(1) as thread:
         running = [
-            thread.submit(digest, path) if state and not (how.get("trust") and kind == "run") else None
+            once(("digest", str(path), state), partial(thread.submit, digest, path))
+            if state and not (how.get("trust") and kind == "run")
+            else None
             for (kind, path), state in zip(named, met, strict=True)
         ]
 
         def digests() -> tuple[InputDigest, ...]:
             found = [one.result() if one else "" for one in running]
             for (_, path), state in zip(named, met, strict=True):
-                if _state(path) != state:
+                if state_of(path) != state:
                     raise InputError(
                         f"{path} changed while it was read", "Wait until it is written, and try again."
                     )
@@ -70,7 +73,7 @@ def digesting(
             yield digests
         finally:
             for one in running:
-                if one:
+                if one and not is_asking_once():  # another verb asks for the same
                     one.cancel()
 
 
@@ -108,18 +111,3 @@ def _read_as(forms: "Mapping[str, RunForm]") -> str:
 def _between(counts: list[int], noun: str, nouns: str) -> str:
     least, most = min(counts), max(counts)
     return many(most, noun, nouns) if least == most else f"{least:,} to {most:,} {nouns}"
-
-
-def _state(path: str | Path) -> tuple[int | str, ...]:
-    """Return what tells whether a file is still the same; nothing for what cannot be read twice."""
-    if is_remote(path):
-        from prefjudge.formats.lines.remote import version
-
-        return (version(path),)
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return ()
-    if str(path) == "-" or not S_ISREG(found.st_mode):
-        return ()
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)

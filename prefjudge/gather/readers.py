@@ -3,7 +3,7 @@
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.formats.sniffing import doubt_ranks
 from prefjudge.gather.inputs import as_path, is_address
+from prefjudge.gather.once import is_asking_once, once_each, state_of
 from prefjudge.gather.read_options import DEFAULTS, ReadOptions
 
 _PAYS = 128 << 20
@@ -65,6 +66,18 @@ class Reader:
 
     def judged_all(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
         """Return the same for several label sets, from one reading of the runs."""
+        if not (is_asking_once() and isinstance(self.runs, RunFiles)):
+            return self._judged_together(sets)
+        runs = self.runs
+        answers = once_each(
+            [_question(runs, labels) for labels in sets],
+            lambda: [(placed, dict(runs.forms)) for placed in self._judged_together(sets)],
+        )
+        for _, forms in answers:
+            runs.forms.update(forms)
+        return [placed for placed, _ in answers]
+
+    def _judged_together(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
         if len(sets) < 2:
             return [self.judged(labels) for labels in sets]
         documents = union_documents(sets)
@@ -82,6 +95,13 @@ class Reader:
             raise InputError("the health of runs is that of their files", "Leave out --engine, or --health.")
         work = partial(health, qrels=qrels, order=self.runs.order, on_duplicate=self.runs.on_duplicate)
         return each(work, self.runs.paths, self.runs.executor)
+
+
+def _question(runs: RunFiles, qrels: "Qrels") -> Hashable:
+    """Return all that decides where runs place documents: the files as they are now, and the documents."""
+    files = tuple((str(path), state_of(path)) for path in runs.paths)
+    rows = tuple(column.tobytes() for column in (qrels.query, qrels.doc, qrels.grade))
+    return (files, runs.order, runs.trust, runs.on_duplicate, qrels.queries, qrels.docs, rows)
 
 
 @contextmanager

@@ -1,13 +1,17 @@
 """A report is one page: it shows what a study has, says what it lacks, and loads and runs nothing."""
 
 import re
+import sys
+from contextlib import nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from prefjudge.counts import many
+from prefjudge.engines.files import files
 from prefjudge.errors import InputError, StudyError
+from prefjudge.gather.once import asking_once
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
 from prefjudge.steps.report.report import report
@@ -149,3 +153,37 @@ def test_mistakes(judged: Path, tmp_path: Path) -> None:
     done = prefjudge("report", judged, "--out", tmp_path / "r.html")
     assert done.returncode == 0
     assert "wrote" in done.stderr
+
+
+def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
+    judged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = judged / "study.toml"
+    text = re.sub(r"(?m)^measures = .*$", 'measures = ["RR@10"]', config.read_text(encoding="utf-8"))
+    config.write_text(text, encoding="utf-8")
+    asked: list[object] = []
+    place = files.judged
+    monkeypatch.setattr(files, "judged", lambda *a, **named: (asked.append(a), place(*a, **named))[1])
+    assert "Outcomes" in report(judged).sections
+    page = (judged / "report.html").read_text(encoding="utf-8")
+    assert len(asked) == 1, "the leaderboards and the outcomes place the same documents"
+    monkeypatch.setattr(sys.modules["prefjudge.steps.report.report"], "asking_once", nullcontext)
+    report(judged)
+    assert len(asked) == 3
+    assert (judged / "report.html").read_text(encoding="utf-8") == page
+
+
+def test_what_is_read_once_is_read_again_where_the_file_has_changed(tmp_path: Path) -> None:
+    run, other = tmp_path / "run.txt", tmp_path / "other.txt"
+    run.write_text("q Q0 d 1 2 x\nq Q0 e 2 1 x\n", encoding="utf-8")
+    other.write_text("q Q0 e 1 2 x\nq Q0 d 2 1 x\nq Q0 f 3 0 x\n", encoding="utf-8")
+    (tmp_path / "qrels").write_text("q 0 d 1\n", encoding="utf-8")
+
+    def rr() -> float:
+        board = score(runs=run, qrels=tmp_path / "qrels", measure="RR@10").leaderboards[0]
+        return float(board.rows[0].score)
+
+    with asking_once():
+        assert (rr(), rr()) == (1.0, 1.0)
+        other.replace(run)
+        assert rr() == 0.5

@@ -15,6 +15,7 @@ from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.gather.inputs import as_path
+from prefjudge.gather.once import asking_once
 from prefjudge.gather.open_work import what_is_open
 from prefjudge.gather.outputs import check_outputs, own_file
 from prefjudge.gather.read_options import ReadOptions
@@ -89,7 +90,8 @@ def report(
         raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page", "Give it a name that ends in .html.")
-    with opened.reading():  # a study that is being collected shows one state in all sections
+    # A study that is being collected shows one state in all sections, and its runs are read once for them.
+    with opened.reading(), asking_once():
         check_outputs(path, study=opened)
         state = status(opened)
         if not state.queries:
