@@ -55,7 +55,7 @@ def store_pool(
         if not same:
             save_pools(db, pools, pairs)
         save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
-        save_inputs(db, with_text_digest(inputs, shown))
+        save_inputs(db, _with_texts(inputs, shown))
         if not settled:  # pairs of published HITs keep the number of votes that they were published with
             _ask_by_design(study, db, published=False)
     return not same
@@ -99,7 +99,7 @@ def _is_stored(db: Connection, pools: Pools, pairs: Pairs) -> bool:
     return contributions == load_contributions(db) and compared == [row[1:4] for row in load_pool_pairs(db)]
 
 
-def with_text_digest(inputs: Iterable[InputFile], shown: Mapping[str, str]) -> list[InputFile]:
+def _with_texts(inputs: Iterable[InputFile], shown: Mapping[str, str]) -> list[InputFile]:
     """Digest the texts taken from the collection, which as a whole may be large."""
     state = hashlib.sha256()
     for key in sorted(shown):

@@ -20,8 +20,12 @@ from prefjudge.steps.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status
+from prefjudge.study.answers import last_version
 from prefjudge.study.assignments import load_judgments
+from prefjudge.study.health import find_impossible
+from prefjudge.study.progress import count_judgments
 from prefjudge.study.study import Study
+from prefjudge.study.targets import LIVE, SANDBOX, forget_answers, load_published_targets, refuse_other_target
 from tests.steps.conftest import contents, pool_demo
 
 PLAIN = "q1 d1 d2 d1 ann\nq1 d1 d3 d1 ben\nq1 d3 d2 d2 ann\nq2 d1 d2 tie ben\nq1 d1 d2 d2 ben\n"
@@ -343,3 +347,25 @@ def test_published_preference_sets_are_resolved_as_their_files_are(tmp_path: Pat
         other = {tuple(line.split()[::2]) for line in (tmp_path / "file.qrels").read_text().splitlines()}
         assert own == other
         assert len({query for query, _ in own}) == 25
+
+
+def test_imported_votes_count_at_every_target_and_are_no_rehearsal(tmp_path: Path) -> None:
+    """A study of imported votes may go live at once: nothing was judged in the sandbox that would be lost."""
+    brought(tmp_path, PLAIN, "votes.txt")
+    study = Study(tmp_path / "study")
+    with study.transaction() as db:
+        db.insert("answers", {"version": 1, "query_id": "q1", "doc_id": "d1"})
+        db.insert("challenges", {"challenge": 1, "strategy": "lead:5", "started": 1.0})
+        assert load_published_targets(db) == frozenset()
+        refuse_other_target(db, LIVE)
+        forget_answers(db, LIVE)
+        assert last_version(db) == 1
+        assert [len(load_judgments(db, target=target)) for target in (SANDBOX, LIVE)] == [5, 5]
+        assert [count_judgments(db, target) for target in (SANDBOX, LIVE)] == [(5, 0), (5, 0)]
+        assert find_impossible(db) == []
+        hit = {"batch": 1, "assignments": 1, "reward_cents": 0, "layouts": "[]", "status": "open"}
+        db.insert("hits", {"hit_key": "h", "number": 1, "target": SANDBOX, **hit})
+        with pytest.raises(StudyError, match="answers that were found in the sandbox"):
+            refuse_other_target(db, LIVE)
+        forget_answers(db, LIVE)
+        assert last_version(db) == 0

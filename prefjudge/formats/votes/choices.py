@@ -1,6 +1,7 @@
 """Which of two was preferred, as a word, a number, an id or the text itself."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 LEFT = frozenset({"left", "l", "a", "1", "first", "x"})
 RIGHT = frozenset({"right", "r", "b", "2", "second", "y"})
@@ -17,6 +18,7 @@ UNKNOWN = 9
 """Stands for a word that says neither."""
 
 
+@lru_cache(maxsize=4096)
 def by_word(said: str) -> int:
     """Return 1 for a word that means the left, -1 for the right, 0 for a tie, else `UNKNOWN`."""
     word = said.strip().lower()

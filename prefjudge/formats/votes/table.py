@@ -227,6 +227,8 @@ def read_table(rows: Iterable[Row], parts: Mapping[str, str], problems: Problems
 
 def flat(value: Any) -> str:
     """Return a cell as one text: whole numbers without a point, and nothing for what is missing."""
+    if isinstance(value, str):
+        return value.strip()
     if value is None or isinstance(value, bool | dict | list):
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -236,6 +238,8 @@ def flat(value: Any) -> str:
 
 def as_text(value: Any) -> str:
     """Return a text; of a conversation, its parts one after the other."""
+    if not value:
+        return ""
     if isinstance(value, list):
         return "\n\n".join(filter(None, map(as_text, value)))
     if isinstance(value, dict):
