@@ -114,6 +114,14 @@ def test_results_and_errors_are_those_of_one_reading(
     assert answers(path, threads) == answers(path, None)
 
 
+def test_a_tag_with_blanks_is_one_for_all_parts(threads: ThreadPoolExecutor, tmp_path: Path) -> None:
+    text = "".join(lines_of(90, 12)).replace("tag", "my tag")
+    cut = parts_of(write(tmp_path / "run.txt", text), SIZE)[3].start
+    path = write(tmp_path / "run.txt", text[:cut] + text[cut:].replace("my tag", "my gat"))
+    assert "are not those of the first line" in str(answers(path, None))
+    assert answers(path, threads) == answers(path, None)
+
+
 def test_clean_files_are_read_once_and_others_as_one(
     threads: ThreadPoolExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
