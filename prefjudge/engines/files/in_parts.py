@@ -15,7 +15,6 @@ import numpy as np
 from prefjudge.engines.files.heads import RunHead
 from prefjudge.engines.files.judged import JudgedRows
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.blocks import is_compressed
 from prefjudge.formats.lines.parts import FilePart, parts_of
 from prefjudge.formats.lines.readers import has_reader
 from prefjudge.formats.runs.chunks import Scattered
@@ -25,13 +24,12 @@ Found = TypeVar("Found", RunHead, JudgedRows)
 
 
 def parts_of_runs(paths: Sequence[str]) -> list[str]:
-    """Return the parts of the large plain files, and the others as they are."""
+    """Return the parts of the large files, and the others as they are."""
     return [part for path in paths for part in (_parts(path) or [path])]
 
 
 def _parts(path: str) -> Sequence[str]:
-    parts = [] if has_reader(path) else parts_of(path)
-    return [] if parts and is_compressed(path) else parts
+    return [] if has_reader(path) else parts_of(path)
 
 
 def of_part(work: Callable[[str], Found], part: str) -> Found | None:

@@ -23,7 +23,7 @@ from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.addresses import is_remote
 from prefjudge.formats.lines.datasets import dataset_lines, is_dataset
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
-from prefjudge.formats.lines.parts import FilePart, PartFile
+from prefjudge.formats.lines.parts import FilePart, PackedPart, PartFile, stitched
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import COMPRESSIONS, has_reader, read_columns
 from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns, foreign_text
@@ -173,6 +173,11 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
 def pieces(path: str | Path) -> Iterator[bytes]:
     """Yield the unpacked bytes of a file in pieces of no fixed size."""
     name = fspath(path)
+    if isinstance(name, PackedPart):
+        whole = Path(name).stat().st_size
+        own, beyond = FilePart(name, name.start, name.end), FilePart(name, name.end, whole)
+        yield from stitched(pieces(own), pieces(beyond), first=name.start == 0)
+        return
     with opened(path) as file:
         head = file.read(_PIECE)
         while 0 < len(head) < 8 and (more := file.read(_PIECE)):  # a pipe may start with a drop
