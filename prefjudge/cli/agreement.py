@@ -23,9 +23,7 @@ def agreement(call: "Callable[..., AgreementResult]", json: Json = False) -> Non
 
 def show(result: "AgreementResult") -> None:
     """Print the agreement rates."""
-    from prefjudge.render.tables.agreement import agreement_table
-
-    print_tables([agreement_table(result.agreements)], rehearsal=result.rehearsal)
+    print_tables(result.tables(), rehearsal=result.rehearsal)
     if result.out:
         say(f"wrote {result.out}")
 

@@ -23,29 +23,10 @@ def history(call: "Callable[..., HistoryResult]", json: Json = False) -> None:
 
 def _show(result: "HistoryResult") -> None:
     from prefjudge.counts import many
-    from prefjudge.render.tables.history import changes_table, moves_table, versions_table
     from prefjudge.study.study import Study
     from prefjudge.study.targets import advised
 
-    rows = [
-        {
-            "version": one.version,
-            "made": one.made,
-            "queries": one.queries,
-            "answers": one.answers,
-            "challenge": one.challenge,
-            "newcomers": len(one.duels) if one.challenge else None,
-            "changed": len(one.changes) if one.version > 1 else None,
-            "moved": len(one.moved) if one.version > 1 and result.measure else None,
-        }
-        for one in result.versions
-    ]
-    tables = [
-        versions_table(rows),
-        changes_table({one.version: (one.changes, one.duels) for one in result.versions}),
-        moves_table(result.measure or "", {one.version: one.moved for one in result.versions}),
-    ]
-    print_tables((table for table in tables if table.rows), rehearsal=result.rehearsal)
+    print_tables((table for table in result.tables() if table.rows), rehearsal=result.rehearsal)
     if not result.versions:
         say("no answers are kept yet: `prefjudge run` keeps them, and so does `pool --challenge`")
     if result.under_way:

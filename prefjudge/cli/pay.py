@@ -20,18 +20,8 @@ def pay(call: "Callable[..., PayResult]", json: Json = False) -> None:
 
 
 def _show(result: "PayResult") -> None:
-    from prefjudge.render.text.tables import Column, Table
-
     if result.dues:
-        columns = (
-            Column(name="assignment", priority=0),
-            Column(name="worker"),
-            Column(name="due", priority=2),
-            Column(name="amount", kind="money"),
-            Column(name="why"),
-        )
-        rows = tuple((due.assignment_id, due.worker_id, due.act, due.amount, due.why) for due in result.dues)
-        print_tables([Table(title="Settlement", columns=columns, rows=rows)])
+        print_tables(result.tables())
     for decision, count in result.decided.items():
         say(f"{count:>6,} {decision}")
     say(f"${result.owed} {'paid' if result.paid else 'owed'}")

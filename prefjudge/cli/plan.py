@@ -24,21 +24,9 @@ def plan(call: "Callable[..., PlanResult]", *, study: Path | None, json: Json = 
 
 def show(result: "PlanResult") -> None:
     """Print the plans, and what the chosen one does with each pool size."""
-    from prefjudge.core.asking.strategy_names import DEFAULT
     from prefjudge.counts import many
-    from prefjudge.render.tables.plan import plans_table
 
-    notes = [
-        f"{many(result.queries, 'query')}. {result.error:.0%} of the votes on a random pair "
-        f"are wrong ({result.error_source}). A single winner is not a sign of confidence: see the chance.",
-        "The cost is an average; 19 of 20 studies cost no more than the next column, in that many rounds.",
-    ]
-    if any(plan.name == DEFAULT.name for plan in result.plans):
-        notes.append(
-            f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "
-            "larger ones, too."
-        )
-    print_tables([plans_table(result.plans, result.chosen, notes)])
+    print_tables(result.tables())
     if result.chosen is not None:
         say(
             f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f} (at most "

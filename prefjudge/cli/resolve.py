@@ -38,12 +38,7 @@ def resolve(
 
 def show(result: "ResolveResult") -> None:
     """Print what each rule decided, how sure it is, and what would change it."""
-    from prefjudge.render.tables.resolution import per_query_table, rules_table, sensitivity_table
-
-    tables = [rules_table(result.rules)] if len(result.rules) > 1 else []
-    tables += [per_query_table(result.per_query)] if result.per_query else []
-    tables += [sensitivity_table(result.rule, result.sensitivity)] if result.sensitivity else []
-    print_tables(tables, rehearsal=result.rehearsal)
+    print_tables(result.asked_tables(), rehearsal=result.rehearsal)
     decided = ", ".join(f"{count} {status}" for status, count in result.statuses.items() if count)
     say(
         f"{result.rule}: {many(result.queries, 'query')} from {many(result.judgments, 'judgment')}: {decided}"

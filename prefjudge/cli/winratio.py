@@ -26,15 +26,11 @@ def winratio(
 def show(result: "WinRatioResult", format: str = "terminal") -> None:
     """Print the matrix, and the run against the qrels where that was asked for."""
     from prefjudge.render.plots.top import example_lines
-    from prefjudge.render.tables.top import categories_table, preferred_table
-    from prefjudge.render.tables.winratio import winratio_list, winratio_matrix
+    from prefjudge.render.tables.winratio import winratio_list
 
+    tables = result.tables()
     if format == "csv":
-        tables = [winratio_list(result.winratio, provenance=result.provenance)]
-    else:
-        tables = [winratio_matrix(result.winratio, shown=result.shown, provenance=result.provenance)]
-    if against := result.against_qrel:
-        tables += [categories_table(against.split, against.run), preferred_table(against)]
+        tables = (winratio_list(result.winratio, provenance=result.provenance), *tables[1:])
     print_tables(tables, format, rehearsal=result.rehearsal)
     for words, *_ in example_lines(result.examples):
         print_words(words)

@@ -22,12 +22,14 @@ from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.gather.text_options import text_fields
+from prefjudge.render.shown import Shown
 from prefjudge.render.tables.agreement import agreement_table
+from prefjudge.render.text.cells import Table
 from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementResult:
+class AgreementResult(Shown):
     """The agreement rates under each label set and measure."""
 
     agreements: tuple["Agreement", ...]
@@ -36,6 +38,10 @@ class AgreementResult:
     out: str | None
     rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the agreement rates."""
+        return (agreement_table(self.agreements, provenance=self.provenance),)
 
 
 def agreement(

@@ -26,11 +26,20 @@ from prefjudge.gather.readers import reading
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.plots.progress import plot_progress
-from prefjudge.render.tables.audit import findings_table
+from prefjudge.render.shown import Shown
+from prefjudge.render.tables.audit import (
+    findings_table,
+    institutions_table,
+    merges_table,
+    shifts_table,
+    summary_table,
+    teams_table,
+)
+from prefjudge.render.text.cells import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditResult:
+class AuditResult(Shown):
     """The audit of a leaderboard, and what it was made from.
 
     ``submissions`` are the entries that were audited. ``measure`` is what they are scored by, empty where
@@ -44,6 +53,12 @@ class AuditResult:
     inputs: tuple[InputDigest, ...]
     out: tuple[str, ...]
     notices: tuple[str, ...]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return what was found by rule, the institutions and teams, and what was merged and shifted."""
+        made = (summary_table, institutions_table, teams_table, merges_table, shifts_table)
+        tables = [one(self.audit) for one in made]
+        return (*tables[:3], *(table for table in tables[3:] if table.rows))
 
 
 def audit(

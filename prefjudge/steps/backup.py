@@ -9,13 +9,14 @@ from prefjudge.database import Connection, Database, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.lines.atomic import sync_folder
 from prefjudge.gather.stores import Store, need_one, open_own, open_store
+from prefjudge.render.shown import Shown
 from prefjudge.study.progress import count_rows
 from prefjudge.study.settings import COPIED, RECOVERING
 from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackupResult:
+class BackupResult(Shown):
     """A backup that was read back: its rows by table, and what its ledger adds up to, in dollars.
 
     ``kind`` is ``study`` or ``marketplace``, and ``taken`` the moment of the backup in UTC.

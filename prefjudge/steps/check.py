@@ -23,6 +23,7 @@ from prefjudge.gather.inputs import expand, given_file, several
 from prefjudge.gather.readers import each, working
 from prefjudge.gather.surprises import qrels_surprises, run_surprises
 from prefjudge.gather.text_options import TextOptions, text_fields
+from prefjudge.render.shown import Shown
 
 _CHECKED = ("run", "qrels", "judgments")
 
@@ -54,7 +55,7 @@ class FileCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class CheckResult(Shown):
     """All files, the groups of runs that rank alike, and the files of a manifest."""
 
     files: tuple[FileCheck, ...]

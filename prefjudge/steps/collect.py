@@ -19,6 +19,7 @@ from prefjudge.fieldwork.hit_requests import barred_group
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.settlement import find_dues, pay_dues, release_unused
 from prefjudge.fieldwork.spending import intended, lock_crowd, refuse_unwhole
+from prefjudge.render.shown import Shown
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
     KEPT,
@@ -42,7 +43,7 @@ _TOGETHER = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectResult:
+class CollectResult(Shown):
     """Where the study stands after ``collect``.
 
     ``challenge`` says whether newcomers still meet the best-known answers: `run` ends that, not `resolve`.

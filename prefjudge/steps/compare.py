@@ -46,7 +46,9 @@ from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.gather.text_options import text_fields
+from prefjudge.render.shown import Shown
 from prefjudge.render.tables.comparison import naive_table, outcomes_table, pairs_table
+from prefjudge.render.text.cells import Table
 from prefjudge.study.study import Study, open_study
 
 
@@ -62,7 +64,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareResult:
+class CompareResult(Shown):
     """One comparison for each label set and measure."""
 
     comparisons: tuple[Comparison, ...]
@@ -71,6 +73,15 @@ class CompareResult:
     out: tuple[str, ...]
     rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tests of each comparison, and the outcomes of reciprocal ranks."""
+        found: list[Table] = []
+        for one in self.comparisons:
+            rows = [(one.significance, row) for row in one.outcomes]
+            found.append(pairs_table([one.significance], provenance=self.provenance))
+            found += [naive_table(rows), outcomes_table(rows)] if rows else []
+        return tuple(found)
 
 
 def compare(

@@ -9,6 +9,7 @@ from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.gather.inputs import as_path
+from prefjudge.render.shown import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -25,7 +26,7 @@ _ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoResult:
+class DemoResult(Shown):
     """Where the demo left its files, and the commands that would have done the same."""
 
     folder: str

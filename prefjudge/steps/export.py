@@ -20,6 +20,7 @@ from prefjudge.gather.judgments import gather_judgments
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.gather.table_files import write_table
+from prefjudge.render.shown import Shown
 from prefjudge.render.text.tables import Column, Table
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pooling import load_passages, load_queries
@@ -29,7 +30,7 @@ ExportName = Annotated[str, EXPORTS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportResult:
+class ExportResult(Shown):
     """What was written: ``rows`` of a form, made of ``judgments``; ``ties`` were left out."""
 
     study: str

@@ -18,13 +18,14 @@ from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.gather.best_answers import load_best_answers
 from prefjudge.gather.inputs import in_memory, paths_of
 from prefjudge.gather.outputs import check_outputs
+from prefjudge.render.shown import Shown
 from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold, ways_to_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoldResult:
+class GoldResult(Shown):
     """How many pairs ``gold`` wrote for review, accepted and withdrew, and how many the study has."""
 
     suggested: int

@@ -10,6 +10,9 @@ from prefjudge.core.resolving.history import Change, find_changes
 from prefjudge.evaluation.leaderboards.correlation import RankShift
 from prefjudge.gather.rank_moves import find_moves
 from prefjudge.gather.waiting_runs import split_runs
+from prefjudge.render.shown import Shown
+from prefjudge.render.tables.history import changes_table, moves_table, versions_table
+from prefjudge.render.text.cells import Table
 from prefjudge.study.answers import load_answers
 from prefjudge.study.history import (
     ChallengeRecord,
@@ -55,7 +58,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryResult:
+class HistoryResult(Shown):
     """The versions, the first one first, and the challenge that is under way, if any.
 
     ``measure`` is what the leaderboards are compared by; None where they are not.
@@ -67,6 +70,27 @@ class HistoryResult:
     under_way: ChallengeRecord | None
     rehearsal: Rehearsal | None
     notices: tuple[str, ...]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the versions, what each changed, and the runs that moved."""
+        rows = [
+            {
+                "version": one.version,
+                "made": one.made,
+                "queries": one.queries,
+                "answers": one.answers,
+                "challenge": one.challenge,
+                "newcomers": len(one.duels) if one.challenge else None,
+                "changed": len(one.changes) if one.version > 1 else None,
+                "moved": len(one.moved) if one.version > 1 and self.measure else None,
+            }
+            for one in self.versions
+        ]
+        further = (
+            changes_table({one.version: (one.changes, one.duels) for one in self.versions}),
+            moves_table(self.measure or "", {one.version: one.moved for one in self.versions}),
+        )
+        return (versions_table(rows), *(table for table in further if table.rows))
 
 
 def history(study: str | Path | Study, *, moves: bool = True) -> HistoryResult:

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.gather.inputs import as_path
+from prefjudge.render.shown import Shown
 from prefjudge.study.study import CONFIG_FILE, create, fill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InitResult:
+class InitResult(Shown):
     """What ``init`` did."""
 
     study: str

@@ -7,13 +7,15 @@ from pathlib import Path
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.settlement import Act, Due, find_dues, pay_dues, release_unused
 from prefjudge.fieldwork.spending import lock_crowd
+from prefjudge.render.shown import Shown
+from prefjudge.render.text.cells import Column, Table
 from prefjudge.study.progress import count_decisions
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PayResult:
+class PayResult(Shown):
     """Who is, or was, owed what and why, by pseudonyms; ``decided`` counts the assignments settled by now."""
 
     endpoint: str
@@ -21,6 +23,18 @@ class PayResult:
     owed: Decimal
     paid: bool
     decided: dict[str, int]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return who is, or was, owed what and why."""
+        columns = (
+            Column(name="assignment", priority=0),
+            Column(name="worker"),
+            Column(name="due", priority=2),
+            Column(name="amount", kind="money"),
+            Column(name="why"),
+        )
+        rows = tuple((due.assignment_id, due.worker_id, due.act, due.amount, due.why) for due in self.dues)
+        return (Table(title="Settlement", columns=columns, rows=rows),)
 
 
 def pay(study: str | Path | Study, *, live: bool = False, dry_run: bool = False) -> PayResult:

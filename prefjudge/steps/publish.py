@@ -14,6 +14,7 @@ from prefjudge.fieldwork.pool_store import follow_design
 from prefjudge.fieldwork.prices import estimate_cost
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.spending import lock_spending, refuse_unknown_hits
+from prefjudge.render.shown import Shown
 from prefjudge.study.hits import HitStatus, StudyHit
 from prefjudge.study.imports import count_imported
 from prefjudge.study.ledger import committed_cents
@@ -23,7 +24,7 @@ from prefjudge.study.targets import LIVE, SANDBOX, choose_target, current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishResult:
+class PublishResult(Shown):
     """What ``publish`` did, or would do; ``account`` is the balance to spend, where the crowd tells it."""
 
     name: str

@@ -6,12 +6,13 @@ from pathlib import Path
 from prefjudge.errors import StudyError
 from prefjudge.fieldwork.settlement import find_dues, withdraw
 from prefjudge.fieldwork.spending import lock_crowd
+from prefjudge.render.shown import Shown
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RejectResult:
+class RejectResult(Shown):
     """What was rejected, and whose, by a pseudonym."""
 
     assignment_id: str

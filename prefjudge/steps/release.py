@@ -23,6 +23,7 @@ from prefjudge.gather.open_work import what_is_open
 from prefjudge.gather.outputs import own_file
 from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.render.pages.release_notes import release_notes
+from prefjudge.render.shown import Shown
 from prefjudge.render.text.plain_text import json_text
 from prefjudge.study.gold import load_gold
 from prefjudge.study.imports import load_imports
@@ -60,7 +61,7 @@ class ReleasedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseResult:
+class ReleaseResult(Shown):
     """A release in numbers: ``judgments`` count, ``dropped`` do not; ``answers`` are preference qrels."""
 
     study: str

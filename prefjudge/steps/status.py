@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.render.shown import Shown
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (
@@ -24,7 +25,7 @@ from prefjudge.study.targets import command, current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatusResult:
+class StatusResult(Shown):
     """A study in numbers; money in dollars, as text.
 
     ``barred`` names workers by pseudonyms, as ``workers`` does. ``hours_left`` is how long the assignments

@@ -39,8 +39,10 @@ from prefjudge.gather.text_options import text_fields
 from prefjudge.render.frames import winratio_frame
 from prefjudge.render.plots.leaderboards import plot_win_ratios
 from prefjudge.render.plots.top import plot_examples, plot_shares
+from prefjudge.render.shown import Shown
 from prefjudge.render.tables.top import categories_table, examples_table, preferred_table
 from prefjudge.render.tables.winratio import winratio_matrix
+from prefjudge.render.text.cells import Table
 from prefjudge.study.pooling import load_passages, load_queries
 from prefjudge.study.study import Study, open_study
 
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WinRatioResult:
+class WinRatioResult(Shown):
     """The win ratios of all pairs of runs, and the experiment on one run against the qrels where asked.
 
     ``shown`` are the runs of the matrix that people read; ``files`` are all files written, ``out`` the first.
@@ -69,6 +71,12 @@ class WinRatioResult:
     def to_frame(self) -> "DataFrame":
         """Return the square matrix as a pandas DataFrame: how often the column beats the row."""
         return winratio_frame(self.winratio, self.provenance)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the matrix, and the run against the qrels where that was asked for."""
+        against = self.against_qrel
+        further = (categories_table(against.split, against.run), preferred_table(against)) if against else ()
+        return (winratio_matrix(self.winratio, shown=self.shown, provenance=self.provenance), *further)
 
 
 def winratio(

@@ -17,6 +17,7 @@ from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.fieldwork.own_marketplace import Address
 from prefjudge.formats.lines.blocks import read_text
 from prefjudge.gather.inputs import as_path
+from prefjudge.render.shown import Shown
 from prefjudge.study.answers import load_newcomers
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
@@ -31,7 +32,7 @@ _FOR_SIMULATION = {"simulated": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkResult:
+class WorkResult(Shown):
     """What the simulated workers did: HITs submitted by each worker, and how each was told to work.
 
     ``errors`` is how often each chooses the worse passage of a pair; 0.5 for those who do not look.

@@ -6,6 +6,7 @@ from pathlib import Path
 from prefjudge.database import redacted
 from prefjudge.errors import PrefjudgeError
 from prefjudge.gather.stores import Store, need_one, open_own, open_store
+from prefjudge.render.shown import Shown
 from prefjudge.steps.doctor.checks import Check, State, check_store, check_versions, failed
 from prefjudge.steps.doctor.hits import compare_hits
 from prefjudge.study.study import MARKETPLACE_FILE, Study, open_study
@@ -13,7 +14,7 @@ from prefjudge.study.targets import LIVE, SANDBOX, load_published_targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorResult:
+class DoctorResult(Shown):
     """What was examined, and whether all of it is ``well``; ``checks`` says what was found, one by one."""
 
     examined: str

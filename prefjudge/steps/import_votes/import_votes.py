@@ -18,13 +18,14 @@ from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
 from prefjudge.formats.votes.release import LOG
 from prefjudge.formats.votes.votes import Votes
 from prefjudge.gather.inputs import as_path, several
+from prefjudge.render.shown import Shown
 from prefjudge.steps.import_votes.storing import Import, store_votes
 from prefjudge.study.rehearsal import Judge, load_rehearsal
 from prefjudge.study.study import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportResult:
+class ImportResult(Shown):
     """What was imported: ``votes`` are new, ``dropped`` of them do not count, ``known`` were there.
 
     ``left_out`` are about documents outside the study's pool. ``read_as`` says what the file was taken for.

@@ -25,6 +25,7 @@ from prefjudge.core.judges.models import (
 )
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import CrowdError, StudyError, quoted
+from prefjudge.render.shown import Shown
 from prefjudge.resources import resource_dir
 from prefjudge.steps.judge.ledger import ModelLedger
 from prefjudge.study.assignments import load_choices
@@ -45,7 +46,7 @@ _BATCH = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeResult:
+class JudgeResult(Shown):
     """How a model judged, what it cost, and how it compares with people.
 
     ``asked`` and ``unreadable`` are of this call: questions asked, and replies among them without a choice,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from prefjudge.core.asking.strategies import Strategy
-from prefjudge.core.asking.strategy_names import parse_strategy
+from prefjudge.core.asking.strategy_names import DEFAULT, parse_strategy
 from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, compare_plans
 from prefjudge.core.planning.plan_choice import choose_plan, look_again
 from prefjudge.counts import many
@@ -16,6 +16,9 @@ from prefjudge.fieldwork.crowds import read_prices
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.memory import Votes, maybe, take_judgments
 from prefjudge.gather.seeds import generator
+from prefjudge.render.shown import Shown
+from prefjudge.render.tables.plan import plans_table
+from prefjudge.render.text.cells import Table
 from prefjudge.steps.plan.noise import NoiseModel, find_noise
 from prefjudge.steps.plan.study import PlannedStudy
 from prefjudge.study.study import Study, open_study
@@ -29,7 +32,7 @@ _MOST_DOLLARS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanResult:
+class PlanResult(Shown):
     """The plans compared, and the one that the budget chooses.
 
     ``error`` is the share of wrong votes on a random pair, and ``error_source`` says where it is from.
@@ -51,6 +54,21 @@ class PlanResult:
     chosen: "Plan | None"
     driven_by: str
     notices: tuple[str, ...]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the plans: what each costs, and how often it finds the best."""
+        notes = [
+            f"{many(self.queries, 'query')}. {self.error:.0%} of the votes on a random pair "
+            f"are wrong ({self.error_source}). A single winner is not a sign of confidence: see the chance.",
+            "The cost is an average; 19 of 20 studies cost no more than the next column, in that many "
+            "rounds.",
+        ]
+        if any(plan.name == DEFAULT.name for plan in self.plans):
+            notes.append(
+                f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "
+                "larger ones, too."
+            )
+        return (plans_table(self.plans, self.chosen, notes),)
 
 
 def plan(

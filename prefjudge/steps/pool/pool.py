@@ -35,6 +35,7 @@ from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.text_options import text_fields
+from prefjudge.render.shown import Shown
 from prefjudge.steps.pool.files import can_stay, draw_sizes, save_pool, write_pool
 from prefjudge.steps.pool.texts import candidate_texts
 from prefjudge.study.study import Study, open_study
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolResult:
+class PoolResult(Shown):
     """A pool in numbers: ``sizes`` says how many queries have a pool of each size.
 
     ``read_as`` says what each run file was taken for. The design ``top-against-qrel`` also says how the

@@ -12,6 +12,7 @@ from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.drives import read_strategy
 from prefjudge.fieldwork.own_marketplace import is_lost
 from prefjudge.fieldwork.spending import lock_spending
+from prefjudge.render.shown import Shown
 from prefjudge.steps.recover.answers import keep_answers_so_far
 from prefjudge.steps.recover.hits import HitRecovery, Learnt
 from prefjudge.steps.recover.lost_marketplace import give_up_marketplace
@@ -35,7 +36,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecoverResult:
+class RecoverResult(Shown):
     """What was recovered from a marketplace, and what remains to be done.
 
     Of the study's ``hits``, ``rebuilt`` were new to its store, ``given_up`` were recorded now without what

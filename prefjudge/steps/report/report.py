@@ -22,6 +22,7 @@ from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.pages.report import Section, report_page
 from prefjudge.render.plots.leaderboards import plot_leaderboard, plot_pool_sizes, plot_two_boards
+from prefjudge.render.shown import Shown
 from prefjudge.render.tables.history import changes_table
 from prefjudge.render.tables.leaderboard import ceiling_words, perfect_words
 from prefjudge.render.tables.score import score_tables
@@ -46,7 +47,7 @@ REPORT_FILE = "report.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportResult:
+class ReportResult(Shown):
     """What a report holds: the headings of its sections, and how many plots."""
 
     study: str

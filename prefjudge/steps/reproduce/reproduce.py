@@ -17,6 +17,7 @@ from prefjudge.gather.inputs import as_path, expand, several
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.pages.report import Section
+from prefjudge.render.shown import Shown
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.given import Given, check_files, file_of
 from prefjudge.steps.reproduce.library import find_paper
@@ -54,7 +55,7 @@ class Reproduced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReproduceResult:
+class ReproduceResult(Shown):
     """What was made of a paper; ``index`` is the page that shows it all in the paper's order."""
 
     paper: str

@@ -38,6 +38,10 @@ from prefjudge.gather.memory import OneMeasure, Runs, Votes, maybe, take_judgmen
 from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of, write_stamp
+from prefjudge.render.shown import Shown
+from prefjudge.render.tables.record import record_tables
+from prefjudge.render.tables.resolution import per_query_table, rules_table, sensitivity_table
+from prefjudge.render.text.cells import Table
 from prefjudge.steps.resolve.run_order import run_comparison
 from prefjudge.study.answers import last_version
 from prefjudge.study.study import QRELS_FILE, Study, open_study
@@ -63,7 +67,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResolveResult:
+class ResolveResult(Shown):
     """How many queries each rule decided, and the preference qrels of the first rule."""
 
     rule: str
@@ -80,6 +84,17 @@ class ResolveResult:
     out: str | None
     rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
+
+    def asked_tables(self) -> tuple[Table, ...]:
+        """Return what each of several rules decided, each query, and what would change it, as asked."""
+        tables = [rules_table(self.rules)] if len(self.rules) > 1 else []
+        tables += [per_query_table(self.per_query)] if self.per_query else []
+        tables += [sensitivity_table(self.rule, self.sensitivity)] if self.sensitivity else []
+        return tuple(tables)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the same, or else how many queries were decided."""
+        return self.asked_tables() or record_tables(self)
 
 
 def resolve(

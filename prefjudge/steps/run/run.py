@@ -20,6 +20,7 @@ from prefjudge.evaluation.leaderboards.correlation import RankShift
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd
 from prefjudge.fieldwork.drives import find_drive
 from prefjudge.fieldwork.spending import refuse_unknown_hits, refuse_unwhole
+from prefjudge.render.shown import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import PublishResult, publish
 from prefjudge.steps.run.kept_answers import keep_answers
@@ -37,7 +38,7 @@ _MOST_ROUNDS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Shown):
     """How a study was driven to its end, or how far the budget reached."""
 
     strategy: str

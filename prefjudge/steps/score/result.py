@@ -17,14 +17,18 @@ from prefjudge.evaluation.scoring.pairings import Pairings
 from prefjudge.evaluation.submissions.official import OfficialBoard
 from prefjudge.gather.provenance import InputDigest
 from prefjudge.render.frames import to_frame
+from prefjudge.render.shown import Shown
 from prefjudge.render.tables.leaderboard import scores_table
+from prefjudge.render.tables.official import official_table
+from prefjudge.render.tables.score import score_tables
+from prefjudge.render.text.cells import Table
 
 if TYPE_CHECKING:
     from prefjudge.render.frames import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreResult:
+class ScoreResult(Shown):
     """Leaderboards and what was asked for beside them.
 
     ``boards`` has one entry for each measure and label set: the leaderboard with tiers, rank intervals, tie
@@ -58,3 +62,19 @@ class ScoreResult:
     def to_frame(self) -> "DataFrame":
         """Return every row of every board as a pandas DataFrame."""
         return to_frame(scores_table(self.leaderboards, provenance=self.provenance))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the boards, and what was asked for beside them."""
+        found = score_tables(
+            self.boards,
+            tau=self.tau,
+            winratio=self.winratio,
+            pair_agreement=self.pair_agreement,
+            pairings=self.pairings,
+            cycles=self.cycles,
+            not_judged=self.not_judged,
+            left_out=self.left_out,
+            samples=self.samples,
+            provenance=self.provenance,
+        )
+        return (*found, official_table(self.official)) if self.official else tuple(found)

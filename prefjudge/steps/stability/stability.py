@@ -40,7 +40,9 @@ from prefjudge.gather.table_files import write_table
 from prefjudge.gather.text_options import text_fields
 from prefjudge.gather.vote_sets import VoteSet, compare_sets, vote_sets
 from prefjudge.render.plots.stability import plot_conditions, plot_ranks
-from prefjudge.render.tables.stability import label, shares_table
+from prefjudge.render.shown import Shown
+from prefjudge.render.tables.stability import conditions_table, label, rank_table, shares_table
+from prefjudge.render.text.cells import Table
 from prefjudge.study.study import Study, open_study
 
 
@@ -58,7 +60,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StabilityResult:
+class StabilityResult(Shown):
     """One condition for each label set, measure and part of the queries.
 
     ``shown`` are the runs to draw side by side. ``ceiling`` compares the leaderboards of independent sets of
@@ -73,6 +75,12 @@ class StabilityResult:
     out: tuple[str, ...]
     rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the ranks under each condition, and all conditions side by side where there are several."""
+        named = [(one.part, one.stability) for one in self.conditions]
+        ranks = [rank_table(part, found) for part, found in named]
+        return (*ranks, conditions_table(named)) if len(named) > 1 else tuple(ranks)
 
 
 def stability(

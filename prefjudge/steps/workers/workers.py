@@ -1,7 +1,7 @@
 """Reports on each worker: agreement, reliability under two models, pace and hourly pay."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -17,9 +17,13 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.judges.reliability import krippendorff_alpha, majority_agreement, side_bias
 from prefjudge.core.judges.verdicts import gather_verdicts
 from prefjudge.core.resolving.noisy_bradley_terry import fit_noisy_bradley_terry
+from prefjudge.counts import many
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.memory import Votes, maybe, take_judgments
+from prefjudge.render.shown import Shown
+from prefjudge.render.tables.worker import signs_table, workers_table
+from prefjudge.render.text.cells import Table
 from prefjudge.steps.workers.conduct import Observed, observe
 from prefjudge.study.study import Study, open_study
 
@@ -75,7 +79,7 @@ class WorkerRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkersResult:
+class WorkersResult(Shown):
     """All workers, from the least to the most reliable, what stands out about them, and what they share.
 
     ``alpha`` is Krippendorff's, over the ``repeated`` pairs with more than one judgment. ``unnamed``
@@ -98,6 +102,27 @@ class WorkersResult:
     hourly_floor: Decimal | None
     rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return a row for each worker, and what stands out about them."""
+        found = workers_table([asdict(one) for one in self.workers], self._notes())
+        return (found, signs_table(self.signs)) if self.signs else (found,)
+
+    def _notes(self) -> list[str]:
+        alpha = f"Krippendorff's alpha {self.alpha:.3f}. " if self.repeated else ""
+        left = f"The left won {self.left_rate:.1%} (p = {self.left_p:.3g})."
+        notes = [
+            f"{many(self.judgments, 'judgment')}, {self.kept:,} of which count; "
+            f"{many(self.pairs, 'pair')}, {self.repeated:,} of them judged more than once; "
+            f"{many(self.unnamed, 'judgment')} without a worker.",
+            *([f"{alpha}{left}"] if self.kept else []),
+            "agrees: with the majority of the others on the same pair. accuracy: Dawid and Skene. looks, "
+            "guesses left: noisy Bradley-Terry.",
+            "seconds: the median visible time of a comparison. hurried: judgments faster than anybody reads.",
+        ]
+        if self.hourly is not None:
+            notes.append(f"At the median visible time an hour pays ${self.hourly:,}.")
+        return notes
 
 
 def workers(

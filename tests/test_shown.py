@@ -1,0 +1,120 @@
+"""Every result is a table: in a notebook what the terminal shows, and DataFrames for further work."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import getmembers, isclass
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
+
+import pytest
+
+import prefjudge
+from prefjudge import steps
+from prefjudge.errors import InputError
+from prefjudge.render.shown import Shown
+from prefjudge.render.text.cells import Column, Table
+from prefjudge.render.text.html import to_html
+from prefjudge.render.text.tables import to_records
+from tests.cli.conftest import prefjudge as run
+from tests.steps.conftest import COLLECTION as DEMO
+
+RUNS = str(DEMO / "runs" / "*.txt")
+QRELS = DEMO / "qrels.txt"
+VOTES = "q01 p25 p34 p25 w1\nq01 p25 p11 p25 w2\nq02 p1 p2 p1 w1\n"
+
+
+def results() -> set[type]:
+    modules = [import_module(one.name) for one in walk_packages(steps.__path__, "prefjudge.steps.")]
+    kinds = {kind for module in modules for _, kind in getmembers(module, isclass)}
+    return {kind for kind in kinds if kind.__name__.endswith("Result")}
+
+
+def test_what_every_function_returns_is_shown() -> None:
+    found = results()
+    assert len(found) >= 28
+    assert {kind.__name__ for kind in found if not issubclass(kind, Shown)} == set()
+
+
+CALLS: dict[str, Callable[[Path], Any]] = {
+    "score": lambda folder: prefjudge.score(runs=RUNS, qrels=QRELS, measure=["RR@10", "AP"]),
+    "compare": lambda folder: prefjudge.compare(runs=RUNS, qrels=QRELS),
+    "agreement": lambda folder: prefjudge.agreement(runs=RUNS, qrels=QRELS, splits=3),
+    "stability": lambda folder: prefjudge.stability(runs=RUNS, qrels=QRELS, trials=20),
+    "winratio": lambda folder: prefjudge.winratio(runs=RUNS, judgments=folder / "votes.txt", qrels=QRELS),
+    "resolve": lambda folder: prefjudge.resolve(
+        judgments=folder / "votes.txt", rule=["most-wins", "copeland"]
+    ),
+    "one rule": lambda folder: prefjudge.resolve(judgments=folder / "votes.txt", rule=["most-wins"]),
+    "workers": lambda folder: prefjudge.workers(judgments=folder / "votes.txt"),
+    "plan": lambda folder: prefjudge.plan(sizes="2:3,4:2", error=0.3, trials=3),
+    "check": lambda folder: prefjudge.check([QRELS]),
+    "init": lambda folder: prefjudge.init(folder / "study"),
+    "pool": lambda folder: prefjudge.pool(runs=RUNS, qrels=QRELS, out=folder / "pool.tsv"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_result_is_frames_and_html(call: str, tmp_path: Path) -> None:
+    (tmp_path / "votes.txt").write_text(VOTES)
+    result = CALLS[call](tmp_path)
+    frames = result.frames()
+    assert len(frames) == len(result.tables()) >= 1
+    for frame, table in zip(frames, result.tables(), strict=True):
+        assert list(frame.columns) == [column.name for column in table.columns]
+        assert len(frame) == len(table.rows)
+        assert frame.attrs["title"] == table.title
+    shown = result._repr_html_()
+    assert shown.count("<table>") == len(frames)
+    assert len(result.to_frame()) > 0
+
+
+def test_the_words_of_a_notebook_are_those_of_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    result = prefjudge.score(runs=RUNS, qrels=f"labels={QRELS}")
+    page = result._repr_html_()
+    printed = run("score", "--runs", RUNS, "--qrels", f"labels={QRELS}").stdout
+    for record in to_records(result.tables()[0]):
+        assert f">{record['run']}</" in page
+        assert str(record["run"]) in printed
+        assert f"{record['score']:.4f}" in page
+        assert f"{record['score']:.4f}" in printed
+
+
+def test_html_escapes_every_word() -> None:
+    hostile = "<script>alert(1)</script>"
+    table = Table(title=hostile, columns=(Column(name=hostile),), rows=((hostile,),), notes=(hostile,))
+    assert "<script" not in to_html(table)
+    assert to_html(table).count("&lt;script&gt;") == 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OddResult(Shown):
+    count: int
+    path: Path
+    named: dict[str, int]
+    pairs: tuple[Pair, ...]
+    texts: tuple[str, ...] = ()
+
+
+def test_a_record_without_tables_of_its_own_is_shown_by_its_fields() -> None:
+    result = OddResult(
+        count=3, path=Path("x"), named={"a": 1}, pairs=(Pair(name="p", share=0.25),), texts=("u", "v")
+    )
+    assert [table.title for table in result.tables()] == ["odd", "named", "pairs"]
+    assert result.to_frame().to_dict("list") == {
+        "name": ["count", "path", "texts"],
+        "value": [3, "x", "u, v"],
+    }
+    assert result.frames()[2].to_dict("records") == [{"name": "p", "share": 0.25}]
+    with pytest.raises(InputError):
+        prefjudge.resolve()
