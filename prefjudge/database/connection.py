@@ -23,7 +23,7 @@ def _pyformat(sql: str) -> str:
     return _NAMED.sub(lambda m: f"%({m[1]})s" if m[1] else m[0].replace("%", "%%"), sql)
 
 
-def in_list(name: str, values: "Iterable[Value]") -> tuple[str, dict[str, Value]]:
+def in_list(name: str, values: Iterable[Value]) -> tuple[str, dict[str, Value]]:
     """Return what stands between the brackets of ``IN (…)``, and its parameters; nothing is in an empty list.
 
     ``name`` tells them from the statement's other parameters.

@@ -123,7 +123,7 @@ def _is_aside(path: Path) -> bool:
 
 def input_files(
     paths: Sequence[str | Path], tags: Sequence[str], others: Mapping[str, str | Path | None]
-) -> list["InputFile"]:
+) -> list[InputFile]:
     """Return the record of the files that a study is made from, with their digests.
 
     Raises
@@ -168,7 +168,7 @@ def _place(path: str | Path) -> str:
     return str(path if is_dataset(path) or in_memory(path) else Path(path).resolve())
 
 
-def paths_of(inputs: "Sequence[InputFile]", kind: str, study: Path) -> tuple[Path, ...]:
+def paths_of(inputs: Sequence[InputFile], kind: str, study: Path) -> tuple[Path, ...]:
     """Return where a study's files of a kind are.
 
     Raises

@@ -38,13 +38,13 @@ class JudgmentInput:
     """
 
     study: Study | None
-    log: "Judgments"
-    pools: "Pools | None"
-    asked: "Pairs | None"
+    log: Judgments
+    pools: Pools | None
+    asked: Pairs | None
     rule: str
     driven_by: str
-    notices: list["Notice"]
-    rehearsal: "Rehearsal | None" = None
+    notices: list[Notice]
+    rehearsal: Rehearsal | None = None
 
 
 def gather_judgments(
@@ -108,7 +108,7 @@ def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]
     )
 
 
-def _of_study(study: Study, notices: list["Notice"], with_models: bool) -> JudgmentInput:
+def _of_study(study: Study, notices: list[Notice], with_models: bool) -> JudgmentInput:
     with study.transaction(write=False) as db:
         log, rehearsal = load_judgments(db, models=with_models), load_rehearsal(db)
         pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
@@ -128,7 +128,7 @@ def _of_study(study: Study, notices: list["Notice"], with_models: bool) -> Judgm
     )
 
 
-def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pairs":
+def _asked(pairs: list[tuple[int, str, str, str, int]], pools: Pools) -> Pairs:
     """Return the pairs that were asked for; a document that is in no pool has the code -1."""
     wanted = [(query, a, b) for _, query, a, b, votes in pairs if votes]
     query = encode([row[0] for row in wanted], pools.queries)
@@ -136,19 +136,19 @@ def _asked(pairs: list[tuple[int, str, str, str, int]], pools: "Pools") -> "Pair
     return Pairs(queries=pools.queries, docs=pools.docs, query=query, doc_a=a, doc_b=b)
 
 
-def _worker_ids(study: Study, log: "Judgments", names: Sequence[str]) -> list[str]:
+def _worker_ids(study: Study, log: Judgments, names: Sequence[str]) -> list[str]:
     """Return the ids of workers who are named by id or by pseudonym, as ``workers`` shows it."""
     ids = dict(zip(_pseudonymous(study, log).workers, log.workers, strict=True))
     return [ids.get(name, name) for name in names]
 
 
-def _pseudonymous(study: Study, log: "Judgments") -> "Judgments":
+def _pseudonymous(study: Study, log: Judgments) -> Judgments:
     """Return the judgments with pseudonyms for people, which only the study's secret links to their ids."""
     names = (name if name.startswith("model:") else study.opaque("worker", name) for name in log.workers)
     return replace(log, workers=tuple(names))
 
 
-def _leave_out(log: "Judgments", without: Sequence[str]) -> "Judgments":
+def _leave_out(log: Judgments, without: Sequence[str]) -> Judgments:
     unknown = [worker for worker in without if worker not in log.workers]
     if unknown:
         raise InputError(

@@ -61,14 +61,14 @@ class ScoreInputs:
 
     study: Study | None
     runs: tuple[str | Path, ...]
-    qrels: "tuple[Qrels, ...]"
-    judgments: "Judgments | None"
-    pools: "Pools | None"
+    qrels: tuple[Qrels, ...]
+    judgments: Judgments | None
+    pools: Pools | None
     files: tuple[tuple[str, str | Path], ...]
     rule: str = "shallow-pooling"
-    asked: "Pairs | None" = None
-    rehearsal: "Rehearsal | None" = None
-    waiting: "WaitingRuns | None" = None
+    asked: Pairs | None = None
+    rehearsal: Rehearsal | None = None
+    waiting: WaitingRuns | None = None
 
     def measures(self, asked: Measures) -> tuple[str, ...]:
         """Return the measures asked for, else the study's, else RR@10: one for each cut-off of a list."""
@@ -79,7 +79,7 @@ class ScoreInputs:
         """Return the order asked for, else the study's, else by score."""
         return Order(asked or (self.study.config.pool.order if self.study else Order.SCORE))
 
-    def provenance(self, reader: "Reader", order: Order, **options: str) -> dict[str, str]:
+    def provenance(self, reader: Reader, order: Order, **options: str) -> dict[str, str]:
         """Return what a result was made from, and how."""
         queries = {f"queries under {labels.name}": str(len(labels.queries)) for labels in self.qrels}
         return made_with(reader, order, **options) | queries | self.stamp
@@ -109,7 +109,7 @@ def gather(
     pool: str | Path | None = None,
     run_names: Sequence[str | Path | None] = (),
     preference: bool = True,
-    notices: list["Notice"],
+    notices: list[Notice],
 ) -> ScoreInputs:
     """Read the label sets and judgments, and find the runs; files given beside a study are added to its own.
 
@@ -179,7 +179,7 @@ def gather(
     )
 
 
-def _common_queries(sets: Sequence["Qrels"], asked: tuple[str, ...] | None) -> tuple[str, ...]:
+def _common_queries(sets: Sequence[Qrels], asked: tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the queries that every label set judges, of those asked for."""
     every = set[str].intersection(*(set(labels.queries) for labels in sets))
     shared = tuple(query for query in asked or sets[0].queries if query in every)
@@ -191,7 +191,7 @@ def _common_queries(sets: Sequence["Qrels"], asked: tuple[str, ...] | None) -> t
     return shared
 
 
-def _read_labels(path: Source, name: str | None, notices: list["Notice"]) -> "Qrels":
+def _read_labels(path: Source, name: str | None, notices: list[Notice]) -> Qrels:
     """Read qrels whose grades may be fractions, as preference values are."""
     labels = read_qrels(path, name=name, fractions=True, notices=notices)
     if (labels.grade % 1 != 0).any():
@@ -233,7 +233,7 @@ def _held(*given: Sequence[Source]) -> dict[str, Source]:
 
 
 def _of_study(
-    study: Study, notices: list["Notice"], *, preference: bool, held: Mapping[str, Source]
+    study: Study, notices: list[Notice], *, preference: bool, held: Mapping[str, Source]
 ) -> ScoreInputs:
     """Return a study's runs, its label sets over the queries that it judges, its judgments and its pools.
 
@@ -276,7 +276,7 @@ def _of_study(
     )
 
 
-def official_qrels(found: ScoreInputs) -> "Qrels | None":
+def official_qrels(found: ScoreInputs) -> Qrels | None:
     """Return the labels that the perfect ranking follows: the first that are not preference qrels.
 
     Where the pool is known they are those that it holds: a qrel without a text was never judged.

@@ -14,9 +14,7 @@ from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 
 
-def named_measures(
-    found: "ScoreInputs", measures: Measures
-) -> tuple[list["Measure"], list["PreferenceMeasure"]]:
+def named_measures(found: ScoreInputs, measures: Measures) -> tuple[list[Measure], list[PreferenceMeasure]]:
     """Return the measures by kind: those that need labels, and those that need judged pairs.
 
     Raises
@@ -32,7 +30,7 @@ def named_measures(
     return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
 
 
-def score_matrices(found: "ScoreInputs", measures: Measures, reader: "Reader") -> "tuple[Scores, ...]":
+def score_matrices(found: ScoreInputs, measures: Measures, reader: Reader) -> tuple[Scores, ...]:
     """Score all runs under each label set with each measure, in that order; then by the judged pairs.
 
     Raises

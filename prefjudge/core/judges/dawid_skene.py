@@ -109,7 +109,7 @@ def fit_dawid_skene(
     )
 
 
-def _rate(worker: Codes, mass: Floats, right: "np.ndarray", prior: tuple[float, float], n: int) -> Floats:
+def _rate(worker: Codes, mass: Floats, right: np.ndarray, prior: tuple[float, float], n: int) -> Floats:
     # The mean of a Beta posterior, each judgment weighted by the chance that the better one was on this side.
     hits = prior[0] + np.bincount(worker, weights=mass * right, minlength=n)
     misses = prior[1] + np.bincount(worker, weights=mass * ~right, minlength=n)
@@ -117,5 +117,5 @@ def _rate(worker: Codes, mass: Floats, right: "np.ndarray", prior: tuple[float, 
     return rate
 
 
-def _fixed(chance: Floats, known: "np.ndarray") -> Floats:
+def _fixed(chance: Floats, known: np.ndarray) -> Floats:
     return np.where(known > 0, 1.0, np.where(known < 0, 0.0, chance))

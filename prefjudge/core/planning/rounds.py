@@ -103,7 +103,7 @@ def _pool_rows(block: Tournaments, pools: Pools, offset: int) -> Index:
     return rows
 
 
-def _ordered(stack: VoteMatrices, row_of: Index, rank: Counts) -> tuple[Index, "np.ndarray"]:
+def _ordered(stack: VoteMatrices, row_of: Index, rank: Counts) -> tuple[Index, np.ndarray]:
     """Put the candidates of each query in the order in which they are to be tried."""
     rows = row_of[stack.rows]
     # By rank, then by the row in the pools. Then each matrix is permuted in its rows and its columns.

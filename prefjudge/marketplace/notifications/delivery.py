@@ -80,7 +80,7 @@ class WebhookSender:
         """Deliver what is due now, and return how many notifications arrived."""
         return sum(delivered.result() for delivered in self._begin())
 
-    def _begin(self) -> "list[Future[int]]":
+    def _begin(self) -> list[Future[int]]:
         if not self._executor.call(_any_due, write=False):
             return []
         claimed = self._executor.call(lambda tx: _claim(tx, frozenset(self._busy)))

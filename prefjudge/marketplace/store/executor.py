@@ -38,7 +38,7 @@ class Executor:
         """Call ``act`` in a transaction, for a caller that is not a coroutine."""
         return self._submit(act, write).result()
 
-    def _submit(self, act: Act[T], write: bool) -> "Future[T]":
+    def _submit(self, act: Act[T], write: bool) -> Future[T]:
         # a sweep writes, so a read that would begin with one also goes to the writer
         if self._writer is not None and (write or self.marketplace.sweep_is_due()):
             return self._writer.submit(act)
@@ -72,7 +72,7 @@ class _Writer:
         self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
         self._thread.start()
 
-    def submit(self, act: Act[T]) -> "Future[T]":
+    def submit(self, act: Act[T]) -> Future[T]:
         future: Future[T] = Future()
         self._waiting.put((act, future))
         return future

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def plot_leaderboard(
-    board: "Leaderboard",
-    standings: Sequence["Standing"] = (),
+    board: Leaderboard,
+    standings: Sequence[Standing] = (),
     *,
     order: Sequence[str] = (),
     order_name: str = "",
@@ -73,7 +73,7 @@ def plot_leaderboard(
     return figure
 
 
-def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: RankCorrelation | None = None) -> "Figure":
+def plot_two_boards(x: Leaderboard, y: Leaderboard, *, tau: RankCorrelation | None = None) -> "Figure":
     """Draw each run's score under one set of qrels against another (shallow pooling, Figure 6).
 
     Lines mark the perfect rankings; points are filled as in :func:`plot_leaderboard`.
@@ -108,22 +108,22 @@ def plot_two_boards(x: "Leaderboard", y: "Leaderboard", *, tau: RankCorrelation 
     return figure
 
 
-def _color(*rows: "LeaderboardRow") -> str:
+def _color(*rows: LeaderboardRow) -> str:
     """Return the colour of a run: orange where it is above a perfect ranking."""
     return ORANGE if any(row.above_perfect_by > 0 for row in rows) else BLUE
 
 
-def _fill(*rows: "LeaderboardRow") -> str:
+def _fill(*rows: LeaderboardRow) -> str:
     """Return what fills a run's point: nothing where it is above a perfect ranking by chance, perhaps."""
     return _color(*rows) if _color(*rows) == BLUE or any(row.above_perfect for row in rows) else "white"
 
 
-def _drawn_bars(board: "Leaderboard") -> list["LeaderboardRow"]:
+def _drawn_bars(board: Leaderboard) -> list[LeaderboardRow]:
     """Return the perfect ranking of a board that may be drawn among its runs: it has all their queries."""
     return [board.perfect] if board.perfect and board.perfect.queries == board.queries else []
 
 
-def _perfect_key(*boards: "Leaderboard") -> list[str]:
+def _perfect_key(*boards: Leaderboard) -> list[str]:
     """Return what the colours mean, where some board has a perfect ranking."""
     bars = [(board.perfect, board.queries) for board in boards if board.perfect]
     if not bars:
@@ -136,7 +136,7 @@ def _perfect_key(*boards: "Leaderboard") -> list[str]:
     return ["orange: better than perfect; orange ring: above, not significant", *sorted(absent)]
 
 
-def _perfect_lines(axes: "Axes", x: "Leaderboard", y: "Leaderboard") -> None:
+def _perfect_lines(axes: "Axes", x: Leaderboard, y: Leaderboard) -> None:
     style: Any = {"color": RED, "linewidth": 1.1, "linestyle": (0, (4, 2))}
     for row in _drawn_bars(x):
         axes.axvline(row.score, **style)
@@ -181,7 +181,7 @@ def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pool
     return figure
 
 
-def plot_win_ratios(result: "WinRatios", *, alpha: float = 0.05) -> "Figure":
+def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05) -> "Figure":
     """Draw the matrix of win ratios as percentages: the column beats the row; bold: significant (Table 4)."""
     found, runs = result.matrix(alpha), result.runs
     side = 0.46 * len(runs)

@@ -37,8 +37,8 @@ def find_noise(
     error: float | None,
     opened: PlannedStudy,
     judgments: str | Path | None,
-    notices: "list[Notice]",
-) -> tuple["Noise", float, str]:
+    notices: list[Notice],
+) -> tuple[Noise, float, str]:
     """Return the model, its share of wrong votes on a random pair, and where that is from.
 
     ``notices`` receives what is odd about the judgments, such as that they are simulated.
@@ -63,7 +63,7 @@ def find_noise(
     return BradleyTerryNoise(scale=scale_of_error(error)), error, source
 
 
-def _estimated(votes: "Judgments", opened: PlannedStudy, *, own: bool) -> tuple[float, str]:
+def _estimated(votes: Judgments, opened: PlannedStudy, *, own: bool) -> tuple[float, str]:
     """Return the share of wrong votes that the votes and gold pairs suggest, and where it is from."""
     right, missed = (opened.golds.right, opened.golds.missed) if own else (0, 0)
 

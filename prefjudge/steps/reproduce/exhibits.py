@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Made:
     """What an exhibit consists of: tables, figures still to be drawn, and sentences about them."""
 
-    tables: tuple["Table", ...] = ()
+    tables: tuple[Table, ...] = ()
     figures: tuple[Callable[[], "Figure"], ...] = ()
     words: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ class Exhibit:
     reading: str
     needs: tuple[Need, ...] = ()
     command: str = ""
-    make: Callable[["Material"], Made] | None = field(default=None, compare=False)
+    make: Callable[[Material], Made] | None = field(default=None, compare=False)
     impossible: str = ""
 
     def __post_init__(self) -> None:

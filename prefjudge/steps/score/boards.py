@@ -39,12 +39,12 @@ _HITS = 15
 
 
 def score_boards(
-    found: "ScoreInputs",
-    by_labels: Sequence["Measure"],
-    by_pairs: Sequence["PreferenceMeasure"],
-    statistic: "Statistic",
-    reader: "Reader",
-) -> tuple[list["Board"], tuple["PairAgreement", ...], VoteSet | None]:
+    found: ScoreInputs,
+    by_labels: Sequence[Measure],
+    by_pairs: Sequence[PreferenceMeasure],
+    statistic: Statistic,
+    reader: Reader,
+) -> tuple[list[Board], tuple[PairAgreement, ...], VoteSet | None]:
     """Return a board for each label set and measure, how each run agrees with the preferences, and the votes.
 
     Under later label sets a board shows the perfect ranking of the first, the qrels that were pooled on top.
@@ -77,11 +77,11 @@ def score_boards(
 
 
 def correlations(
-    boards: Sequence["Board"],
-    found: "ScoreInputs",
+    boards: Sequence[Board],
+    found: ScoreInputs,
     ceilings: "Ceilings | None",
-    notices: list["Notice"],
-) -> Iterator["RankCorrelation"]:
+    notices: list[Notice],
+) -> Iterator[RankCorrelation]:
     """Compare each two boards of one measure: as printed, and over the queries that both label sets judge.
 
     Where one of them rests on votes, the comparison gets its noise ceiling.
@@ -115,14 +115,14 @@ class Ceilings:
     """
 
     def __init__(
-        self, votes: VoteSet, found: "ScoreInputs", measures: Sequence["Measure"], seed: int | None
+        self, votes: VoteSet, found: ScoreInputs, measures: Sequence[Measure], seed: int | None
     ) -> None:
         self.labels = {labels.name for labels in found.qrels if votes.made(labels)}
         self._votes, self._study, self._seed = votes, found.study, seed
         self._measures = {str(measure): measure for measure in measures}
         self._found: dict[frozenset[str], dict[str, NoiseCeiling]] = {}
 
-    def of(self, measure: str, queries: frozenset[str]) -> "NoiseCeiling | None":
+    def of(self, measure: str, queries: frozenset[str]) -> NoiseCeiling | None:
         """Return the ceiling under a measure over some queries; None for measures of judged pairs."""
         if measure not in self._measures:
             return None
@@ -135,7 +135,7 @@ class Ceilings:
         return self._found[queries][measure]
 
 
-def few_hits(boards: Sequence["Board"]) -> Iterator["Notice"]:
+def few_hits(boards: Sequence[Board]) -> Iterator[Notice]:
     """Warn of runs that find something on so few queries that their scores say little."""
     for board in (one.leaderboard for one in boards):
         few = sorted((row.hit, row.run) for row in board.ranked if row.hit < _HITS)
@@ -145,7 +145,7 @@ def few_hits(boards: Sequence["Board"]) -> Iterator["Notice"]:
             yield Notice(where=f"{board.measure} {board.qrels}", what=f"{runs}: such scores say little")
 
 
-def all_win_ratios(found: "ScoreInputs", reader: "Reader") -> "WinRatios | None":
+def all_win_ratios(found: ScoreInputs, reader: Reader) -> WinRatios | None:
     """Return the win ratios of all pairs of runs; None without judgments, or with nothing to compare."""
     official = official_qrels(found)
     if found.judgments is None:
@@ -157,7 +157,7 @@ def all_win_ratios(found: "ScoreInputs", reader: "Reader") -> "WinRatios | None"
     return win_ratios(found.judgments, heads, official, queries=queries)
 
 
-def all_pairings(found: "ScoreInputs") -> tuple[tuple["Pairings", ...], int | None]:
+def all_pairings(found: ScoreInputs) -> tuple[tuple[Pairings, ...], int | None]:
     """Return how often each label set's passages win their pairs, and how many queries end in a cycle.
 
     Of the official qrels those count that were pooled: other relevant passages were judged as rivals.
@@ -172,8 +172,8 @@ def all_pairings(found: "ScoreInputs") -> tuple[tuple["Pairings", ...], int | No
 
 
 def runs_left_out(
-    found: "ScoreInputs", measure: "Measure", reader: "Reader", notices: list["Notice"]
-) -> tuple["LeftOut", ...]:
+    found: ScoreInputs, measure: Measure, reader: Reader, notices: list[Notice]
+) -> tuple[LeftOut, ...]:
     """Score each run under preference qrels that its own pooled passages had no part in.
 
     Who pooled what the study says, or the pool that was given; else a run is taken to have contributed the
@@ -182,7 +182,7 @@ def runs_left_out(
     if found.judgments is None:
         raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
 
-    def rebuild(votes: "Judgments", pools: "Pools") -> "Qrels":
+    def rebuild(votes: Judgments, pools: Pools) -> Qrels:
         return to_qrels(resolve(votes, rule=found.rule, pools=pools, asked=found.asked))
 
     pools = judged_pools(found.judgments, reader.top(1)) if found.pools is None else found.pools
@@ -203,7 +203,7 @@ def runs_left_out(
     return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
 
 
-def _contributors(found: "ScoreInputs", runs: Sequence[str], pools: "Pools") -> Iterator["Notice"]:
+def _contributors(found: ScoreInputs, runs: Sequence[str], pools: Pools) -> Iterator[Notice]:
     """Say whose passages are left out, and where that is known from.
 
     Raises
@@ -226,8 +226,8 @@ def _contributors(found: "ScoreInputs", runs: Sequence[str], pools: "Pools") -> 
 
 
 def query_samples(
-    found: "ScoreInputs", boards: Sequence["Board"], size: int, seed: int | None
-) -> tuple["SampleAgreement", ...]:
+    found: ScoreInputs, boards: Sequence[Board], size: int, seed: int | None
+) -> tuple[SampleAgreement, ...]:
     """Say how far boards over samples of this many queries agree with those over all of them."""
     rng = generator(found.study, "query samples", seed)
     large = [board for board in boards if len(board.scores.queries) >= size]  # judgments may cover fewer

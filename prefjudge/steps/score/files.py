@@ -28,13 +28,13 @@ WIN_RATIO_FILE = "winratio.csv"
 
 
 def write_score(
-    result: "ScoreResult",
-    found: "ScoreInputs",
+    result: ScoreResult,
+    found: ScoreInputs,
     *,
     out: str | Path | None,
     per_query: bool,
     plot: Path | None,
-    order: "RunOrder | None" = None,
+    order: RunOrder | None = None,
     engine: str = "files",
 ) -> tuple[str, ...]:
     """Write the boards, the scores of each query, what they were made from, plots, and a study's win ratios.
@@ -60,12 +60,12 @@ def write_score(
     return tuple(map(str, [*written, *plots]))
 
 
-def board_file(out: str | Path | None, study: "Study | None") -> str | Path | None:
+def board_file(out: str | Path | None, study: Study | None) -> str | Path | None:
     """Return the file of the boards: what was asked for, or the study's."""
     return out or (own_file(study, LEADERBOARD_FILE) if study else None)
 
 
-def score_files(out: str | Path | None, study: "Study | None") -> list[str | Path]:
+def score_files(out: str | Path | None, study: Study | None) -> list[str | Path]:
     """Return every file that may be written, but for plots."""
     target = board_file(out, study)
     boards = (
@@ -89,7 +89,7 @@ def provenance_file(target: str | Path) -> str | Path:
     return beside(target, "provenance.json" if isinstance(target, Path) else "provenance.parquet")
 
 
-def _sidecar(result: "ScoreResult", target: str | Path, engine: str) -> str | Path:
+def _sidecar(result: ScoreResult, target: str | Path, engine: str) -> str | Path:
     """Write what the tables were made from, beside them: a CSV file has no room for it."""
     path = provenance_file(target)
     if isinstance(target, Path):
@@ -102,7 +102,7 @@ def _sidecar(result: "ScoreResult", target: str | Path, engine: str) -> str | Pa
     return path
 
 
-def _draw(result: "ScoreResult", plot: Path, order: "RunOrder | None") -> list[Path]:
+def _draw(result: ScoreResult, plot: Path, order: RunOrder | None) -> list[Path]:
     """Draw each board, each two boards of a measure against each other, and the win ratios."""
     ordered = {"order": order.runs, "order_name": order.name} if order else {}
     board_plot = partial(plot_leaderboard, **ordered)  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def _draw(result: "ScoreResult", plot: Path, order: "RunOrder | None") -> list[P
     return drawn
 
 
-def compared_boards(result: "ScoreResult") -> list[tuple["Leaderboard", "Leaderboard"]]:
+def compared_boards(result: ScoreResult) -> list[tuple[Leaderboard, Leaderboard]]:
     """Return the boards that each correlation compares."""
     found = {(board.leaderboard.measure, board.leaderboard.qrels): board for board in result.boards}
     boards = [[found[key] for key in zip(pair.measures, pair.qrels, strict=True)] for pair in result.tau]

@@ -32,18 +32,18 @@ class Observed:
     """
 
     study: bool
-    log: "Judgments"
-    kept: "Judgments"
-    milliseconds: "np.ndarray | None" = None
-    words: "np.ndarray | None" = None
-    gold_right: "np.ndarray | None" = None
-    gold_missed: "np.ndarray | None" = None
+    log: Judgments
+    kept: Judgments
+    milliseconds: np.ndarray | None = None
+    words: np.ndarray | None = None
+    gold_right: np.ndarray | None = None
+    gold_missed: np.ndarray | None = None
     accuracy: float = 0.9
     hourly: Mapping[str, Decimal] = field(default_factory=dict)
     hourly_all: Decimal | None = None
     hourly_floor: Decimal | None = None
     barred: Mapping[str, str] = field(default_factory=dict)
-    rehearsal: "Rehearsal | None" = None
+    rehearsal: Rehearsal | None = None
     notices: tuple[str, ...] = ()
 
 
@@ -129,14 +129,14 @@ def _sides_by_lot(log: Judgments, rng: np.random.Generator) -> Judgments:
     )
 
 
-def _count_words(log: "Judgments", queries: Mapping[str, str], passages: Mapping[str, str]) -> "np.ndarray":
+def _count_words(log: Judgments, queries: Mapping[str, str], passages: Mapping[str, str]) -> np.ndarray:
     """Return how many words each judgment's query and passages have."""
     of_query = np.array([len(queries.get(query, "").split()) for query in log.queries], dtype=np.int64)
     of_doc = np.array([len(passages.get(doc, "").split()) for doc in log.docs], dtype=np.int64)
     return np.asarray(of_query[log.query] + of_doc[log.left] + of_doc[log.right])
 
 
-def _hourly(paces: Sequence["Pace"]) -> Decimal | None:
+def _hourly(paces: Sequence[Pace]) -> Decimal | None:
     """Return what an hour of visible time pays, at the median over assignments."""
     if not paces:
         return None
