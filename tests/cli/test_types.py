@@ -28,13 +28,13 @@ def program() -> str:
     for verb in VERBS:
         if not verb.in_library:
             continue
-        options = step_options(verb.name)
+        options = step_options(verb.function)
         needed = {one.name: literals(one)[0] for one in options if one.required}
         for option in options:
             for value in literals(option):
                 given = needed | {option.name: value}
                 words = ", ".join(f"{name}={text}" for name, text in given.items())
-                lines.append(f"prefjudge.{verb.name}({words})")
+                lines.append(f"prefjudge.{verb.function}({words})")
     return "\n".join([*lines, ""])
 
 
