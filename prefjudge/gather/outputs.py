@@ -45,10 +45,6 @@ def check_outputs(
     """
     for output in (*outputs, plot):
         _check_address(output, engine)
-    if plot and plot.suffix.lower().removeprefix(".") not in FORMS:
-        raise InputError(
-            f"--plot {plot}: the name does not say the form of the plot", "End it in .svg or .png."
-        )
     read = [path for path in (*inputs, *(_files_of(study) if study else ())) if path and str(path) != "-"]
     for path in read:
         for output in outputs:
@@ -56,6 +52,10 @@ def check_outputs(
                 raise _refused(output, path)
         if plot and (_holds(path, plot) or _is_named_after(plot, path)):
             raise _refused(plot, path)
+    if plot and plot.suffix.lower().removeprefix(".") not in FORMS:
+        raise InputError(
+            f"--plot {plot}: the name does not say the form of the plot", "End it in .svg or .png."
+        )
 
 
 def own_file(study: Study, name: str) -> Path | None:

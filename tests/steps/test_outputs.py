@@ -16,6 +16,7 @@ from prefjudge.gather.outputs import check_outputs
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
+from prefjudge.steps.export import export
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.report.report import report
@@ -61,6 +62,7 @@ def verbs(at: dict[str, Path]) -> dict[str, tuple[Callable[..., Any], list[str]]
         "agreement": (bind(agreement, **asked), named),
         "audit": (bind(audit, board, runs=both, aliases=at["aliases"]), ["board", "run", "aliases"]),
         "compare": (bind(compare, *both, **compared), [*named, "other"]),
+        "export": (lambda **outputs: export(at["study"].parent, to="choix", **outputs), ["study"]),
         "pool": (bind(pool, runs=both, qrels=at["qrels"], **texts), [*named, "collection"]),
         "report": (lambda **outputs: report(at["study"].parent, **outputs), ["study"]),
         "resolve": (bind(resolve, judgments=votes, runs=both), ["judgments", "run"]),
@@ -77,7 +79,7 @@ def verbs(at: dict[str, Path]) -> dict[str, tuple[Callable[..., Any], list[str]]
 
 
 WRITING = {
-    verb.name: {"out", "plot"} & {option.name for option in step_options(verb.name)}
+    verb.function: {"out", "plot"} & {option.name for option in step_options(verb.function)}
     for verb in VERBS
     if verb.name not in ("release", "reproduce")  # which write into a folder of their own
 }
