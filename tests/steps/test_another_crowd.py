@@ -225,7 +225,7 @@ def test_a_study_stays_with_its_crowd_and_play_money_with_the_sandbox(
     PLATFORMS["memory:there"] = Platform("memory:there")
     config = elsewhere / "study.toml"
     config.write_text(config.read_text().replace("memory:here", "memory:there"))
-    with pytest.raises(StudyError, match=r"published to .* memory:here, and memory:there answers now"):
+    with pytest.raises(StudyError, match=r"published to .* memory:here, but memory:there answers now"):
         collect(elsewhere)
     config.write_text(config.read_text().replace("memory:there", "memory:here"))
     platform.play_money = False

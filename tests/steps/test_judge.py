@@ -189,7 +189,7 @@ def test_a_judge_does_not_meet_its_own_kind_unless_told(pooled: Path, endpoint: 
 
 @pytest.mark.parametrize("url", ["notaurl", "localhost:8000/v1", "ftp://here/v1", "http://", "http://a b/v1"])
 def test_an_address_is_checked_before_anything_is_asked(pooled: Path, url: str) -> None:
-    with pytest.raises(InputError, match=r"--url .*: not an address[\s\S]*http://127"):
+    with pytest.raises(InputError, match=r"--url .* is not an address[\s\S]*http://127"):
         judge(pooled, url=url, model="acme/judge-1")
 
 

@@ -350,7 +350,9 @@ def _wait_in_vain(study: Path) -> None:
         hasty.setattr(spending, "LOCK_TIMEOUT", 0.2)
         began = time.monotonic()
         for verb in (collect, pay):
-            with pytest.raises(StudyError, match=r"another verb is .* in this study\nRepeat the verb when"):
+            with pytest.raises(
+                StudyError, match=r"another verb is .* in this study\nWait until it has ended"
+            ):
                 verb(study)
         assert time.monotonic() - began < 10
     collect(study)

@@ -248,7 +248,7 @@ def test_a_study_does_not_talk_to_another_marketplace(pooled: Path, live: Server
     with start(f"sqlite:///{tmp_path / 'other.db'}") as other:
         config = pooled / "study.toml"
         config.write_text(config.read_text().replace(live.endpoint, other.endpoint))
-        with pytest.raises(StudyError, match=r"has published to the marketplace .* and .* answers now"):
+        with pytest.raises(StudyError, match=r"has published to the marketplace .* but .* answers now"):
             collect(pooled, live=True)
 
 
