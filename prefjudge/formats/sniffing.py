@@ -15,8 +15,9 @@ from pathlib import Path
 from prefjudge.errors import InputError, quoted
 from prefjudge.formats.labels.judgments import TIES
 from prefjudge.formats.lines.blocks import can_reread, columns
-from prefjudge.formats.lines.datasets import is_dataset
+from prefjudge.formats.lines.datasets import is_dataset, is_scored
 from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns
+from prefjudge.formats.texts.text_formats import OF_QUERIES, format_of
 
 _STUDY = "study.toml"
 """What makes a folder a study."""
@@ -25,7 +26,7 @@ _GLANCE = 1000
 _MOST = 1 << 20
 """Bytes of comments after which a file is left to its reader."""
 _NUMBER = re.compile(rb"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?", re.IGNORECASE)
-_GRADES = (b"0", b"1", b"2", b"3", b"4")
+_GRADES = (b"-2", b"-1", b"0", b"1", b"2", b"3", b"4")
 
 
 class Kind(StrEnum):
@@ -35,7 +36,7 @@ class Kind(StrEnum):
     QRELS = "qrels"
     JUDGMENTS = "judgments"
     TEXTS = "texts"
-    """Queries or a collection: an id and a text on each line."""
+    """Queries or a collection, in a form of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ def sniff(path: str | Path) -> Sniffed:
     if Path(path).is_dir():
         return _folder(Path(path))
     if is_dataset(path):
-        return Sniffed(kind=Kind.RUN)  # --kind qrels says that its other part is meant
+        return Sniffed(kind=Kind.RUN if is_scored(str(path)) else Kind.QRELS)
     if str(path) == "-":
         return Sniffed(kind=Kind.RUN)  # looking ahead would swallow it
     try:
@@ -76,6 +77,11 @@ def sniff(path: str | Path) -> Sniffed:
     if found:
         what, way = found.words(str(path))
         return Sniffed(kind=found.kind, what=what, way=way)
+    if kind := format_of(head.removeprefix(b"\xef\xbb\xbf")):
+        way = "give it with --queries" if kind in OF_QUERIES else "give it with --queries or --collection"
+        return Sniffed(
+            kind=Kind.TEXTS, what=f"{path} holds {kind}, as queries and collections may be", way=way
+        )
     return _columns(_lines(head))
 
 

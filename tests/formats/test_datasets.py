@@ -49,6 +49,7 @@ def test_a_dataset_is_queries_collection_and_qrels(vaswani, tmp_path):
     (tmp_path / "home" / "vaswani" / "docs.txt").unlink()  # the store was built: no scan
     assert read_texts("irds:vaswani", ["2"]) == {"2": "two"}
     assert check(vaswani, qrels="irds:vaswani", queries="irds:vaswani").ok
+    assert [(one.kind, one.ok) for one in check("irds:vaswani").files] == [("qrels", True)]
 
 
 def test_a_study_is_made_of_a_dataset(vaswani, tmp_path):
@@ -105,7 +106,7 @@ def test_names_that_are_wrong_are_explained(vaswani, monkeypatch):
         with pytest.raises(InputError) as error:
             score(runs=vaswani, qrels=name)
         assert said in str(error.value)
-    with pytest.raises(InputError, match="irds:vaswani has no scoreddocs"):
+    with pytest.raises(InputError, match="irds:vaswani has no scored documents"):
         score(runs="irds:vaswani", qrels="irds:vaswani")
     with pytest.raises(InputError, match="1 has no desc: it has query_id, text"):
         read_queries("irds:vaswani", fields=TextFields(field=Field.DESC))

@@ -142,6 +142,11 @@ def test_what_is_packed_is_looked_into(tmp_path):
         ("q1 a b a\nq1 b c tie\n", "judgments", False),
         ("q1\twhat is love\nq2\thow far is the moon\n", "texts", False),
         ("7\tone two three four five six\n", "texts", False),
+        ("1 184 2\n1 29 -1\n1 31 4\n2 7 3\n2 9 3\n", "qrels", False),  # Cranfield's
+        (".I 1\n.W\nwhat laws\n", "texts", False),
+        ("id,title,text\n1,a,b\n", "texts", False),
+        ("1:obama family\n2:kcs\n", "texts", False),
+        ("who is it\t['a']\n", "texts", False),
         ("", "run", False),
     ],
 )

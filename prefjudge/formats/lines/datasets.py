@@ -18,6 +18,7 @@ ALLOWED = "PREFJUDGE_DOWNLOAD"
 """The environment variable that allows downloads."""
 _BATCH = 4096
 
+_WORDS = {"docs": "documents", "scoreddocs": "scored documents, as a run is made of"}
 Part = Literal["docs", "queries", "qrels", "scoreddocs"]
 """What a dataset may have, in the words of ir_datasets."""
 
@@ -103,6 +104,14 @@ def dataset_documents(path: str, doc_ids: list[str]) -> dict[str, Any]:
         return found
 
 
+def is_scored(path: str) -> bool:
+    """Return whether a dataset has a run; one that cannot be opened is left to who reads it."""
+    try:
+        return _dataset(path, "scoreddocs") is not None
+    except PrefjudgeError:
+        return False
+
+
 def _dataset(path: str, part: Part) -> Any:
     try:
         import ir_datasets
@@ -127,7 +136,7 @@ def _dataset(path: str, part: Part) -> Any:
         below = [one for one in ir_datasets.registry if one.startswith(f"{name}/")]
         having = [one for one in below if ir_datasets.registry[one].has(part)][:5]
         hint = f"Parts of it have: {', '.join(PREFIX + one for one in having)}." if having else "Give a file."
-        raise InputError(f"{path} has no {part}", hint)
+        raise InputError(f"{path} has no {_WORDS.get(part, part)}", hint)
     return dataset
 
 
