@@ -85,6 +85,14 @@ def test_parts_are_whole_queries_and_all_of_the_file(tmp_path: Path) -> None:
     assert sum(map(len, held)) == len(set().union(*held)) == 90
 
 
+def test_a_part_that_is_gone_is_an_error_and_no_end(tmp_path: Path) -> None:
+    path = Path(write(tmp_path / "run.txt", "".join(lines_of(90, 12))))
+    last = parts_of(str(path), SIZE)[-1]
+    path.write_bytes(path.read_bytes()[: last.start + 30])
+    with pytest.raises(InputError, match="became shorter"):
+        b"".join(pieces(last))
+
+
 ODD = {
     "in order": lambda lines: lines,
     "CRLF": lambda lines: [line.replace("\n", "\r\n") for line in lines],

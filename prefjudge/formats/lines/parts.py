@@ -54,6 +54,8 @@ class PartFile(RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         """Read into a buffer, and at the end of the part nothing."""
         piece = self._file.read(min(len(buffer), self._left))
+        if self._left and not piece:
+            raise InputError("the file became shorter while it was read", "Wait until it is written.")
         self._left -= len(piece)
         buffer[: len(piece)] = piece
         return len(piece)

@@ -26,6 +26,8 @@ PATIENCE = 60.0
 """Seconds that a server may take for an answer or a range."""
 PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds to wait after each fault in a row; after the last one the reading is given up."""
+_CONNECT = 10.0
+"""Seconds that a connection may take: nobody may be there."""
 _RANGES = (256 << 10, 1 << 20, 4 << 20)
 """Bytes of the first requests, and of all that follow: a look at the head is a small one."""
 _PIECE = 256 << 10
@@ -244,11 +246,11 @@ def _file_system(scheme: str, patience: float) -> Any:
         from aiohttp import ClientTimeout
 
         options["client_kwargs"] = {
-            "timeout": ClientTimeout(total=None, sock_connect=patience, sock_read=patience)
+            "timeout": ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=patience)
         }
     if scheme == "s3":
         options["config_kwargs"] = {
-            "connect_timeout": patience,
+            "connect_timeout": _CONNECT,
             "read_timeout": patience,
             "retries": {"max_attempts": 1},
         }
