@@ -86,6 +86,17 @@ def test_the_same_votes_are_added_once(tmp_path: Path) -> None:
     packed = import_votes(tmp_path / "study", tmp_path / "packed.gz")
     assert [(one.votes, one.known) for one in (again, packed)] == [(0, 5), (0, 5)]
     assert contents(tmp_path / "study") == before
+    votes = json.dumps(annotated((1, "left", 7)))
+    assert brought(tmp_path, votes, "votes.json").votes == 1
+    assert brought(tmp_path, votes, "votes.json", criterion="pw").votes == 0  # the only one, by its name
+
+
+def test_odd_characters_in_names_and_texts_are_kept_out_of_the_store(tmp_path: Path) -> None:
+    odd = {"qid": "q", "left": "a", "right": "b", "winner": "a", "worker": "w\ud800\0 x",
+           "left_text": "one \ud800", "right_text": "t w"}  # fmt: skip
+    brought(tmp_path, [odd], "votes.jsonl")
+    ((*_, worker),) = took(tmp_path / "study")
+    assert worker == "w?\N{REPLACEMENT CHARACTER}_x"
 
 
 def annotated(*choices: tuple[int, str, int]) -> list[Any]:
@@ -245,6 +256,8 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     ("one line of words\n", {}, "not a file of votes"),
     ("qid,left,right,winner,milliseconds\nq,a,b,a,nan\n", {},
      "votes.csv:2:1: the milliseconds is not a number"),
+    ('{"qid": "q\\ud800", "left": "a", "right": "b", "winner": "a"}\n', {},
+     "the id of the query holds a blank or cannot be printed"),
     ([{"qid": "q", "left": "a", "right": "b", "winner": "a", "left_text": "one text", "right_text": "x y"},
       {"qid": "q", "left": "a", "right": "b", "winner": "a", "left_text": "another", "right_text": "x y"}],
      {},

@@ -1,7 +1,7 @@
 """Reading votes: what a file is, and its votes, whatever its form."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from os import fspath
 from pathlib import Path
@@ -123,7 +123,7 @@ def _of_rows(path: Path, how: HowVotesAreRead, notices: list[Notice]) -> Votes:
         problems.check()
     if not len(found.log):
         raise InputError(f"{path} has no votes", "Every row was left out: see the notes.")
-    return found
+    return replace(found, criterion=criterion)
 
 
 def _known(parts: dict[str, str], told: dict[str, str]) -> dict[str, str]:

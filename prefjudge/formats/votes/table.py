@@ -77,13 +77,12 @@ class VoteTable:
         self._query.append(query)
         self._left.append(left)
         self._right.append(right)
-        worker = flat(text_of.get("worker"))
-        self._worker.append("_".join(worker.split()))
+        self._worker.append(_as_word(text_of.get("worker")))
         for name, kept in self._also.items():
-            kept.append(flat(row.get(self._of.get(name, f"_{name}"))))
+            kept.append(as_text(row.get(self._of.get(name, f"_{name}"))))
         for name, numbers in self._numbers.items():
             numbers.append(self._number(line, name, row))
-        if dropped := flat(row.get("_dropped")):
+        if dropped := as_text(row.get("_dropped")):
             self._dropped[len(self._lines) - 1] = dropped
 
     def _number(self, line: int, name: str, row: Mapping[str, Any]) -> int:
@@ -110,7 +109,7 @@ class VoteTable:
             self._problem(line, "no query", "", "Fill in the cell.")
             return ""
         else:
-            query = flat(row.get("_instance")) or ALL
+            query = _as_word(row.get("_instance")) or ALL
         if query and text:
             self._keep(line, "query", self._queries, query, text)
         return query
@@ -125,7 +124,7 @@ class VoteTable:
             if not model:
                 self._problem(line, f"no {side} model", "", "Fill in the cell.")
                 return ()
-            word = "_".join(model.split())
+            word = _as_word(model)
             doc = word if query == ALL else f"{query}:{word}"
             if text and self._passages.get(doc, text) != text:  # the same model answered again
                 doc = f"{doc}:{digest_of(text)}"
@@ -139,7 +138,7 @@ class VoteTable:
         if text:
             self._keep(line, "document", self._passages, doc, text)
         if model:
-            self._models[query, doc] = "_".join(model.split())
+            self._models[query, doc] = _as_word(model)
         return tuple(one for one in (doc, name, model, text) if one)
 
     def _id(self, line: int, what: str, name: str) -> str:
@@ -159,7 +158,7 @@ class VoteTable:
             self._problem(line, f"the {what} {key!r} had another text before", text, "Give each id one text.")
 
     def _problem(self, line: int, what: str, raw: str, hint: str) -> None:
-        self._problems.add(line, 1, what, raw.encode("utf-8", "surrogateescape"), hint)
+        self._problems.add(line, 1, what, raw.encode("utf-8", "backslashreplace"), hint)
 
     def votes(self, form: str, *, sides: bool, notices: list[Notice]) -> Votes:
         """Return all that was taken."""
@@ -246,6 +245,11 @@ def as_text(value: Any) -> str:
         return as_text(value.get("content", value.get("text")))
     # what a database cannot keep: lone surrogates and NUL
     return flat(value).encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _as_word(value: Any) -> str:
+    """Return a name as one word, as files of columns hold it."""
+    return "_".join(as_text(value).split())
 
 
 def digest_of(text: str) -> str:

@@ -32,6 +32,8 @@ class Votes:
         The votes, in the order of the file; ``log.sides`` says whether left and right are those of a screen.
     milliseconds : ndarray of int64, shape (n,)
         How long each comparison took; 0 where that is not known.
+    criterion : str
+        The question that the votes are on, where the file names it.
     ids, judges, phases, assignments : sequence of str
         Of each vote: what tells it from all others, who made it, when, and in which assignment.
     dropped : mapping of int to str
@@ -47,6 +49,7 @@ class Votes:
     form: str
     log: Judgments
     milliseconds: NDArray[np.int64]
+    criterion: str = ""
     ids: Sequence[str] = ()
     judges: Sequence[str] = ()
     phases: Sequence[str] = ()

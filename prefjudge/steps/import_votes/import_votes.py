@@ -113,7 +113,7 @@ def import_votes(
     made = Import(
         votes=found,
         name=path.resolve().name,
-        criterion=criterion or "",
+        criterion=found.criterion,
         digest=digest_of_content(source),
         judge=who,
         phase=phase or path.resolve().name,
