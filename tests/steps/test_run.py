@@ -142,7 +142,7 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
     assert status(young).judgments - judged == 5 * opened.documents
     assert (young / "preference-v1.qrels").is_file()
     assert len(score(young).boards[0].leaderboard.ranked) == 6
-    with pytest.raises(InputError, match=r"has a run .* already"):
+    with pytest.raises(InputError, match="already has a run"):
         pool_runs(young, RUNS[3:], challenge=True)
     assert resolve(young, out=young / "by-rule.qrels").confidence is not None
     files = {path.name: path.read_bytes() for path in young.glob("preference*.qrels")}
