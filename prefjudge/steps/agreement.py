@@ -41,7 +41,7 @@ class AgreementResult(Shown):
 
     def tables(self) -> tuple[Table, ...]:
         """Return the agreement rates."""
-        return (agreement_table(self.agreements, provenance=self.provenance),)
+        return (agreement_table(self.agreements),)
 
 
 def agreement(
