@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Literal
 
 from prefjudge.errors import InputError
+from prefjudge.formats.lines.readers import COMPRESSIONS
 
 Role = Literal["collection", "queries", "qrels"]
 """What a file is given for; it is also the option's name."""
 
 NAMES = {"collection": ("corpus",), "queries": ("queries",), "qrels": ("qrels", "data")}
-_ENDINGS = tuple(
-    suffix + packed for suffix in (".jsonl", ".tsv", ".parquet") for packed in ("", ".gz", ".zst", ".bz2")
-)
+_PACKED = ("", *(f".{kind}" for kind in COMPRESSIONS))
+_ENDINGS = tuple(suffix + packed for suffix in (".jsonl", ".tsv", ".parquet") for packed in _PACKED)
 _FIRST = "test"
 """The part of the qrels that results are reported on."""
 
