@@ -18,18 +18,18 @@ def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, 
 
 _WAITING = f"""
 WITH kept AS (
-    SELECT j.pair_id, {JUDGES} AS votes
-    FROM judgments j JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key)
-    LEFT JOIN drops d USING (judgment_id)
-    WHERE d.judgment_id IS NULL AND {COUNTED} GROUP BY j.pair_id
+    SELECT j.pair_id, {JUDGES} AS votes FROM judgments j
+    WHERE j.assignment_id IN (
+        SELECT a.assignment_id FROM assignments a JOIN hits h USING (hit_key) WHERE {COUNTED}
+    ) AND j.judgment_id NOT IN (SELECT judgment_id FROM drops) GROUP BY j.pair_id
 ), outstanding AS (
     SELECT h.hit_key,
            h.assignments - (SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key) AS missing
     FROM hits h WHERE h.status IN ('planned', 'open') AND h.target = :target
 ), promised AS (
     SELECT s.pair_id, CAST(sum(o.missing) AS BIGINT) AS votes
-    FROM slots s JOIN outstanding o USING (hit_key)
-    WHERE s.pair_id IS NOT NULL AND o.missing > 0 GROUP BY s.pair_id
+    FROM outstanding o CROSS JOIN slots s
+    WHERE s.hit_key = o.hit_key AND s.pair_id IS NOT NULL AND o.missing > 0 GROUP BY s.pair_id
 )
 SELECT p.pair_id, p.query_id, p.doc_a, p.doc_b,
        p.votes - coalesce(k.votes, 0) - coalesce(w.votes, 0) AS missing

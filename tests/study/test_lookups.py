@@ -17,6 +17,7 @@ from prefjudge.study.assignments import (
 from prefjudge.study.hits import count_dropped, save_extension, save_published
 from prefjudge.study.ledger import count_settled, settle, void
 from prefjudge.study.migrations import STEPS
+from prefjudge.study.progress import waiting_pairs
 from prefjudge.study.rehearsal import Judge
 
 
@@ -61,3 +62,13 @@ def test_no_table_is_read_whole_for_one_hit(raw: sqlite3.Connection) -> None:
     assert len(plans) > 10
     scanned = [(step, sql) for sql, steps in plans.items() for step in steps if step.startswith("SCAN")]
     assert not scanned
+
+
+def test_what_waits_is_found_without_looking_up_the_hit_of_every_judgment(raw: sqlite3.Connection) -> None:
+    db, asked = Connection("sqlite", raw), list[str]()
+    raw.set_trace_callback(asked.append)
+    waiting_pairs(db, "sandbox")
+    raw.set_trace_callback(None)
+    steps = {str(row[3]) for row in raw.execute(f"EXPLAIN QUERY PLAN {asked[-1]}")}
+    assert any(step.startswith("SEARCH j ") for step in steps), "by the assignments that count"
+    assert any(step.startswith("SEARCH s ") and "(hit_key=?)" in step for step in steps), "by the HITs out"
