@@ -13,16 +13,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.pooling.tokens import Tokens, line_tokens
+from prefjudge.core.pooling.tokens import BACK, FRONT, Tokens, line_tokens
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.held import row_problems
 
 QUERY = ("query_id", "qid", "q_id", "query-id", "query")
 DOC = ("doc_id", "docno", "docid", "doc-id", "corpus-id", "doc")
 """What columns of ids are called by ir_measures, PyTerrier, ranx and BEIR: the first found is taken."""
-
-_WIDTH = 5
-"""How many problems of one column are named."""
 
 
 @runtime_checkable
@@ -139,35 +136,39 @@ def id_tokens(values: NDArray[Any], name: str, column: str) -> Tokens:
         Some are neither, texts and numbers are mixed, or an id is empty or holds a blank.
     """
     if values.dtype.kind in "iu":
-        texts = values.astype("U")
-    elif values.dtype.kind in "OUT":
-        texts = values
-    else:
+        return _digits(values)
+    if values.dtype.kind not in "OUT":
         raise InputError(
             f"{name}: column {column} holds {values.dtype.name}, not ids",
             "Ids are texts, or whole numbers throughout; read files with dtype=str.",
         )
-    listed = texts.tolist()
+    listed = values.tolist()
     try:
-        data = "\n".join(listed)
+        text = "\n".join(listed)
     except TypeError:
         listed = _whole_numbers(listed, name, column)
-        data = "\n".join(listed)
-    tokens = line_tokens(data.encode("utf-8", "surrogateescape") + b"\n" * bool(listed))
-    # One look at the bytes: control characters and blanks are below 33.
-    plain = not (np.frombuffer(data.encode("utf-8", "surrogateescape"), np.uint8) <= 32).sum() - max(
-        len(listed) - 1, 0
-    )
-    if not plain or len(tokens) != len(listed) or bool((tokens.ends == tokens.starts).any()):
-        wrong = [(row, repr(text)) for row, text in enumerate(listed) if text.split() != [text]]
+        text = "\n".join(listed)
+    data = text.encode("utf-8", "surrogateescape") + b"\n" * bool(listed)
+    tokens = line_tokens(data)
+    # One look at the bytes: blanks, and the ends of lines inside ids, are below 33 as the separators are.
+    blanks = np.count_nonzero(np.frombuffer(data, np.uint8) <= 32)
+    if blanks != len(listed) or len(tokens) != len(listed) or bool((tokens.ends == tokens.starts).any()):
+        wrong = [
+            (row, f"the id {text!r} in column {column} is empty or holds a blank")
+            for row, text in enumerate(listed)
+            if text.split() != [text]
+        ]
         if wrong:
-            raise row_problems(
-                name,
-                "table",
-                [(row, f"the id {text} in column {column} is empty or holds a blank") for row, text in wrong],
-                "Ids are single words: replace the blanks.",
-            )
+            raise row_problems(name, "table", wrong, "Ids are single words: replace the blanks.")
     return tokens
+
+
+def _digits(numbers: NDArray[Any]) -> Tokens:
+    """Return the digits of whole numbers, each in a cell as wide as the longest may be."""
+    cells = numbers.astype("S20")
+    starts = FRONT + np.arange(cells.size, dtype=np.int64) * cells.itemsize
+    text = b"\n" * FRONT + cells.tobytes() + b"\n" * BACK
+    return Tokens(text, starts, starts + np.char.str_len(cells))
 
 
 def _whole_numbers(values: list[Any], name: str, column: str) -> list[str]:
