@@ -29,7 +29,7 @@ from prefjudge.study.gold import load_gold
 from prefjudge.study.imports import load_imports
 from prefjudge.study.logs import LoggedAssignment, LoggedJudgment, load_assignment_log, load_judgment_log
 from prefjudge.study.models import load_votes
-from prefjudge.study.pooling import load_inputs, load_passages, load_queries
+from prefjudge.study.pooling import is_published, load_inputs, load_passages, load_queries
 from prefjudge.study.study import Study, open_study
 from prefjudge.version import __version__
 
@@ -150,6 +150,7 @@ class _Bundle:
                 self.models = load_votes(db)
                 self.inputs, self.gold = load_inputs(db), load_gold(db)
                 self.imports = load_imports(db)
+                self.asked = is_published(db) or not self.imports
                 self.queries, self.passages = load_queries(db), load_passages(db)
         self.rehearsal = self.best.votes.rehearsal
         self.notices = (*([f"the study is under way: {to_come}"] if to_come else []), *self.best.notices)
@@ -276,6 +277,7 @@ class _Bundle:
             "design": config.design.model_dump(mode="json", exclude={"pages_url"}),
             "screening": config.screening.model_dump(mode="json"),
             "reward": f"{config.hit.reward:.2f}",
+            "asked": self.asked,
             "inputs": [{"kind": one.kind, "name": one.name, "digest": one.digest} for one in self.inputs],
             "imports": [
                 {

@@ -151,3 +151,14 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
             export(folder, tmp_path / name, to=to)
         assert refused.value.hint
         assert not (tmp_path / name).exists() or name.endswith("toml")
+
+
+def test_texts_may_be_given_after_the_votes(tmp_path: Path) -> None:
+    (tmp_path / "votes").write_text("q d1 d2 d1\n")
+    (tmp_path / "queries").write_text("q\twhy?\n")
+    (tmp_path / "texts").write_text("d1\tfor that\nd2\tnobody knows\n")
+    init(tmp_path / "study")
+    import_votes(tmp_path / "study", tmp_path / "votes")
+    texts = {"queries": tmp_path / "queries", "collection": tmp_path / "texts"}
+    assert import_votes(tmp_path / "study", tmp_path / "votes", **texts).votes == 0
+    assert export(tmp_path / "study", tmp_path / "out.json", to="chosen").rows == 1

@@ -73,8 +73,13 @@ def test_votes_of_a_file_are_resolved_as_the_file_is(tmp_path: Path) -> None:
     state = status(study)
     assert (state.judgments, state.waiting, state.committed) == (5, 0, "0.00")
     assert state.hits == {}
-    assert "5 votes were imported from votes.txt" in Path(report(study).out).read_text()
+    page = Path(report(study).out).read_text()
+    assert "5 votes were imported from votes.txt" in page
+    assert "Workers were asked" not in page
     result = release(study)
+    notes = (Path(result.out) / "README.md").read_text()
+    assert "| votes | votes.txt (5) |" in notes
+    assert "Reward" not in notes  # nobody was paid here, and nothing is known of what was asked
     assert (result.judgments, result.workers, result.rehearsal) == (5, 2, None)
 
 

@@ -9,6 +9,7 @@ from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
 from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
+from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover.recover import recover
@@ -22,6 +23,22 @@ from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster
 from tests.steps.conftest import COLLECTION, contents, pool_demo
 from tests.steps.test_road import judge_all, kept_votes
+
+
+def test_votes_are_imported_into_postgresql_once(tmp_path: Path, cluster: Cluster) -> None:
+    study, votes = tmp_path / "study", tmp_path / "votes.jsonl"
+    init(study, config="demo")
+    config = study / "study.toml"
+    config.write_text(f'store = "{cluster.new_database()}"\n' + config.read_text())
+    row = '{"qid": "q", "left": "a", "right": "b", "winner": "a", "worker": "%s", "_dropped": "%s"}\n'
+    votes.write_text(row % ("ann", "") + row % ("ben", "rejected") + row % ("", ""))
+    found = import_votes(study, votes)
+    assert (found.votes, found.dropped) == (3, 1)
+    before = contents(study)
+    assert import_votes(study, votes).known == 3
+    assert contents(study) == before
+    assert (status(study).judgments, status(study).waiting) == (2, 0)
+    assert resolve(study).qrels == 1
 
 
 def test_a_study_lives_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:

@@ -29,7 +29,7 @@ def _who(rehearsal: Mapping[str, int] | None) -> str:
 
 def _sides(record: Mapping[str, Any]) -> str:
     """Return what is known of left and right, in words."""
-    unknown = [one["name"] for one in record["imports"] if not one["sides"]]
+    unknown = [one["name"] for one in record.get("imports", ()) if not one["sides"]]
     but = f", but in votes imported from {', '.join(unknown)}, which does not say" if unknown else ""
     return f"`left` and `right` are the sides on which a worker saw the passages{but}."
 
@@ -49,6 +49,10 @@ def release_notes(record: Mapping[str, Any]) -> str:
     kept = record["version"]
     given_up = "judgments_per_pair" if record["driven_by"] else ""  # a strategy decides
     rule = "bradley-terry" if kept else record["rule"]
+    asked = record.get(
+        "asked", True
+    )  # else all votes were imported, and nothing is known of how they were made
+    depth = f"top {pool['depth']} of each run, order {pool['order']}, qrels {pool['qrels']}"
     how = f"by the strategy `{record['driven_by']}`" if record["driven_by"] else "all pairs of a pool"
     facts = [
         ("Queries", f"{numbers['queries']:,}"),
@@ -56,13 +60,12 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ("Judgments that count", f"{numbers['judgments']:,}"),
         ("Judgments that were dropped", f"{numbers['dropped']:,}"),
         ("Workers", f"{numbers['workers']:,}"),
-        ("Pool", f"top {pool['depth']} of each run, order {pool['order']}, qrels {pool['qrels']}"),
-        ("Judged", how),
+        *([("Pool", depth), ("Judged", how)] if asked else [("Pool", "what the imported votes are about")]),
         *([("Tried first, or vetoed, by", record["model"])] if record["model"] else []),
         ("Answers by", record["rule"]),
-        *((words, _plain(design[key])) for key, words in _DESIGN if key != given_up),
-        ("Screening", record["screening"]["policy"]),
-        ("Reward of a HIT", f"${record['reward']}"),
+        *((words, _plain(design[key])) for key, words in _DESIGN if asked and key != given_up),
+        *([("Screening", record["screening"]["policy"])] if asked else []),
+        *([("Reward of a HIT", f"${record['reward']}")] if asked else []),
     ]
     rehearsal = record.get("rehearsal")
     parts = [
@@ -83,7 +86,10 @@ def release_notes(record: Mapping[str, Any]) -> str:
         _table(
             ("kind", "name", "digest"),
             [(one["kind"], one["name"], one["digest"]) for one in record["inputs"]]
-            + [("votes", f"{one['name']} ({one['votes']:,})", one["digest"]) for one in record["imports"]],
+            + [
+                ("votes", f"{one['name']} ({one['votes']:,})", one["digest"])
+                for one in record.get("imports", ())
+            ],
         ),
         "## Using it",
         f"{_KEPT.format(kept) if kept else ''}A query with one candidate has no judgment: that candidate is "

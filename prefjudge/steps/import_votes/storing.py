@@ -86,6 +86,7 @@ def store_votes(study: Study, made: Import) -> Stored:
     rows = _rows(made.votes, made)
     with study.transaction() as db:
         if _was_imported(db, made):
+            save_texts(db, made.votes.queries, made.votes.passages)  # which may be given later
             result.known = len(rows)
             result.notices.append("these votes were imported before: nothing was added")
             return result

@@ -36,7 +36,7 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.status import StatusResult, status
 from prefjudge.study.imports import has_workers, load_imports
 from prefjudge.study.models import load_votes
-from prefjudge.study.pooling import load_inputs, load_pools
+from prefjudge.study.pooling import is_published, load_inputs, load_pools
 from prefjudge.study.study import Study, open_study
 from prefjudge.version import __version__
 
@@ -277,6 +277,7 @@ def _design(study: "Study", notices: list[str]) -> "list[Section]":
     config, design, pool = study.config, study.config.design, study.config.pool
     with study.transaction(write=False) as db:
         inputs, imports = load_inputs(db), load_imports(db)
+        published = is_published(db) or not imports
     strategy = ", with ".join(filter(None, map(study.setting, ("strategy", "strategy model"))))
     rows = (
         ("pool", f"top {pool.depth} of each run, order {pool.order}, qrels {pool.qrels}"),
@@ -297,9 +298,11 @@ def _design(study: "Study", notices: list[str]) -> "list[Section]":
     return [
         Section(
             heading="How it was made",
-            finding=f"Workers were asked: {design.question}",
+            finding=f"Workers were asked: {design.question}"
+            if published
+            else "The votes were imported; what people were asked is not known here.",
             tables=(
-                Table(title="Design", columns=(what, value), rows=rows),
+                Table(title="Design", columns=(what, value), rows=rows if published else rows[-3:]),
                 Table(title="Made from", columns=(kind, name, digest), rows=made_from),
             ),
         )
