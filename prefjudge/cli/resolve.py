@@ -13,7 +13,7 @@ from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
     from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
-    from prefjudge.steps.resolve.resolve import ResolveResult
+    from prefjudge.steps.resolve.result import ResolveResult
 
 
 def resolve(

@@ -28,6 +28,7 @@ from prefjudge.formats.runs.runs import read_chunks
 from prefjudge.render.text.tables import Column, Table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 
 from .test_files import quick, run_files
@@ -585,3 +586,82 @@ def test_a_place_that_cannot_be_written(engine, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot (be )?write?"):
         engine.save("SELECT 1 AS one", str(tmp_path / "file" / "x.parquet"))
+
+
+JUDGMENTS = """
+q1 a b a
+q1 b a a
+q1 a c c
+q1 b c c
+q2 x y tie
+q2 x z x
+q2 y z y
+q3 m n n
+q4 a b a
+q4 b c b
+q4 a c c
+"""
+
+
+def judgments_in_parquet(folder, lines, columns=("query", "doc_1", "doc_2", "preferred")):
+    """Write judgments as a folder of two Parquet files, the lines of a query in both."""
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (extra sql)")
+    import pyarrow as pa
+
+    folder.mkdir()
+    rows = [line.split() for line in lines.strip().splitlines()]
+    for part in (0, 1):
+        values = zip(*rows[part::2], strict=True)
+        pq.write_table(
+            pa.table(dict(zip(columns, map(list, values), strict=True))), folder / f"{part}.parquet"
+        )
+    return folder
+
+
+@pytest.mark.parametrize("block", [1, 1 << 18])
+def test_judgments_in_parquet_are_resolved_as_those_of_a_file(engine, tmp_path, monkeypatch, block):
+    """Whole queries at a time, wherever their rows are: the same counts and winners by every rule asked."""
+    monkeypatch.setattr("prefjudge.engines.sql.judgments._BLOCK", block)
+    (tmp_path / "log").write_text(JUDGMENTS.lstrip())
+    folder = judgments_in_parquet(tmp_path / "log.parquet", JUDGMENTS)
+    asked = {"rule": ["most-wins", "schulze"], "ties": "half"}
+    out = tmp_path / "out.parquet"
+    ours = resolve(judgments=folder, engine=name_of(engine), out=out, **asked)
+    theirs = resolve(judgments=tmp_path / "log", out=tmp_path / "out", confidence=False, **asked)
+    assert {rule: sum(counts.values()) for rule, counts in ours.rules.items()} == dict.fromkeys(
+        asked["rule"], 4
+    )
+    for rule, counts in theirs.rules.items():
+        assert {status: n for status, n in ours.rules[rule].items() if n} == {
+            k: n for k, n in counts.items() if n
+        }
+    assert (ours.queries, ours.judgments, ours.qrels) == (theirs.queries, theirs.judgments, theirs.qrels)
+    lines = [line.split() for line in (tmp_path / "out").read_text().splitlines()]
+    assert sorted(parquet_rows(out)) == sorted((query, doc, float(grade)) for query, _, doc, grade in lines)
+
+
+def test_judgments_that_cannot_be_resolved_leave_nothing(engine, tmp_path):
+    asked = {"engine": name_of(engine), "out": tmp_path / "out.parquet"}
+    odd = judgments_in_parquet(tmp_path / "odd.parquet", JUDGMENTS + "q5 a b c\nq6 a a a\n")
+    with pytest.raises(
+        InputError, match=r"not a readable judgments file:\n(.|\n)*q5 a b c(.|\n)*preferred of the two"
+    ):
+        resolve(judgments=odd, **asked)
+    columns = judgments_in_parquet(tmp_path / "cols.parquet", JUDGMENTS, ("query", "a", "b", "c"))
+    with pytest.raises(InputError, match="doc_1"):
+        resolve(judgments=columns, **asked)
+    whole = (odd / "0.parquet").read_bytes()
+    (odd / "0.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"odd\.parquet"):
+        resolve(judgments=odd, **asked)
+    for options, words in (
+        ({"judgments": tmp_path / "absent.parquet"}, "absent"),
+        ({"judgments": odd, "per_query": True, "sensitivity": True}, "--sensitivity, --per-query: not for"),
+        ({"judgments": odd, "rule": ["noisy-bradley-terry"]}, "learns from all queries"),
+        ({"judgments": tmp_path / "log"}, "in Parquet"),
+        ({"judgments": odd, "out": tmp_path / "x.qrels"}, "writes Parquet"),
+        ({"judgments": odd, "out": odd}, "would replace"),
+    ):
+        with pytest.raises(InputError, match=words):
+            resolve(**(asked | options))
+    assert not (tmp_path / "out.parquet").exists()

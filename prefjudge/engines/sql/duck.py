@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prefjudge.engines.files.files import each_run
 from prefjudge.engines.sql.answers import Answer, Summary
-from prefjudge.engines.sql.tables import RUNS, casts, require_arrow
+from prefjudge.engines.sql.tables import RUNS, GroupWork, casts, require_arrow
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.atomic import atomic_write
 from prefjudge.formats.runs.parquet import COLUMNS
@@ -46,8 +46,7 @@ class DuckEngine:
         """Make the view of runs in Parquet."""
         parts = []
         for path in paths:
-            files = _quoted(Path(path) / "*.parquet" if Path(path).is_dir() else path)
-            part = f"SELECT {casts('VARCHAR')}, {_quoted(path)} AS source FROM read_parquet({files})"
+            part = f"SELECT {casts('VARCHAR')}, {_quoted(path)} AS source FROM {self.table(path)}"
             remedy = f"Give runs in Parquet the columns {', '.join(COLUMNS)}"
             with self._briefly(f"{path} cannot be read as runs", remedy):
                 self.connection.execute(f"{part} LIMIT 0")
@@ -65,11 +64,32 @@ class DuckEngine:
             found.append(summary)
         return found
 
+    def keep_groups(
+        self, table: str, text: str, by: str, work: GroupWork, columns: Mapping[str, str]
+    ) -> list[Any]:
+        """Fill a table with what ``work`` finds in rows, which it gets sorted and in whole groups."""
+        import pyarrow as pa
+
+        found: list[Any] = []
+        with self._briefly("DuckDB cannot read the input", "Check the columns, and write it again."):
+            sorted_ = self.connection.cursor().sql(f"{text} ORDER BY {by}")
+            stream = pa.RecordBatchReader.from_stream(sorted_)
+            for one, rows in work(stream):
+                self._fill(
+                    "INSERT INTO {table} BY NAME SELECT * FROM {rows}" if found else _FILL, table, rows
+                )
+                found.append(one)
+        return found
+
+    def table(self, path: str) -> str:
+        """Return the name of a Parquet in SQL."""
+        return f"read_parquet({_quoted(Path(path) / '*.parquet' if Path(path).is_dir() else path)})"
+
     def load(self, table: str, rows: pa.Table) -> None:
         """Fill a table with rows from home."""
         self._fill(_FILL, table, rows)
 
-    def _fill(self, text: str, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+    def _fill(self, text: str, table: str, rows: pa.Table | pa.RecordBatch | pa.RecordBatchReader) -> None:
         self.connection.register("prefjudge_incoming", rows)
         self.connection.execute(text.format(table=table, rows="prefjudge_incoming"))
         self.connection.unregister("prefjudge_incoming")
@@ -87,7 +107,7 @@ class DuckEngine:
                 self.connection.execute(f"COPY ({text}) TO {_quoted(whole)} (FORMAT parquet)")
             with whole.open("rb") as written:
                 shutil.copyfileobj(written, file)
-        return f"read_parquet({_quoted(path)})"
+        return self.table(path)
 
     def close(self) -> None:
         """Close the database."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 from prefjudge.engines.sql.answers import ROWS, Answer, Summary
-from prefjudge.engines.sql.tables import RUNS, casts, require_arrow
+from prefjudge.engines.sql.tables import RUNS, GroupWork, casts, require_arrow
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
 from prefjudge.formats.runs.parquet import COLUMNS
 
@@ -74,8 +74,27 @@ class SparkEngine:
         answers = _answers(self.session, work, paths).persist()
         self._kept.append(answers)
         self._view(table, answers.where("answer IS NULL"))
-        found: list[Summary] = _taken_home(self.session, answers, paths)
-        return found
+        return _of_each(_taken_home(self.session, answers), paths)
+
+    def keep_groups(
+        self, table: str, text: str, by: str, work: GroupWork, columns: Mapping[str, str]
+    ) -> list[Any]:
+        """Fill a table with what ``work`` finds in rows, which it gets sorted and in whole groups."""
+        kinds = {"string": "STRING", "float64": "DOUBLE"}
+        schema = ", ".join(["answer BINARY", *(f"{name} {kinds[kind]}" for name, kind in columns.items())])
+        with _columns_are_arrow(), _briefly("Spark cannot read the input", _READING):
+            grouped = self.session.sql(text).repartition(by).sortWithinPartitions(by)
+            answers = grouped.mapInArrow(partial(_on_groups, work=work, columns=columns), schema).persist()
+        self._kept.append(answers)
+        self._view(table, answers.where("answer IS NULL"))
+        return [found for _, found in _taken_home(self.session, answers)]
+
+    def table(self, path: str) -> str:
+        """Return the name of a Parquet in SQL."""
+        name = f"prefjudge_parquet_{len(self._kept)}"
+        with _briefly(f"Spark cannot read {path}", "Check that the cluster sees it, and that it is whole."):
+            self._view(name, self.session.read.parquet(path))
+        return name
 
     def load(self, table: str, rows: pa.Table) -> None:
         """Make a view of rows from home."""
@@ -88,14 +107,14 @@ class SparkEngine:
 
     def arrow(self, text: str) -> pa.Table:
         """Return the rows of a query in columns."""
-        with _briefly("Spark cannot read the runs", "Write the Parquet again: it may be damaged."):
+        with _briefly("Spark cannot read the input", "Write the Parquet again: it may be damaged."):
             return self.session.sql(text).toArrow()
 
     def save(self, text: str, path: str) -> str:
         """Write the rows of a query as a Parquet folder, and replace one of that name."""
         with _briefly(f"Spark cannot write {path}", "Check that the cluster can write there."):
             self.session.sql(text).write.mode("overwrite").parquet(path)
-        return f"parquet.`{path.replace('`', '``')}`"
+        return self.table(path)
 
     def close(self) -> None:
         """Drop the views, and what the cluster keeps for them; the session stays open."""
@@ -118,7 +137,7 @@ class _Executors(Executor):
         if not asked:
             return iter(())
         answers = _answers(self.session, partial(_alone, work=work), asked)
-        return iter(_taken_home(self.session, answers, asked))
+        return iter(_of_each(_taken_home(self.session, answers), asked))
 
 
 def _alone(path: str, *, work: Callable[[str], T]) -> tuple[T, None]:
@@ -133,8 +152,7 @@ def _answers(session: Any, work: _Work, paths: Sequence[str]) -> Any:
     tasks = [(place, path) for place, path in enumerate(paths) if not _is_address(path)]
     places = {str(Path(path)): (place, path) for place, path in enumerate(paths) if _is_address(path)}
     frames = []
-    with warnings.catch_warnings():  # of pandas 3, which is loaded but takes no part: columns travel as Arrow
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    with _columns_are_arrow():
         if tasks:
             numbers = session.range(0, len(tasks), 1, len(tasks))
             frames.append(numbers.mapInArrow(partial(_on_paths, work=work, tasks=tasks), _SCHEMA))
@@ -157,7 +175,7 @@ def _on_paths(
     for batch in numbers:
         for number in batch.column(0).to_pylist():
             place, path = tasks[number]
-            yield from _answer(place, path, work)
+            yield from _sent(place, map(work, [path]))
 
 
 def _on_lines(
@@ -180,45 +198,58 @@ def _on_lines(
                             line + b"\n" for line in batch.column(1).cast(pa.binary()).to_pylist()
                         )
             if address:
-                yield from _answer(place, address, work)
+                yield from _sent(place, map(work, [address]))
         finally:
             os.chdir(home)
 
 
-def _answer(place: int, path: str, work: _Work) -> Iterator[pa.RecordBatch]:
+def _on_groups(
+    rows: Iterator[pa.RecordBatch], *, work: GroupWork, columns: Mapping[str, str]
+) -> Iterator[pa.RecordBatch]:
+    yield from _sent(0, work(rows), columns)
+
+
+def _sent(
+    place: int, made: Iterable[tuple[Any, pa.RecordBatch | None]], columns: Mapping[str, str] = ROWS
+) -> Iterator[pa.RecordBatch]:
     """Yield what goes home, and the rows that stay; an error of the input goes home: no retry would help."""
     import pyarrow as pa
 
     schema = pa.schema(
-        [("answer", pa.binary()), *((name, getattr(pa, kind)()) for name, kind in ROWS.items())]
+        [("answer", pa.binary()), *((name, getattr(pa, kind)()) for name, kind in columns.items())]
     )
-    rows = None
+
+    def to_home(found: object) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pylist([{"answer": pickle.dumps((place, found))}], schema)
+
     try:
-        found, rows = work(path)
+        for found, rows in made:
+            yield to_home(found)
+            if rows is not None:
+                none = pa.nulls(rows.num_rows, pa.binary())
+                yield pa.RecordBatch.from_arrays([none, *rows.columns], schema=schema)
     except PrefjudgeError as error:
-        found = error
-    yield pa.RecordBatch.from_pylist([{"answer": pickle.dumps((place, found))}], schema)
-    if rows is not None:
-        none = pa.nulls(rows.num_rows, pa.binary())
-        yield pa.RecordBatch.from_arrays([none, *rows.columns], schema=schema)
+        yield to_home(error)
 
 
-def _taken_home(session: Any, answers: Any, paths: Sequence[str]) -> list[Any]:
-    """Return the answers in the order of the paths.
-
-    Raises
-    ------
-    InputError
-        A file could not be read: the first in that order.
-    """
-    with _briefly("Spark cannot read the runs", _READING), _whole_files(session):
+def _taken_home(session: Any, answers: Any) -> list[tuple[int, Any]]:
+    """Return the answers and their places, in order; raise the first that is an error."""
+    with _briefly("Spark cannot read the input", _READING), _whole_files(session):
         home = answers.where("answer IS NOT NULL").select("answer").toArrow()
-    found = dict(pickle.loads(one.as_buffer()) for one in home["answer"])  # noqa: S301 - from our own tasks
-    for place, path in enumerate(paths):
-        answer = found.get(place, InputError(f"{path} is empty: a run needs at least one line"))
+    found = [pickle.loads(one.as_buffer()) for one in home["answer"]]  # noqa: S301 - from our own tasks
+    found.sort(key=lambda one: one[0])
+    for _, answer in found:
         if isinstance(answer, PrefjudgeError):
             raise answer
-    return [found[place] for place in range(len(paths))]
+    return found
+
+
+def _of_each(found: Sequence[tuple[int, Any]], paths: Sequence[str]) -> list[Any]:
+    """Return the answers of files; one without a line has none."""
+    empty = set(range(len(paths))) - {place for place, _ in found}
+    if empty:
+        raise InputError(f"{paths[min(empty)]} is empty: a run needs at least one line")
+    return [answer for _, answer in found]
 
 
 @contextmanager
@@ -238,7 +269,8 @@ def _whole_files(session: Any) -> Iterator[None]:
 def _session() -> Any:
     """Return the active session, or a new one that says nothing while all is well."""
     try:
-        from pyspark.sql import SparkSession
+        with _columns_are_arrow():
+            from pyspark.sql import SparkSession
     except ImportError:
         raise ConfigError(
             "Apache Spark is not installed", "Install it with the extra: pip install 'prefjudge[spark]'"
@@ -258,6 +290,14 @@ def _session() -> Any:
     if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable  # by default the python3 of the PATH, which may be an older one
     return session
+
+
+@contextmanager
+def _columns_are_arrow() -> Iterator[None]:
+    """Say nothing of pandas 3, which PySpark finds but is not asked to use."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
 
 
 @contextmanager

@@ -6,9 +6,9 @@ the file it is from). What is too large to return is saved by the engine. Text c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Order
@@ -40,6 +40,10 @@ _CASTS = "CAST(path AS {text}) AS path, CAST(tag AS {text}) AS tag, CAST(query A
 _CASTS += " CAST(doc AS {text}) AS doc, CAST(rank AS BIGINT) AS rank, CAST(score AS DOUBLE) AS score"
 
 
+GroupWork: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterable[tuple[Any, pa.RecordBatch]]]"
+"""Makes of a stream of rows summaries, which go home, and rows, which stay."""
+
+
 class SqlEngine(Protocol):
     """What asks tables, and reads run files."""
 
@@ -56,6 +60,19 @@ class SqlEngine(Protocol):
 
     def keep(self, table: str, work: Callable[[str], Answer], paths: Sequence[str]) -> Iterable[Summary]:
         """Fill a table with the rows that ``work`` finds in run files; return the summary of each."""
+        ...
+
+    def keep_groups(
+        self, table: str, text: str, by: str, work: GroupWork, columns: Mapping[str, str]
+    ) -> list[Any]:
+        """Fill a table with what ``work`` finds in the rows of ``text``, and return what it says of them.
+
+        It gets streams of rows that are sorted by a column; rows of one value are in one stream.
+        """
+        ...
+
+    def table(self, path: str) -> str:
+        """Return the name of a Parquet in SQL."""
         ...
 
     def load(self, table: str, rows: pa.Table) -> None:

@@ -3,20 +3,16 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.confidence_summary import (
-    ConfidenceSummary,
-    ResolvedQuery,
     resolved_queries,
     summarise_confidence,
 )
@@ -27,6 +23,7 @@ from prefjudge.core.resolving.resolutions import Resolutions
 from prefjudge.core.resolving.rules import RULES, RuleName
 from prefjudge.core.resolving.sensitivity import Variation, assess_sensitivity
 from prefjudge.counts import many
+from prefjudge.engines.choice import Engine
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.labels.judgments import write_judgments
 from prefjudge.formats.labels.pools import write_pref_qrels, write_prefs
@@ -38,63 +35,15 @@ from prefjudge.gather.memory import OneMeasure, Runs, Votes, maybe, take_judgmen
 from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of, write_stamp
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.record import record_tables
-from prefjudge.render.tables.resolution import per_query_table, rules_table, sensitivity_table
-from prefjudge.render.text.cells import Table
+from prefjudge.steps.resolve.result import Form, ResolveResult
 from prefjudge.steps.resolve.run_order import run_comparison
+from prefjudge.steps.resolve.tables import resolve_tables
 from prefjudge.study.answers import last_version
 from prefjudge.study.study import QRELS_FILE, Study, open_study
 from prefjudge.study.targets import advised
 
 _SURE_QUERIES = 20_000
 """Up to this many queries, the probabilities are computed by default."""
-
-
-class Form(StrEnum):
-    """What the file holds."""
-
-    TREC = "trec"
-    """Preference qrels: ``query 0 doc 1`` for each winner."""
-    PREF = "pref"
-    """The judgments resolved: ``query doc_1 doc_2 preferred``."""
-    PREFS = "prefs"
-    """The same for trec_eval: ``query group subgroup doc level``, two lines a judgment."""
-    VALUES = "values"
-    """Every candidate with its score under the rule: ``query Q0 doc value``."""
-    JSONL = "jsonl"
-    """Everything, one query a line."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolveResult(Shown):
-    """How many queries each rule decided, and the preference qrels of the first rule."""
-
-    rule: str
-    queries: int
-    judgments: int
-    qrels: int
-    statuses: dict[str, int]
-    rules: dict[str, dict[str, int]]
-    cycles: dict[str, tuple[str, ...]]
-    confidence: "ConfidenceSummary | None"
-    sensitivity: tuple["Variation", ...]
-    per_query: tuple["ResolvedQuery", ...]
-    form: str
-    out: str | None
-    rehearsal: "Rehearsal | None"
-    notices: tuple[str, ...]
-
-    def asked_tables(self) -> tuple[Table, ...]:
-        """Return what each of several rules decided, each query, and what would change it, as asked."""
-        tables = [rules_table(self.rules)] if len(self.rules) > 1 else []
-        tables += [per_query_table(self.per_query)] if self.per_query else []
-        tables += [sensitivity_table(self.rule, self.sensitivity)] if self.sensitivity else []
-        return tuple(tables)
-
-    def tables(self) -> tuple[Table, ...]:
-        """Return the same, or else how many queries were decided."""
-        return self.asked_tables() or record_tables(self)
 
 
 def resolve(
@@ -114,6 +63,7 @@ def resolve(
     per_query: bool = False,
     seed: int | None = None,
     form: Form | Literal["trec", "pref", "prefs", "values", "jsonl"] = Form.TREC,
+    engine: Engine | Literal["files", "duckdb", "spark"] = Engine.FILES,
     out: str | Path | None = None,
 ) -> ResolveResult:
     """Resolve each query's judgments as a tournament, and write the winners as preference qrels.
@@ -154,6 +104,9 @@ def resolve(
         The seed of the samples that give the probabilities; a study has its own.
     form : Form
         What to write: the qrels, or one of the other formats.
+    engine : Engine
+        What resolves: an SQL engine takes judgments in Parquet (query, doc_1, doc_2, preferred), groups them
+        by query, and writes the qrels as Parquet (query, doc, grade).
     out : Path, optional
         Where to write it; ``preference.qrels`` in the study by default. A study that ``run`` drives keeps
         the answers of ``run`` unless this is given.
@@ -165,12 +118,28 @@ def resolve(
     StudyError
         The study has no judgments.
     """
+    form, ties, engine = Form(form), TieWorth(ties), Engine(engine)
+    _check_rules(rule, sparse_rule)
+    if engine is not Engine.FILES:
+        names = tuple(dict.fromkeys(rule or ("shallow-pooling",)))
+        options = {
+            "STUDY": study,
+            "--strengths": strengths,
+            "--without": without,
+            "--with-models": with_models,
+            "--confidence": confidence,
+            "--sensitivity": sensitivity,
+            "--runs": runs,
+            "--per-query": per_query,
+            "--format": form is not Form.TREC,
+        }
+        return resolve_tables(
+            engine, judgments, out, rules=names, ties=ties, sparse_rule=sparse_rule, others=options
+        )
     opened = open_study(study)
     judgments = maybe(take_judgments, judgments)
     runs, measure = expand(runs) if runs else (), maybe(take_measure, measure)
     out = as_path(out)
-    form, ties = Form(form), TieWorth(ties)
-    _check_rules(rule, sparse_rule)
     votes = gather_judgments(opened, judgments, without, with_models=with_models, verb="resolve")
     fitting, notices = (rule, ()) if rule else fitting_rule(votes)
     names = tuple(dict.fromkeys(fitting))

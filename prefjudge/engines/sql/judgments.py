@@ -1,0 +1,176 @@
+"""Judgments in Parquet, resolved query by query where the engine works: only the counts come home."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.resolving.counting import TieWorth
+from prefjudge.core.resolving.preferences import resolve_all, to_qrels
+from prefjudge.core.resolving.rules import RULES
+from prefjudge.engines.sql.tables import SqlEngine
+from prefjudge.errors import InputError
+from prefjudge.formats.labels.judgments import TIES
+from prefjudge.formats.lines.problems import LIMIT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = ("query", "doc_1", "doc_2", "preferred")
+ROWS = {"query": "string", "doc": "string", "grade": "float64"}
+"""The columns of preference qrels."""
+
+_RESOLVED = "prefjudge_resolved"
+_BLOCK = 1 << 18
+"""About how many judgments are resolved at once: whole queries of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """How many queries have each status, by rule, and how many winners the first rule names."""
+
+    judgments: int = 0
+    winners: int = 0
+    statuses: dict[str, Counter[str]] = field(default_factory=dict)
+
+
+def resolve_judgments(
+    engine: SqlEngine,
+    path: str,
+    out: str | None,
+    *,
+    rules: Sequence[str],
+    ties: TieWorth = TieWorth.IGNORE,
+    sparse_rule: str | None = None,
+) -> Resolved:
+    """Resolve the judgments of a Parquet, and write the winners of the first rule as another.
+
+    Parameters
+    ----------
+    engine : SqlEngine
+        What groups the judgments by query, and resolves them.
+    path : str
+        Judgments with the columns query, doc_1, doc_2 and preferred, which is one of the two, or ``tie``.
+    out : str, optional
+        Where the preference qrels are written: query, doc, grade.
+    rules, ties, sparse_rule
+        As those of :func:`prefjudge.core.resolving.preferences.resolve_all`.
+
+    Raises
+    ------
+    InputError
+        The judgments cannot be read, or a rule learns from all queries together.
+    """
+    learning = [rule for rule in (*rules, sparse_rule) if rule and RULES[rule].learn is not None]
+    if learning:
+        raise InputError(
+            f"{learning[0]} learns from all queries together, and an engine resolves each by itself",
+            "Choose another rule, or --engine files.",
+        )
+    columns = ", ".join(f"CAST({name} AS STRING) AS {name}" for name in COLUMNS)
+    work = partial(
+        resolve_groups, path=path, rules=tuple(dict.fromkeys(rules)), ties=ties, sparse_rule=sparse_rule
+    )
+    text = f"SELECT {columns} FROM {engine.table(path)}"
+    found: list[Resolved] = engine.keep_groups(_RESOLVED, text, "query", work, ROWS)
+    total = Resolved(
+        judgments=sum(part.judgments for part in found),
+        winners=sum(part.winners for part in found),
+        statuses={rule: sum((part.statuses[rule] for part in found), Counter()) for rule in rules},
+    )
+    if not total.judgments:
+        raise InputError(f"{path} is empty: no judgment is in it")
+    if out is not None:
+        engine.save(f"SELECT query, doc, grade FROM {_RESOLVED}", out)
+    return total
+
+
+def resolve_groups(
+    batches: Iterable[pa.RecordBatch],
+    *,
+    path: str,
+    rules: Sequence[str],
+    ties: TieWorth,
+    sparse_rule: str | None,
+) -> Iterator[tuple[Resolved, pa.RecordBatch]]:
+    """Resolve judgments that come sorted by query, some whole queries at a time."""
+    for rows in whole_groups(batches, "query", _BLOCK):
+        log = _judgments(path, rows)
+        found = resolve_all(log, rules=rules, ties=ties, sparse_rule=sparse_rule)
+        qrels = to_qrels(found[rules[0]])
+        statuses = {rule: Counter(one.counts()) for rule, one in found.items()}
+        yield Resolved(len(log), int(qrels.query.size), statuses), _rows(qrels)
+
+
+def whole_groups(batches: Iterable[pa.RecordBatch], column: str, size: int) -> Iterator[pa.Table]:
+    """Yield rows that come sorted by a column as tables of whole groups, of about ``size`` rows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    held: list[pa.RecordBatch] = []
+    wanted = size
+    for batch in batches:
+        held.append(batch)
+        if sum(part.num_rows for part in held) < wanted:
+            continue
+        table = pa.Table.from_batches(held)
+        whole = pc.index(table[column], table[column][-1]).as_py()  # where the last group starts
+        if whole:
+            yield table.slice(0, whole)
+        held = table.slice(whole).to_batches()
+        wanted = max(size, 2 * (table.num_rows - whole))  # a group of any size is looked through few times
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _judgments(path: str, rows: pa.Table) -> Judgments:
+    """Return rows as judgments; refuse those that lack a value, or prefer neither document."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    query = rows["query"].combine_chunks().dictionary_encode()
+    sides = (
+        pa.chunked_array([*rows["doc_1"].chunks, *rows["doc_2"].chunks]).combine_chunks().dictionary_encode()
+    )
+    preferred = rows["preferred"]
+    left, right = (pc.equal(preferred, rows[name]) for name in ("doc_1", "doc_2"))
+    tie = pc.is_in(preferred, pa.array([word.decode() for word in TIES]))
+    said = pc.fill_null(pc.xor(pc.or_(left, right), pc.and_(tie, pc.invert(pc.or_(left, right)))), False)
+    sound = pc.and_(said, pc.fill_null(pc.not_equal(rows["doc_1"], rows["doc_2"]), False))
+    odd = rows.filter(pc.invert(pc.and_(sound, pc.is_valid(rows["query"])))).slice(0, LIMIT)
+    if odd.num_rows:
+        raise InputError(
+            f"{path} is not a readable judgments file:",
+            "Each row needs a query, two documents, and the preferred of the two, or tie.",
+            [" ".join(map(str, row.values())) for row in odd.to_pylist()],
+        )
+    codes = sides.indices.to_numpy().astype(np.int32)
+    count = rows.num_rows
+    choice = left.to_numpy().astype(np.int8) - right.to_numpy()
+    return Judgments(
+        queries=tuple(query.dictionary.to_pylist()),
+        docs=tuple(sides.dictionary.to_pylist()),
+        workers=(),
+        query=query.indices.to_numpy().astype(np.int32),
+        left=codes[:count],
+        right=codes[count:],
+        choice=choice.astype(np.int8),
+        strength=np.ones(count, np.int8),
+        worker=np.full(count, -1, np.int32),
+        sides=False,
+    )
+
+
+def _rows(qrels: Qrels) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    queries, docs = (pa.array(names, pa.string()) for names in (qrels.queries, qrels.docs))
+    arrays = [queries.take(pa.array(qrels.query)), docs.take(pa.array(qrels.doc)), pa.array(qrels.grade)]
+    return pa.RecordBatch.from_arrays(arrays, names=list(ROWS))
