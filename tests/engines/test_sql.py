@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.choice import engine_named
 from prefjudge.engines.files import files
+from prefjudge.engines.files.in_parts import parts_of_runs
 from prefjudge.engines.sql.pool import save_pool
 from prefjudge.engines.sql.scores import tally_scores
 from prefjudge.engines.sql.statements import SqlRuns
@@ -215,6 +216,22 @@ def test_bad_lines(engine, tmp_path, line):
     with pytest.raises(InputError) as theirs:
         files.top(tmp_path / "run", k=1)
     assert str(said.value) == str(theirs.value)
+
+
+def test_parts_of_a_file_are_read_side_by_side(spark, tmp_path, monkeypatch):
+    """A large file is shared out at the borders of queries; a mistake in the middle has its line."""
+    monkeypatch.setattr("prefjudge.formats.lines.parts.PART", 4000)
+    plain, pairs = text(np.random.default_rng(6), queries=60, depth=(5, 40), decimals=1)
+    (tmp_path / "run").write_text(plain)
+    (tmp_path / "qrels").write_text("".join(f"q{query} 0 {doc} 1\n" for query, doc in pairs[::5]))
+    path, qrels = tmp_path / "run", read_qrels(tmp_path / "qrels")
+    assert len(parts_of_runs([str(path)])) > 3
+    assert as_rows(SqlRuns(spark, path).top(3)) == as_rows(files.top(path, k=3))
+    assert same(SqlRuns(spark, path).judged(qrels), files.judged(path, qrels))
+    lines = plain.splitlines(keepends=True)
+    (tmp_path / "bad").write_text("".join([*lines[:700], "q999 Q0 d 1 x t\n", *lines[700:]]))
+    with pytest.raises(InputError, match=r"bad:701:\d+: the score is not a number"):
+        SqlRuns(spark, tmp_path / "bad").top(1)
 
 
 def test_addresses_are_read_through_spark(spark, runs, tmp_path):

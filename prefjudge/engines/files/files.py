@@ -87,7 +87,7 @@ def top(
         on_duplicate=OnDuplicate(on_duplicate),
         cache=_cache(cache),
     )
-    found = _each_found(work, _distinct(paths), executor, cut=not trust and cache is None)
+    found = each_found(work, _distinct(paths), executor, cut=not trust and cache is None)
     return joined_heads(found, Order(order), notices, forms)
 
 
@@ -139,7 +139,7 @@ def judged(
         on_duplicate=OnDuplicate(on_duplicate),
         cache=_cache(cache),
     )
-    found = _each_found(work, names, executor, cut=not trust and cache is None)
+    found = each_found(work, names, executor, cut=not trust and cache is None)
     return joined_judged(found, qrels, Order(order), notices, forms)
 
 
@@ -224,7 +224,7 @@ def _cache(folder: str | Path | None) -> RunCache | None:
     return RunCache(folder)
 
 
-def _each_found(
+def each_found(
     work: Callable[[str], Found], paths: Sequence[str], executor: Executor | None, *, cut: bool
 ) -> Iterator[Found]:
     """Yield what ``work`` finds in each file; where they may be cut, large ones are read in parts."""

@@ -1,8 +1,8 @@
 """Apache Spark: our own reader on the executors, and tables asked in SQL, where the runs already are.
 
-Each run file is read by one executor, which sees it under its path; files that only Spark's own readers reach
-(``s3a://…``) are handed to it line by line. Which cluster, the active session says, or Spark's own settings;
-without any it is this machine.
+Each run file, or part of a large one, is read by an executor, which sees it under its path; what only
+Spark's own readers reach (``s3a://…``) is handed to it line by line. Which cluster, the active session says,
+or Spark's own settings; without any it is this machine.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from urllib.parse import unquote
 from prefjudge.engines.sql.answers import ROWS, Answer, Summary
 from prefjudge.engines.sql.tables import RUNS, GroupWork, casts, require_arrow
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
+from prefjudge.formats.lines.addresses import is_remote
 from prefjudge.formats.runs.parquet import COLUMNS
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _answers(session: Any, work: _Work, paths: Sequence[str]) -> Any:
 
 
 def _is_address(path: str) -> bool:
-    return bool(_ADDRESS.match(path))
+    return not is_remote(path) and _ADDRESS.match(path) is not None
 
 
 def _on_paths(

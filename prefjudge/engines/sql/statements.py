@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.engines.files.files import (
-    each_run,
+    each_found,
     joined_heads,
     joined_judged,
     judged_of_run,
@@ -191,13 +191,15 @@ class SqlRuns:
     def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
         """Return the ``k`` best documents of each query of each run, as `engines.files.top` does."""
         work = top_of_run(k, order=self.order, queries=queries)
-        found = self._in_order(self._read(work), partial(self._table_heads, k, queries))
+        files = each_found(work, self._files, self.engine.executor, cut=True)
+        found = self._in_order(files, partial(self._table_heads, k, queries))
         return joined_heads(found, self.order, self.notices, self.forms)
 
     def judged(self, qrels: Qrels) -> list[JudgedRanks]:
         """Return where each run placed the judged documents, as `engines.files.judged` does."""
         work = judged_of_run(qrels, order=self.order)
-        found = self._in_order(self._read(work), partial(self._table_judged, qrels))
+        files = each_found(work, self._files, self.engine.executor, cut=True)
+        found = self._in_order(files, partial(self._table_judged, qrels))
         return joined_judged(found, qrels, self.order, self.notices, self.forms)
 
     def keep(self, work: Callable[[str], Answer], text: str) -> tuple[str, list[Summary]]:
@@ -221,9 +223,6 @@ class SqlRuns:
         files = f"SELECT path, query, doc, position FROM {FOUND}"
         parts = [*([files] if self._files else []), *([text] if self.tables else [])]
         return f"({' UNION ALL '.join(parts)})", found
-
-    def _read(self, work: Callable[[str], R]) -> Iterator[R]:
-        return each_run(work, self._files, self.engine.executor)
 
     def _in_order(self, files: Iterable[R], tables: Callable[[], Iterable[R]]) -> Iterable[R]:
         """Return what was found in each run in their order; where all are files, as it comes."""

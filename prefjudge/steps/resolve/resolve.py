@@ -133,8 +133,9 @@ def resolve(
             "--per-query": per_query,
             "--format": form is not Form.TREC,
         }
+        table = judgments if isinstance(judgments, str | Path) else None
         return resolve_tables(
-            engine, judgments, out, rules=names, ties=ties, sparse_rule=sparse_rule, others=options
+            engine, table, out, rules=names, ties=ties, sparse_rule=sparse_rule, others=options
         )
     opened = open_study(study)
     judgments = maybe(take_judgments, judgments)
