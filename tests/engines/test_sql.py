@@ -24,6 +24,7 @@ from prefjudge.engines.sql.tables import save_table
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.lines.parts import parts_of
 from prefjudge.formats.runs.parquet import COLUMNS
 from prefjudge.formats.runs.runs import read_chunks
 from prefjudge.render.text.tables import Column, Table
@@ -220,7 +221,7 @@ def test_bad_lines(engine, tmp_path, line):
 
 def test_parts_of_a_file_are_read_side_by_side(spark, tmp_path, monkeypatch):
     """A large file is shared out at the borders of queries; a mistake in the middle has its line."""
-    monkeypatch.setattr("prefjudge.formats.lines.parts.PART", 4000)
+    monkeypatch.setattr("prefjudge.engines.files.in_parts.parts_of", partial(parts_of, size=4000))
     plain, pairs = text(np.random.default_rng(6), queries=60, depth=(5, 40), decimals=1)
     (tmp_path / "run").write_text(plain)
     (tmp_path / "qrels").write_text("".join(f"q{query} 0 {doc} 1\n" for query, doc in pairs[::5]))
