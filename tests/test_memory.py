@@ -255,6 +255,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: pd.concat([frame(), frame()[["score"]]], axis=1),
         "two columns are called 'score'",
     ),
+    "numbers that are not real": (lambda: frame(score=[1 + 2j, 2]), "column score does not hold numbers"),
     "broken ranks": (lambda: frame(rank=[1.0, 1.5]), "row 1: the rank is 1.5"),
     "records of other fields": (
         lambda: [{"qid": "q1", "docno": "d1", "score": 1.0}, {"qid": "q1"}],
@@ -319,6 +320,10 @@ def test_a_document_twice_may_be_chosen_and_sql_does_not_read_memory() -> None:
         assert prefjudge.score(runs=given, qrels=labels, on_duplicate=choice).boards  # type: ignore[arg-type]
     with pytest.raises(InputError, match="memory:run1 is in memory, and duckdb reads files and tables"):
         prefjudge.score(runs=frame(), qrels=labels, engine="duckdb")
+    with pytest.raises(
+        InputError, match="memory:run1 is in memory, and the health of a run is that of its file"
+    ):
+        prefjudge.score(runs=frame(), qrels=labels, health=True)
     with pytest.raises(InputError, match="run run1 has no column rank"):
         prefjudge.score(runs=frame(), qrels=labels, order="rank")
 

@@ -93,6 +93,11 @@ class Reader:
         """Return what each run file holds; the queries of the qrels are expected."""
         if not isinstance(self.runs, RunFiles):
             raise InputError("the health of runs is that of their files", "Leave out --engine, or --health.")
+        held = next((path for path in self.runs.paths if isinstance(path, Held)), None)
+        if held is not None:
+            raise InputError(
+                f"{held} is in memory, and the health of a run is that of its file", "Leave out health."
+            )
         work = partial(health, qrels=qrels, order=self.runs.order, on_duplicate=self.runs.on_duplicate)
         return each(work, self.runs.paths, self.runs.executor)
 

@@ -200,7 +200,7 @@ def numbers(values: NDArray[Any], name: str, column: str) -> NDArray[np.float64]
         found = [(row, f"column {column} holds the text {value!r}") for row, value in odd]
         raise row_problems(name, "table", found, f"Convert the column: .astype(float). {hint}")
     try:
-        if kind in "bMmSV":
+        if kind in "bcMmSV":
             raise TypeError(values.dtype.name)
         found_numbers = values.astype(np.float64)
     except (TypeError, ValueError) as error:
