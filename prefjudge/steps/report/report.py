@@ -140,7 +140,7 @@ def _lead(state: "StatusResult", under_way: str) -> list[str]:
         else "no pair is judged yet"
     )
     return [
-        f"Workers compare the top passages of the runs side by side: {pools}; {judged}.",
+        f"Passages are compared side by side: {pools}; {judged}.",
         *([f"The study is under way: {under_way}."] if under_way else []),
     ]
 
