@@ -3,7 +3,8 @@
 Runs may be a dictionary of dictionaries, a table (pandas, polars, Arrow; a PyTerrier result is one), a ranx
 ``Run`` or records such as ir_measures' ``ScoredDoc``; several are a list, or a mapping that names them.
 Qrels, judgments, texts and measures likewise, and paths may stand among them. Each becomes a `Held`, which
-goes wherever a path does; nothing is written to disk.
+goes wherever a path does; nothing is written to disk. Every verb asks here, so that what reads columns is
+imported only where there are some.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,11 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar, runtime_checkable
 
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.held_labels import held_judgments, held_qrels
-from prefjudge.formats.lines.held import Held
-from prefjudge.formats.lines.tables import Arrow, Frame, columns_of, is_record
-from prefjudge.formats.runs.held_runs import held_run
-from prefjudge.formats.texts.held_texts import held_texts
+from prefjudge.formats.lines.held import Arrow, Frame, Held, is_record
 
 Source = str | Path
 """A file, or what is `Held`, which is a text."""
@@ -77,11 +74,15 @@ def take_runs(given: object) -> tuple[Source, ...]:
     InputError
         A table lacks a column, or holds what is not an id or a number.
     """
+    from prefjudge.formats.runs.held_runs import held_run
+
     return tuple(_several(given, held_run, "run"))
 
 
 def take_qrels(given: object) -> tuple[Source, ...]:
     """Return label sets likewise, by name, else ``qrels1`` and so on; a single one is ``qrels``."""
+    from prefjudge.formats.labels.held_labels import held_qrels
+
     return tuple(_several(given, held_qrels, "qrels"))
 
 
@@ -99,6 +100,9 @@ def take_judgments(given: object) -> Source:
     """Return judgments: a table or records with query, doc_1, doc_2, preferred, and perhaps worker."""
     if isinstance(given, str | Path):
         return given
+    from prefjudge.formats.labels.held_labels import held_judgments
+    from prefjudge.formats.lines.tables import columns_of
+
     rows = _listed(given)
     if rows is not None:
         if not rows or not is_record(rows[0]):
@@ -111,6 +115,9 @@ def take_texts(given: object) -> Source:
     """Return texts: a mapping of ids to texts, a table of them, or a function that knows them."""
     if isinstance(given, str | Path):
         return given
+    from prefjudge.formats.lines.tables import columns_of
+    from prefjudge.formats.texts.held_texts import held_texts
+
     if isinstance(given, Mapping):
         if not all(isinstance(text, str) for text in given.values()):
             raise NotTaken
@@ -211,7 +218,7 @@ def _several(given: object, hold: Callable[[Any, str], Held[Any]], noun: str) ->
         yield _one(given, _name_of(given) or (f"{noun}1" if noun == "run" else noun), hold)
     elif listed and is_record(listed[0]):
         name = f"{noun}1" if noun == "run" else noun
-        yield hold(columns_of(listed, f"{noun} {name}"), name)
+        yield hold(_columns(listed, f"{noun} {name}"), name)
     else:
         for place, one in enumerate(listed, 1):
             name = _name_of(one) or f"{noun}{place}"
@@ -229,10 +236,16 @@ def _one(given: object, name: str, hold: Callable[[Any, str], Held[Any]]) -> Hel
     if rows is not None:
         if not rows or not is_record(rows[0]):
             raise NotTaken
-        return hold(columns_of(rows, name), name)
+        return hold(_columns(rows, name), name)
     if isinstance(given, Nested) and not isinstance(given, Frame | Arrow):
         return _one(given.to_dict(), name, hold)
-    return hold(columns_of(_table(given), name), name)
+    return hold(_columns(_table(given), name), name)
+
+
+def _columns(given: Frame | Arrow | Sequence[Any], name: str) -> Mapping[str, Any]:
+    from prefjudge.formats.lines.tables import columns_of
+
+    return columns_of(given, name)
 
 
 def _named_path(path: Source, name: str, noun: str) -> Source:

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from prefjudge.render.frames import to_frame
 from prefjudge.render.tables.record import record_tables
 from prefjudge.render.text.cells import Table
 from prefjudge.render.text.html import to_html
@@ -25,10 +24,14 @@ class Shown:
 
         A frame's title and what it was made from are in ``frame.attrs``.
         """
+        from prefjudge.render.frames import to_frame  # only those who ask for frames pay for it
+
         return tuple(map(to_frame, self.tables()))
 
     def to_frame(self) -> "DataFrame":
         """Return the first table, which is the result's own, as a pandas DataFrame; see `frames`."""
+        from prefjudge.render.frames import to_frame
+
         return to_frame(self.tables()[0])
 
     def _repr_html_(self) -> str:

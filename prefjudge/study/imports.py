@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from prefjudge.database import Connection
-from prefjudge.study.targets import IMPORTED, JUDGES
+from prefjudge.study.targets import COUNTED, IMPORTED, JUDGES, current_target
 
 PairKey: TypeAlias = tuple[str, str, str]
 """A query and two documents, the first by doc_id before the other."""
@@ -91,8 +91,14 @@ def sides_known(db: Connection) -> bool:
 
 
 def has_workers(db: Connection) -> bool:
-    """Return whether any judgment says who made it."""
-    return bool(db.execute("SELECT 1 FROM assignments WHERE worker_id <> '' LIMIT 1"))
+    """Return whether any work that counts says whose it is."""
+    return bool(
+        db.execute(
+            "SELECT 1 FROM assignments JOIN hits h USING (hit_key) "
+            f"WHERE worker_id <> '' AND {COUNTED} LIMIT 1",
+            target=current_target(db),
+        )
+    )
 
 
 def load_vote_ids(db: Connection, form: str) -> dict[str, tuple[PairKey, str, int]]:

@@ -14,8 +14,9 @@ from prefjudge.evaluation.comparing.winratio import named_count, named_runs, win
 from prefjudge.evaluation.leaderboards.correlation import correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.leaderboards.query_samples import sample_agreement
-from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks, bootstrap_votes
+from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
 from prefjudge.evaluation.leaderboards.tallies import tally_leaderboard
+from prefjudge.evaluation.leaderboards.vote_noise import measure_noise, noise_ceiling
 from prefjudge.evaluation.scoring.judged_pairs import relabel
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.scoring.preference_measures import PreferenceMeasure
@@ -241,9 +242,9 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "To ask for ranks under other queries takes a run and at least two queries.",
     ),
     (
-        lambda: bootstrap_votes(lambda _: TWO, TWO, trials=1, rng=rng()),
-        "one trial cannot be compared with another",
-        "Ask for at least two trials.",
+        lambda: noise_ceiling([], confidence=1.0),
+        "confidence is 1",
+        "Give a share between 0 and 1, such as 0.95.",
     ),
     (lambda: named_runs(BOTH, ["r", "t"]), "there is no run 't' to show", "Choose one of: r, s."),
     (lambda: named_count("all"), "there is no way to count 'all'", "Choose majority or votes."),
@@ -334,7 +335,7 @@ def test_what_is_just_allowed_is_not_refused() -> None:
     assert compare(queries(2), test="t") is not None
     assert compare(queries(20), test="bootstrap", resamples=50) is not None
     assert bootstrap_ranks(queries(2), trials=1, rng=rng()).trials == 1
-    assert bootstrap_votes(lambda _: TWO, TWO, trials=2, rng=rng())[0].trials == 2
+    assert len(measure_noise(lambda _: [TWO], [TWO], rng=rng())) == 1
     assert len(outcomes_against(TWO.where(np.arange(3) < 2), "a")) == 1
     assert str(PreferenceMeasure.parse("rpref@1")) == "rpref@1"
     assert str(Measure.parse("RR@1")) == "RR@1"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import prefjudge
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
 from prefjudge.gather.readers import _Helped, working
@@ -138,7 +139,7 @@ def test_options_that_do_not_fit_an_engine(option: str, value: object) -> None:
 
 def test_what_no_engine_can_read() -> None:
     with pytest.raises(InputError, match="there is no engine 'polars'"):
-        pool(runs=RUNS, engine="polars")
+        prefjudge.pool(runs=RUNS, engine="polars")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"s3a://b/runs is an address[^$]*--engine spark"):
         pool(runs=["s3a://b/runs"])
     with pytest.raises(InputError, match="is an address"):

@@ -91,7 +91,11 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
             assert outcome.verdict_signed_rank in page
     for label_set in scored.pairings:
         assert f"{100 * label_set.share:.1f}%" in page
-    assert f"Kendall's τ is {scored.tau[0].tau:.2f}." in page
+    (compared,) = scored.tau
+    assert compared.ceiling is not None
+    low, high = f"{compared.ceiling.low:.2f}", f"{compared.ceiling.high:.2f}"
+    ceiling = f"noise ceiling {compared.ceiling.value:.2f}, {low} to {high}"
+    assert f"Kendall's τ is {compared.tau:.2f} ({ceiling})." in page
     decided = ", ".join(f"{count} {name}" for name, count in found.statuses.items() if count)
     assert f"By the rule {found.rule}: {decided}." in page
     assert f"{state.judgments} judgments count, and {state.dropped_judgments} do not" in page

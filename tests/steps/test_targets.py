@@ -192,6 +192,7 @@ def test_an_interrupted_rehearsal_is_not_published_live(
 
 def test_newcomers_do_not_meet_the_answers_of_a_rehearsal(pooled: Path, live: Server) -> None:
     add_live(pooled, live.endpoint)
+    publish(pooled, yes=True)
     with Study(pooled).transaction() as db:
         save_challenge(db, "lead:5", {("q1", "d1"): ["new"]}, 0.0)
     with pytest.raises(StudyError, match="answers that were found in the sandbox"):

@@ -25,7 +25,7 @@ def declared(annotation: ast.expr | None) -> Place | None:
     """Return where in the config a value is that is declared to be a section of it."""
     kind = ast.unparse(annotation).strip("'\"") if annotation else ""
     known = {model.__name__: (section,) for section, model in SECTIONS.items()} | {"StudyConfig": ()}
-    return known.get(kind)
+    return next((known[one] for one in kind.split(" | ") if one in known), None)
 
 
 class Reads(ast.NodeVisitor):

@@ -13,11 +13,11 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.tokens import same_token
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import TIES
-from prefjudge.formats.lines.held import Held, row_problems
+from prefjudge.formats.lines.held import DOC, QUERY, Held, row_problems
 from prefjudge.formats.lines.numbering import Numbering
 from prefjudge.formats.lines.problems import decode, encode
 from prefjudge.formats.lines.repeats import repeated_rows
-from prefjudge.formats.lines.tables import DOC, QUERY, Columns, id_tokens, nested_columns, numbers, pick
+from prefjudge.formats.lines.tables import Columns, id_tokens, nested_columns, numbers, pick
 
 GRADE = ("relevance", "label", "rel", "grade", "score")
 LEFT = ("doc_1", "left", "doc_a", "doc_id_a")

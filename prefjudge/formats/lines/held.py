@@ -2,16 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from prefjudge.errors import InputError
+
+if TYPE_CHECKING:  # every verb looks for these, and most need no numbers
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
 MEMORY = "memory:"
 """What the name of an input in memory starts with, so that it is never taken for a file's."""
 
+QUERY = ("query_id", "qid", "q_id", "query-id", "query")
+DOC = ("doc_id", "docno", "docid", "doc-id", "corpus-id", "doc")
+"""What columns of ids are called by ir_measures, PyTerrier, ranx and BEIR: the first found is taken."""
+
 _SHOWN = 20
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A DataFrame of pandas or polars."""
+
+    @property
+    def columns(self) -> Iterable[str]:
+        """The names of the columns."""
+        ...
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return a column."""
+        ...
+
+    def to_numpy(self) -> NDArray[Any]:
+        """Return the values."""
+        ...
+
+
+@runtime_checkable
+class Arrow(Protocol):
+    """A table that speaks Arrow's protocol, such as those of pyarrow and DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return a stream of record batches."""
+        ...
+
+
+def is_record(item: object) -> bool:
+    """Return whether something is a row by itself: a named tuple, or a mapping of names to plain values."""
+    if isinstance(item, Mapping):
+        return any(name in item for name in QUERY) and not any(
+            isinstance(value, Mapping) for value in item.values()
+        )
+    return isinstance(item, tuple) and any(name in getattr(item, "_fields", ()) for name in QUERY)
 
 
 class Held(str, Generic[T]):

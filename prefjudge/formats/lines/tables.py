@@ -5,61 +5,20 @@ Nothing is imported for it: a table is known by what it can do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.pooling.tokens import BACK, FRONT, Tokens, line_tokens
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.held import row_problems
-
-QUERY = ("query_id", "qid", "q_id", "query-id", "query")
-DOC = ("doc_id", "docno", "docid", "doc-id", "corpus-id", "doc")
-"""What columns of ids are called by ir_measures, PyTerrier, ranx and BEIR: the first found is taken."""
-
-
-@runtime_checkable
-class Frame(Protocol):
-    """A DataFrame of pandas or polars."""
-
-    @property
-    def columns(self) -> Iterable[str]:
-        """The names of the columns."""
-        ...
-
-    def __getitem__(self, name: str, /) -> Any:
-        """Return a column."""
-        ...
-
-    def to_numpy(self) -> NDArray[Any]:
-        """Return the values."""
-        ...
-
-
-@runtime_checkable
-class Arrow(Protocol):
-    """A table that speaks Arrow's protocol, such as those of pyarrow and DuckDB."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return a stream of record batches."""
-        ...
-
+from prefjudge.formats.lines.held import Arrow, Frame, row_problems
 
 Columns = Mapping[str, NDArray[Any]]
 """The columns of a table, by name."""
-
-
-def is_record(item: object) -> bool:
-    """Return whether something is a row by itself: a named tuple, or a mapping of names to plain values."""
-    if isinstance(item, Mapping):
-        return any(name in item for name in QUERY) and not any(
-            isinstance(value, Mapping) for value in item.values()
-        )
-    return isinstance(item, tuple) and any(name in getattr(item, "_fields", ()) for name in QUERY)
 
 
 def columns_of(given: Frame | Arrow | Sequence[Any], name: str) -> Columns:

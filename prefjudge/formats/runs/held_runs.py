@@ -13,10 +13,10 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import Places, Tokens
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.fields import no_fields
-from prefjudge.formats.lines.held import Held, row_problems
+from prefjudge.formats.lines.held import DOC, QUERY, Held, row_problems
 from prefjudge.formats.lines.problems import decode, encode
 from prefjudge.formats.lines.repeats import repeated_rows
-from prefjudge.formats.lines.tables import DOC, QUERY, Columns, id_tokens, nested_columns, numbers, pick
+from prefjudge.formats.lines.tables import Columns, id_tokens, nested_columns, numbers, pick
 from prefjudge.formats.runs.chunks import OnDuplicate, RunChunk, kept_rows
 from prefjudge.formats.runs.layouts import Layout
 

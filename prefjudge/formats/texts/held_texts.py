@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.held import Held, row_problems
+from prefjudge.formats.lines.held import DOC, QUERY, Held, row_problems
 from prefjudge.formats.lines.problems import encode
-from prefjudge.formats.lines.tables import DOC, QUERY, Columns, pick
+from prefjudge.formats.lines.tables import Columns, pick
 
 Texts = Mapping[str, str] | Callable[[str], str | None]
 """The text of each id; a function returns None for an id that has none."""
