@@ -279,7 +279,7 @@ def _session() -> Any:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    quiet: dict[str, Any] = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+    quiet: dict[str, str] = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
     try:
         session = SparkSession.builder.config(map=quiet).getOrCreate()
     except Exception as error:  # Spark has many, and so has its gateway to Java

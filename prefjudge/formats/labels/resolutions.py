@@ -35,7 +35,7 @@ def write_resolutions(
             file.write(json_text(line, indent=None).encode() + b"\n")
 
 
-def describe_resolution(one: Resolution) -> dict[str, Any]:
+def describe_resolution(one: Resolution) -> dict[str, object]:
     """Return a resolution as what JSON can say."""
     return {
         "query_id": one.query_id,
@@ -49,7 +49,7 @@ def describe_resolution(one: Resolution) -> dict[str, Any]:
     }
 
 
-def _outcome(one: Resolution) -> dict[str, Any]:
+def _outcome(one: Resolution) -> dict[str, object]:
     return {"status": one.status.value, "winners": list(one.winners)}
 
 

@@ -4,7 +4,7 @@ Nothing is downloaded unless that was allowed: what would be, and its size, is t
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from os import fspath
@@ -96,11 +96,11 @@ def dataset_entries(path: str, part: Part) -> Iterator[Any]:
         yield from getattr(dataset, f"{part}_iter")()
 
 
-def dataset_documents(path: str, doc_ids: list[str]) -> dict[str, Any]:
+def dataset_documents(path: str, doc_ids: list[str]) -> Mapping[str, Any]:
     """Return documents of a dataset by id, from its store: it is built the first time, and then no scan."""
     dataset = _dataset(path, "docs")
     with _asking(path):
-        found: dict[str, Any] = dataset.docs_store().get_many(doc_ids)
+        found: Mapping[str, Any] = dataset.docs_store().get_many(doc_ids)
         return found
 
 

@@ -8,7 +8,8 @@ may hold an address with its signature, so messages name the kind of error alone
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from io import RawIOBase
@@ -77,7 +78,7 @@ def version(path: str | Path) -> str:
     InputError
         It is gone, or nobody answers.
     """
-    return _version(_info(shown(fspath(path))))
+    return _info(shown(fspath(path))).version
 
 
 def has_etag(version: str) -> bool:
@@ -85,7 +86,15 @@ def has_etag(version: str) -> bool:
     return version.startswith("etag:")
 
 
-def _version(info: dict[str, Any]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Info:
+    """What a server says of an object: its size in bytes, where it is known, and which version it is."""
+
+    size: int | None
+    version: str
+
+
+def _version(info: Mapping[str, object]) -> str:
     for key in _VERSIONS:
         if tag := info.get(key):
             return "etag:" + str(tag).strip('"')
@@ -95,11 +104,12 @@ def _version(info: dict[str, Any]) -> str:
 def _stream(name: str) -> Iterator[bytes]:
     """Yield an object's bytes; after a fault, from where it stopped."""
     info = _info(name)
-    read = _read_web if name.startswith("http") else _read_store
+    web = _Web()
     at = faults = 0
     while True:
         try:
-            for piece in read(name, at, info):
+            pieces = web.read(name, at) if name.startswith("http") else _read_store(name, at, info.size or 0)
+            for piece in pieces:
                 at += len(piece)
                 yield piece
             break
@@ -114,14 +124,14 @@ def _stream(name: str) -> Iterator[bytes]:
             time.sleep(PAUSES[min(faults, len(PAUSES)) - 1])
             _check_same(name, info)
     _check_same(name, info)
-    if info.get("size") not in (None, at) and not info.get("packed"):
+    if info.size not in (None, at) and not web.packed:
         raise _changed(name)
 
 
-def _read_store(name: str, at: int, info: dict[str, Any]) -> Iterator[bytes]:
+def _read_store(name: str, at: int, size: int) -> Iterator[bytes]:
     """Yield the ranges of an object of a store from a place on."""
     files, place = _files(whole(name))
-    size, asked = int(info["size"]), iter(_RANGES)
+    asked = iter(_RANGES)
     while at < size:
         end = min(size, at + next(asked, _RANGES[-1]))
         piece: bytes = files.cat_file(place, start=at, end=end, timeout=PATIENCE)
@@ -131,31 +141,37 @@ def _read_store(name: str, at: int, info: dict[str, Any]) -> Iterator[bytes]:
         at = end
 
 
-def _read_web(name: str, at: int, info: dict[str, Any]) -> Iterator[bytes]:
-    """Yield what a web server sends from a place on; one that knows no ranges sends what was read again."""
-    files, place = _files(whole(name))
-    headers = {"Accept-Encoding": "identity"}
-    if at and not info.get("packed"):
-        headers["Range"] = f"bytes={at}-"
-    with files.open(place, block_size=0, size=1, headers=headers) as file:
-        info["packed"] = file.r.headers.get("Content-Encoding", "identity") not in ("identity", "")
-        part = file.r.headers.get("Content-Range", "") if file.r.status == 206 else ""
-        if part and not part.startswith(f"bytes {at}-"):
-            raise ConnectionError("another range than the one asked for")
-        left = 0 if part else at
-        while piece := file.read(_PIECE):
-            if len(piece) > left:
-                yield piece[left:]
-            left = max(0, left - len(piece))
+class _Web:
+    """Reads an object of a web server; ``packed`` where the server packs what it sends on its own account."""
+
+    packed = False
+
+    def read(self, name: str, at: int) -> Iterator[bytes]:
+        """Yield what is sent from a place on; a server that knows no ranges sends what was read again."""
+        files, place = _files(whole(name))
+        headers = {"Accept-Encoding": "identity"}
+        if at and not self.packed:
+            headers["Range"] = f"bytes={at}-"
+        with files.open(place, block_size=0, size=1, headers=headers) as file:
+            self.packed = file.r.headers.get("Content-Encoding", "identity") not in ("identity", "")
+            part = file.r.headers.get("Content-Range", "") if file.r.status == 206 else ""
+            if part and not part.startswith(f"bytes {at}-"):
+                raise ConnectionError("another range than the one asked for")
+            left = 0 if part else at
+            while piece := file.read(_PIECE):
+                if len(piece) > left:
+                    yield piece[left:]
+                left = max(0, left - len(piece))
 
 
-def _info(name: str) -> dict[str, Any]:
+def _info(name: str) -> _Info:
     """Return what the server says of an object."""
     files, place = _files(whole(name))
-    found: dict[str, Any] = _asked(name, lambda: files.info(place, timeout=PATIENCE))
+    found: Mapping[str, object] = _asked(name, lambda: files.info(place, timeout=PATIENCE))
     if found.get("type") == "directory":
         raise InputError(f"{name} is a folder, not an object", "Name the objects in it, one by one.")
-    return found
+    size = found.get("size")
+    return _Info(size=int(str(size)) if size is not None else None, version=_version(found))
 
 
 def _asked(name: str, question: Callable[[], T]) -> T:
@@ -173,8 +189,8 @@ def _asked(name: str, question: Callable[[], T]) -> T:
         raise _fault(name, error) or _given_up(name, error) from None
 
 
-def _check_same(name: str, info: dict[str, Any]) -> None:
-    if _version(_info(name)) != _version(info):
+def _check_same(name: str, info: _Info) -> None:
+    if _info(name).version != info.version:
         raise _changed(name)
 
 
@@ -241,7 +257,7 @@ def _file_system(scheme: str, patience: float) -> Any:
     import fsspec
 
     import_module(_NEEDS[scheme])
-    options: dict[str, Any] = {"use_listings_cache": False}
+    options: dict[str, object] = {"use_listings_cache": False}
     if scheme.startswith("http"):
         from aiohttp import ClientTimeout
 

@@ -1,6 +1,6 @@
 """The queries and documents of datasets of ir_datasets: which of their fields is the text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from prefjudge.errors import InputError
@@ -45,7 +45,7 @@ def _document_text(path: str, document: Any, named: str | None) -> str:
     return text.strip()
 
 
-def _no_text(path: str, name: str, asked: str | None, there: dict[str, Any]) -> InputError:
+def _no_text(path: str, name: str, asked: str | None, there: Mapping[str, object]) -> InputError:
     return InputError(
         f"{path}: {name} has no {asked}: it has {', '.join(there)}",
         "Name the field that holds the text: --text-field NAME.",

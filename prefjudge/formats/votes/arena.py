@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from prefjudge.formats.votes.form import Context, Rows, VoteForm
-from prefjudge.formats.votes.rows import Row
+from prefjudge.formats.votes.rows import JsonObject, Row
 from prefjudge.formats.votes.table import flat
 
 _FLAGS = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
@@ -55,7 +55,7 @@ def _answers(value: Any) -> list[Any]:
     return [one for one in _turns(value) if not isinstance(one, dict) or one.get("role") != "user"]
 
 
-def _prompt(row: dict[str, Any]) -> list[Any]:
+def _prompt(row: JsonObject) -> list[Any]:
     """Return what people asked; of a conversation, all their turns."""
     said = next((row[name] for name in ("prompt", "question", "query") if row.get(name)), None)
     if said is not None:

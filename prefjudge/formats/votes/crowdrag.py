@@ -1,11 +1,10 @@
 """CrowdRAG-25's ratings: seven criteria for each pair of responses, by several workers or by a model."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from prefjudge.errors import InputError
 from prefjudge.formats.votes.form import Context, Rows, VoteForm
-from prefjudge.formats.votes.rows import Row
+from prefjudge.formats.votes.rows import JsonObject, Row
 
 _CRITERIA = (
     "validity", "correctness_topical", "coherence_logical", "coherence_stylistic", "coverage_broad",
@@ -39,7 +38,7 @@ def _flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
             yield line, {**pair, "worker": worker, "winner": vote}
 
 
-def _parts(rows: Rows) -> dict[str, Any]:
+def _parts(rows: Rows) -> JsonObject:
     parts = {"query": "query_id", "left": "response_a", "right": "response_b", "winner": "winner"}
     return parts | ({"worker": "worker"} if any(row.get("worker") for row in rows) else {})
 

@@ -7,7 +7,7 @@ from typing import Any
 from prefjudge.formats.votes.choices import UNKNOWN, by_word
 from prefjudge.formats.votes.form import Context, Rows, VoteForm
 from prefjudge.formats.votes.parts import guess_parts
-from prefjudge.formats.votes.rows import Row
+from prefjudge.formats.votes.rows import JsonObject, Row
 from prefjudge.formats.votes.table import flat
 
 
@@ -30,7 +30,7 @@ def _chosen(value: Any) -> str:
     return flat(value)
 
 
-def _annotations(row: Mapping[str, Any]) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+def _annotations(row: Mapping[str, Any]) -> Iterator[tuple[dict[str, str], JsonObject]]:
     """Yield the choices of each annotation by the tag's name, and what is known beside them."""
     task = row.get("data")
     if not isinstance(task, dict):

@@ -7,7 +7,7 @@ from typing import Any
 from prefjudge.formats.votes.choices import UNKNOWN, by_word
 from prefjudge.formats.votes.form import Context, Rows, VoteForm
 from prefjudge.formats.votes.parts import guess_parts
-from prefjudge.formats.votes.rows import Row
+from prefjudge.formats.votes.rows import JsonObject, Row
 from prefjudge.formats.votes.table import flat
 
 _INPUT, _ANSWER, _ELEMENTS = "Input.", "Answer.", "Answer.taskAnswers"
@@ -33,13 +33,13 @@ def _answers(row: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _of_elements(said: Any) -> dict[str, Any]:
+def _of_elements(said: Any) -> JsonObject:
     """Return the answers of a page of crowd-html-elements: JSON in one cell."""
     try:
         forms = json.loads(flat(said) or "[]")
     except (ValueError, RecursionError):
         return {}
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for name, value in (pair for form in forms if isinstance(form, dict) for pair in form.items()):
         options = value if isinstance(value, dict) else {}
         found |= {f"{name}.{option}": "true" for option, on in options.items() if on is True}

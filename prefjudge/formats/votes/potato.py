@@ -11,7 +11,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.votes.choices import UNKNOWN, by_word
 from prefjudge.formats.votes.form import Context, Rows, VoteForm
 from prefjudge.formats.votes.parts import guess_parts
-from prefjudge.formats.votes.rows import Row
+from prefjudge.formats.votes.rows import JsonObject, Row
 from prefjudge.formats.votes.table import flat
 
 _STATE = "instance_id_to_label_to_value"
@@ -23,7 +23,7 @@ def _fits(rows: Rows) -> bool:
     return {"instance_id", "user_id"} <= keys or _STATE in keys
 
 
-def _instances(row: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _instances(row: Mapping[str, Any]) -> Iterator[tuple[str, str, JsonObject]]:
     """Yield instance, annotator, and the annotations by schema."""
     if _STATE in row:
         states = row[_STATE] if isinstance(row[_STATE], dict) else {}
@@ -89,7 +89,7 @@ def _flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
             )
 
 
-def _sides(item: Mapping[str, Any]) -> dict[str, Any]:
+def _sides(item: Mapping[str, Any]) -> JsonObject:
     """Return an item with the two texts of its list as those of the sides."""
     two = next((value for value in item.values() if isinstance(value, list) and len(value) == 2), None)
     return {**item} if two is None else {**item, "left_text": two[0], "right_text": two[1]}

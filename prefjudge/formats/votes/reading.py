@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from os import fspath
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from prefjudge.formats.lines.problems import Notice, Problems, Stop, is_text
 from prefjudge.formats.votes.form import Context, VoteForm, choose_criterion
 from prefjudge.formats.votes.parts import check_parts
 from prefjudge.formats.votes.release import LOG, is_release, refuse_unfinished, with_release
-from prefjudge.formats.votes.rows import read_rows
+from prefjudge.formats.votes.rows import JsonObject, read_rows
 from prefjudge.formats.votes.table import flat, read_table
 from prefjudge.formats.votes.votes import Votes
 from prefjudge.registers import Register
@@ -140,7 +139,7 @@ def _known(parts: dict[str, str], told: dict[str, str]) -> dict[str, str]:
     return kept
 
 
-def _form_of(heads: Sequence[dict[str, Any]], notices: list[Notice]) -> tuple[str, VoteForm]:
+def _form_of(heads: Sequence[JsonObject], notices: list[Notice]) -> tuple[str, VoteForm]:
     for name in FORMS:
         try:
             form = FORMS[name]
@@ -154,11 +153,11 @@ def _form_of(heads: Sequence[dict[str, Any]], notices: list[Notice]) -> tuple[st
     return "table", FORM
 
 
-def _items(path: Path | None, notices: list[Notice]) -> dict[str, dict[str, Any]]:
+def _items(path: Path | None, notices: list[Notice]) -> dict[str, JsonObject]:
     """Return the records of a data file by their ids."""
     if path is None:
         return {}
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonObject] = {}
     for line, row in read_rows(fspath(path), notices):
         name = flat(row.get("id", row.get("instance_id")))
         if not name or name in found:

@@ -5,13 +5,16 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import Block, Holds, blocks
 from prefjudge.formats.lines.problems import Notice
 
-Row = tuple[int, dict[str, Any]]
+JsonObject: TypeAlias = dict[str, Any]
+"""An object of JSON that strangers wrote: its reader checks each value that it takes."""
+
+Row = tuple[int, JsonObject]
 """The number of a line, and what it holds by column."""
 
 _BLANK = re.compile(r"[\s,]*")
@@ -95,7 +98,7 @@ def _one(path: str, text: str) -> Any:
         raise _not_json(path, getattr(error, "lineno", 1), error) from None
 
 
-def _object(path: str, line: int, value: Any) -> dict[str, Any]:
+def _object(path: str, line: int, value: Any) -> JsonObject:
     if not isinstance(value, dict):
         raise InputError(f"{path}:{line}: not a JSON object", "Write one object for each vote.")
     return value
