@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prefjudge.formats.texts.lookup import NotSorted, sorted_file
 from prefjudge.formats.texts.texts import read_texts
 
-SCAN = "prefjudge.formats.texts.texts._scan"
+SCAN = "prefjudge.formats.texts.texts._Search.scan"
 
 
 @settings(max_examples=40, deadline=None)

@@ -31,10 +31,11 @@ def hook():
         opened.append(listening)
 
         def serve():
-            connection, _ = listening.accept()
-            with connection:
-                connection.recv(65536)
-                with contextlib.suppress(OSError):
+            # The socket is closed at the end, whether anybody came or not, and who came may be gone.
+            with contextlib.suppress(OSError):
+                connection, _ = listening.accept()
+                with connection:
+                    connection.recv(65536)
                     answer(connection)
 
         threading.Thread(target=serve, daemon=True).start()

@@ -12,6 +12,7 @@ from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.winratio import WinRatio, WinRatios
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
 from prefjudge.evaluation.leaderboards.tiers import standings
@@ -60,7 +61,8 @@ def board_plot(queries: int = 30) -> object:
 def two_boards() -> object:
     x = leaderboard(scores("official", 1))
     y = leaderboard(scores("preference", 2), perfect=bar())
-    return plots.plot_two_boards(x, y, tau=0.4)
+    ceiling = NoiseCeiling(value=0.6, low=0.5, high=0.7, by="redrawn votes", pairs=400, confidence=0.95)
+    return plots.plot_two_boards(x, y, tau=replace(correlate(x, y), ceiling=ceiling))
 
 
 def ranks() -> object:
@@ -141,7 +143,11 @@ def test_what_is_drawn_can_be_read() -> None:
     assert {*RUNS, "perfect (official)"} <= set(words(board_plot()))
     assert "24" not in words(two_boards())
     assert "orange: better than perfect; orange ring: above, not significant" in " ".join(words(board_plot()))
-    assert "4 runs, 30 queries, two label sets, Kendall's τ 0.40" in words(two_boards())
+    tau = correlate(
+        leaderboard(scores("official", 1)), leaderboard(scores("preference", 2), perfect=bar())
+    ).tau
+    title = f"4 runs, 30 queries, two label sets\nKendall's τ {tau:.2f} (noise ceiling 0.60, 0.50 to 0.70)"
+    assert title in words(two_boards())
     assert {
         "RR@10, public qrels, public queries (30)",
         "RR@10, held out qrels, held out queries (30)",

@@ -80,7 +80,7 @@ def test_texts_stay_as_they_were_published(served: Path, tmp_path: Path) -> None
     pool_demo(served)
     publish(served, yes=True)
     before = contents(served)
-    with pytest.raises(StudyError, match=r"the text of passage .* in all\) is not what was published"):
+    with pytest.raises(StudyError, match=r"the text of passage .* in all\) is not what was judged"):
         pool_from(other, served)
     (other / "collection.tsv").write_text(texts)
     (other / "queries.tsv").write_text((other / "queries.tsv").read_text().replace("\t", "\tChanged: "))

@@ -275,7 +275,7 @@ def test_a_published_pool_cannot_be_replaced(served: Path) -> None:
     from prefjudge.steps.pool.pool import pool
 
     publish(served, yes=True)
-    with pytest.raises(StudyError, match="HITs for another pool"):
+    with pytest.raises(StudyError, match="HITs or votes for another pool"):
         pool(served, runs=[str(COLLECTION / "runs" / "*.txt")], depth=2)
 
 
