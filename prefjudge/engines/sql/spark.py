@@ -279,9 +279,9 @@ def _session() -> Any:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    quiet: dict[str, str] = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+    quiet = SparkSession.builder.config("spark.log.level", "ERROR")
     try:
-        session = SparkSession.builder.config(map=quiet).getOrCreate()
+        session = quiet.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     except Exception as error:  # Spark has many, and so has its gateway to Java
         raise ConfigError(
             f"Apache Spark does not start: {_first_line(error)}",
