@@ -7,6 +7,7 @@ import pytest
 from prefjudge import check, pool, score
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats import hub
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines import datasets
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.texts import read_texts
@@ -192,3 +193,32 @@ def test_qrels_in_parquet(tmp_path):
     assert score(runs=tmp_path / "run", qrels=tmp_path / "q.parquet").leaderboards[0].rows[0].score == 1
     with pytest.raises(InputError, match=r"holds no qrels: it has the columns path, query, score"):
         score(runs=tmp_path / "run", qrels=tmp_path / "r.parquet")
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("'1 2', 'd', 1", r"row 1: the id '1 2' is empty or holds a blank"),
+        ("'1', 'd 1\n2 0 x', 1", r"row 1: the id .* holds a blank"),
+        ("'1', NULL, 1", r"row 1: the id None is empty"),
+        ("'1', 'd', NULL", r"row 1: there is no grade"),
+    ],
+)
+def test_odd_rows_of_qrels_in_parquet_are_refused(tmp_path, row, says):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "q.parquet"
+    columns = '"query-id","corpus-id",score'
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT * FROM (VALUES ('1', '2', 1), ({row})) t({columns})) TO '{path}'")
+    with pytest.raises(InputError, match=says):
+        read_qrels(path)
+
+
+def test_grades_in_parquet_keep_their_digits(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "q.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"""COPY (SELECT '1' AS "query-id", '2' AS "corpus-id", 1234567.5::DOUBLE AS score) TO '{path}'"""
+        )
+    assert read_qrels(path, fractions=True).grade.tolist() == [1234567.5]

@@ -34,11 +34,25 @@ def read_parquet(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
             described = connection.execute("DESCRIBE FROM read_parquet(?)", [path]).fetchall()
             names = ", ".join(f'"{one}"' for one in _columns(path, {row[0] for row in described}))
             rows = connection.execute(f"SELECT {names} FROM read_parquet(?)", [path])
+            row = 0
             while batch := rows.fetchmany(_BATCH):
-                yield "".join(f"{query} 0 {doc} {grade:g}\n" for query, doc, grade in batch).encode()
+                yield "".join(_line(path, row + place, *cells) for place, cells in enumerate(batch)).encode()
+                row += len(batch)
     except (duckdb.Error, TypeError, ValueError) as error:
         said = str(error).splitlines()[0]
         raise InputError(f"{Path(path)} cannot be read as qrels: {said}", "Was the file cut off?") from None
+
+
+def _line(path: str, row: int, query: object, doc: object, grade: float | None) -> str:
+    """Return a row as a line; rows count from 0. An id with a blank would be two columns, or two lines."""
+    for cell in (query, doc):
+        if cell is None or len(str(cell).split()) != 1 or str(cell).strip() != str(cell):
+            raise InputError(
+                f"{path}, row {row}: the id {cell!r} is empty or holds a blank", "Give ids without blanks."
+            )
+    if grade is None:
+        raise InputError(f"{path}, row {row}: there is no grade", "Fill in the cell, or leave out the row.")
+    return f"{query} 0 {doc} {grade:.17g}\n"
 
 
 def _columns(path: str, there: set[str]) -> list[str]:
