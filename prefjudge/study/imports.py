@@ -113,6 +113,20 @@ def load_vote_ids(db: Connection, form: str) -> dict[str, tuple[PairKey, str, in
     return {vote: ((query, a, b), worker, choice) for vote, query, a, b, worker, choice in rows}
 
 
+def load_named_votes(db: Connection, form: str, criterion: str) -> dict[tuple[PairKey, str, int], int]:
+    """Return how often each imported vote without an id is there: pair, worker, choice for the first."""
+    rows = db.execute(
+        "SELECT p.query_id, p.doc_a, p.doc_b, j.worker_id, "
+        "CASE WHEN j.left_id = p.doc_a THEN j.choice ELSE -j.choice END AS said, count(*) FROM judgments j "
+        "JOIN pairs p USING (pair_id) JOIN assignments USING (assignment_id) JOIN imports i USING (hit_key) "
+        "WHERE j.vote_id IS NULL AND i.form = :form AND i.criterion = :criterion "
+        "GROUP BY p.query_id, p.doc_a, p.doc_b, j.worker_id, said",
+        form=form,
+        criterion=criterion,
+    )
+    return {((query, a, b), worker, choice): int(count) for query, a, b, worker, choice, count in rows}
+
+
 def save_import(
     db: Connection,
     record: ImportRecord,

@@ -14,6 +14,7 @@ from prefjudge.steps.export import export
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.study.imports import sides_known
 from prefjudge.study.study import Study
 
 COLUMNS = ("qid", "query", "left", "right", "left_text", "right_text", "winner", "worker")
@@ -53,16 +54,32 @@ def winners(study: Path, rule: str) -> tuple[set[tuple[str, ...]], dict[str, dic
     ],
 )
 def test_what_is_exported_and_imported_again_resolves_alike(tmp_path: Path, to: str, suffix: str) -> None:
-    study = filled(tmp_path / "study")
+    rows = [*VOTES, TIE] if EXPORTS[to].ties else VOTES
+    study = filled(tmp_path / "study", rows)
     out = tmp_path / f"out.{suffix}"
     found = export(study, out, to=to)
-    assert (found.judgments, found.workers, found.notices) == (6, 3, ())
+    assert (found.judgments, found.workers, found.notices) == (len(rows), 3, ())
     back = tmp_path / "back"
     init(back)
     again = import_votes(back, out)
-    assert (again.votes, again.workers) == (6, 3)
+    assert (again.votes, again.workers) == (len(rows), 3)
     for rule in ("shallow-pooling", "most-wins", "bradley-terry"):
         assert winners(back, rule) == winners(study, rule)
+
+
+@pytest.mark.parametrize(
+    ("to", "suffix"), [("evalica", "csv"), ("crowd-kit", "csv"), ("label-studio", "json")]
+)
+def test_sides_that_are_not_known_stay_so(tmp_path: Path, to: str, suffix: str) -> None:
+    study, back, out = tmp_path / "study", tmp_path / "back", tmp_path / f"out.{suffix}"
+    filled(study, VOTES, map=["left=left", "right=right"])
+    with Study(study).transaction() as db:
+        db.execute("UPDATE imports SET sides = 0")  # as of doc_a and doc_b, or chosen and rejected
+    export(study, out, to=to)
+    init(back)
+    import_votes(back, out)
+    with Study(back).transaction(write=False) as db:
+        assert not sides_known(db)
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

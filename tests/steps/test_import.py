@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from prefjudge.core.judges.models import ModelVote
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.steps.import_votes.import_votes import ImportResult, import_votes
@@ -23,6 +24,8 @@ from prefjudge.steps.status import status
 from prefjudge.study.answers import last_version
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.health import find_impossible
+from prefjudge.study.imports import sides_known
+from prefjudge.study.models import save_votes
 from prefjudge.study.progress import count_judgments
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX, forget_answers, load_published_targets, refuse_other_target
@@ -136,6 +139,38 @@ def test_a_newer_export_adds_what_is_new_and_changes_nothing(tmp_path: Path) -> 
     assert times == [(2500,), (2500,)]
 
 
+def test_a_longer_file_without_ids_adds_what_is_new(tmp_path: Path) -> None:
+    rows = "qid,left,right,winner,worker\nq,a,b,a,ann\nq,a,b,a,ann\nq,a,c,tie,ben\n"
+    brought(tmp_path, rows, "one.csv")
+    longer = brought(tmp_path, rows + "q,a,b,a,ann\nq,a,b,b,ben\n", "two.csv")
+    assert (longer.votes, longer.known) == (2, 3)
+    assert "imported before: left out" in " ".join(longer.notices)
+    assert len(took(tmp_path / "study")) == 5
+    nobody = "qid,left,right,winner\nq,a,b,a\n"
+    brought(tmp_path, nobody, "three.csv")  # nobody knows whether this is the same person
+    unsure = brought(tmp_path, nobody + "q,b,c,b\n", "four.csv")
+    assert (unsure.votes, unsure.known) == (2, 0)
+    assert "1 vote is like votes imported before" in " ".join(unsure.notices)
+
+
+def test_comparisons_with_a_known_answer_tell_of_workers_and_are_no_votes(tmp_path: Path) -> None:
+    rows = (
+        "q,a_id,b_id,pref,w,expected\nq1,a,b,left,ann,\nq1,g,h,left,ann,left\nq1,h,g,left,ann,g\n"
+        "q1,a,b,right,ben,\nq1,g,h,right,ben,g\n"
+    )
+    mapped = ["query=q,left=a_id,right=b_id,winner=pref,worker=w,gold=expected"]
+    found = brought(tmp_path, rows, map=mapped)
+    assert (found.votes, found.documents, found.workers) == (2, 2, 2)
+    assert "3 comparisons with a known answer: 2 answered otherwise" in " ".join(found.notices)
+    assert took(tmp_path / "study") == [("q1", "a", "b", 1, "ann"), ("q1", "a", "b", -1, "ben")]
+    with Study(tmp_path / "study").transaction(write=False) as db:
+        work = db.execute("SELECT worker_id, answered, gold_right, gold_missed FROM assignments ORDER BY 1")
+        assert work == [("ann", 3, 1, 1), ("ben", 2, 0, 1)]
+        assert db.execute("SELECT count(*) FROM pooled")[0][0] == 2
+    with pytest.raises(InputError, match=r"votes.csv:3:1: the gold answer is neither of the two: 'true'"):
+        brought(tmp_path, rows.replace("ann,left", "ann,true"), map=mapped)
+
+
 ARENA = [
     {"prompt": "2+2", "model_a": "gpt 4", "model_b": "b", "winner": "model_a", "judge": "u1",
      "response_a": "4", "response_b": "5"},
@@ -169,6 +204,16 @@ STATE = {
         "i2": {"pref": {"scale_value": "0"}},
     },
 }
+REAL_STATE = {  # what Potato writes itself: pairs of a label and a value
+    "user_id": "u",
+    "instance_id_ordering": ["i1", "i2", "i3"],
+    "instance_id_to_label_to_value": {
+        "i1": [[{"schema": "pref", "name": "selection"}, "B"]],
+        "i2": [[{"schema": "pref", "name": "selection"}, "tie"],
+               [{"schema": "pref:::justification", "name": "justification"}, "much the same"]],
+        "i3": [],
+    },
+}  # fmt: skip
 ITEMS = [
     {"id": "i1", "query_id": "q", "left_id": "d1", "right_id": "d2", "text": ["one text", "another"]},
     {"id": "i2", "query_id": "q", "left_id": "d2", "right_id": "d3", "text": ["another", "a third"]},
@@ -227,7 +272,7 @@ def test_rejected_work_does_not_count(tmp_path: Path) -> None:
     assert [vote[1:] for vote in took(tmp_path / "study")] == [("d1", "d2", -1, "W1")]
 
 
-@pytest.mark.parametrize("made", [POTATO, [STATE]])
+@pytest.mark.parametrize("made", [POTATO, [STATE], [REAL_STATE]])
 def test_potatos_instances_are_pairs_of_its_data_file(tmp_path: Path, made: list[Any]) -> None:
     with pytest.raises(InputError, match="--items FILE"):
         brought(tmp_path, made, "votes.jsonl")
@@ -337,13 +382,18 @@ def test_a_release_is_taken_back_whole(tmp_path: Path) -> None:
     brought(tmp_path, PLAIN, "votes.txt")
     study = tmp_path / "study"
     resolve(study)
+    with Study(study).transaction() as db:
+        number, query, a, b = db.execute("SELECT pair_id, query_id, doc_a, doc_b FROM pairs ORDER BY 1")[0]
+        save_votes(db, "judge-1", [(number, ModelVote(pair=(query, a, b), a_first=1, b_first=0))])
     made = Path(release(study).out)
     other = new(tmp_path, "other")
     found = import_votes(other, made)
+    with Study(other).transaction(write=False) as db:
+        assert not sides_known(db)  # those of votes.txt are not
     assert (found.read_as, found.votes, found.dropped) == ("release", 7, 1)
     resolve(other)
     again = Path(release(other).out)
-    for name in ("preference.qrels", "resolutions.jsonl", "pool.tsv"):
+    for name in ("preference.qrels", "resolutions.jsonl", "pool.tsv", "models.jsonl"):
         assert (again / name).read_bytes() == (made / name).read_bytes(), name
     told = [
         [

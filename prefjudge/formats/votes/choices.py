@@ -14,6 +14,8 @@ TIE = frozenset(
 )  # fmt: skip
 _NOUNS = ("model", "response", "answer", "option", "passage", "document", "doc", "system", "text", "item")
 
+SIDES, NO_SIDES = "sides", "unknown"
+"""The column by which an export says that left and right are not those of a screen."""
 UNKNOWN = 9
 """Stands for a word that says neither."""
 

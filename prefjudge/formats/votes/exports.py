@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.formats.votes.choices import NO_SIDES, SIDES
 from prefjudge.registers import Register
 
 ExportRow: TypeAlias = dict[str, Any]
@@ -63,6 +64,16 @@ def judged(of: Exported) -> Iterator[tuple[str, str, str, int, str]]:
         yield log.queries[query], log.docs[left], log.docs[right], choice, name
 
 
+def _with_sides(rows: Callable[[Exported], Iterable[ExportRow]]) -> Callable[[Exported], Iterator[ExportRow]]:
+    """Make rows say where left and right are not those of a screen, so that nothing is drawn from them."""
+
+    def said(of: Exported) -> Iterator[ExportRow]:
+        for row in rows(of):
+            yield row if of.log.sides else {**row, SIDES: NO_SIDES}
+
+    return said
+
+
 def _label_studio(of: Exported) -> Iterator[ExportRow]:
     """Tasks of the template for pairs, a task for each pair as it was shown, with what was chosen."""
     tasks: dict[tuple[str, str, str], list[ExportRow]] = {}
@@ -78,6 +89,7 @@ def _label_studio(of: Exported) -> Iterator[ExportRow]:
     for (query, left, right), annotations in tasks.items():
         shown = {"prompt": of.queries[query], "answer1": of.passages[left], "answer2": of.passages[right]}
         ids = {"query_id": query, "left_id": left, "right_id": right}
+        ids |= {} if of.log.sides else {SIDES: NO_SIDES}
         yield {"data": shown | ids, "annotations": annotations}
 
 
@@ -155,8 +167,8 @@ EXPORTS: Register[ExportForm] = Register(
         "label-studio": ExportForm(rows=_label_studio, ties=False, texts=True),
         "chosen": ExportForm(rows=_chosen, ties=False, texts=True),
         "choix": ExportForm(rows=_choix, ties=False),
-        "crowd-kit": ExportForm(rows=_crowd_kit, ties=False),
-        "evalica": ExportForm(rows=_evalica),
+        "crowd-kit": ExportForm(rows=_with_sides(_crowd_kit), ties=False),
+        "evalica": ExportForm(rows=_with_sides(_evalica)),
         "ranx": ExportForm(
             rows=_answered(("q_id", "doc_id", "score")), of_answers=True, document=_nested, line=_trec
         ),

@@ -7,9 +7,9 @@ from prefjudge.errors import InputError
 
 PARTS = (
     "query", "query_text", "left", "right", "left_text", "right_text", "left_model", "right_model",
-    "winner", "worker", "id", "milliseconds",
+    "winner", "worker", "id", "milliseconds", "gold",
 )  # fmt: skip
-"""What ``--map PART=COLUMN`` names."""
+"""What ``--map PART=COLUMN`` names; ``gold`` is the expected winner where it is known, and never guessed."""
 
 _SIDES = (
     ("winner", "loser"),

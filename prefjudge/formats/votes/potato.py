@@ -27,7 +27,7 @@ def _instances(row: Mapping[str, Any]) -> Iterator[tuple[str, str, JsonObject]]:
     """Yield instance, annotator, and the annotations by schema."""
     if _STATE in row:
         states = row[_STATE] if isinstance(row[_STATE], dict) else {}
-        yield from ((str(name), flat(row.get("user_id")), labels) for name, labels in states.items())
+        yield from ((str(name), flat(row.get("user_id")), _by_schema(said)) for name, said in states.items())
         return
     labels = row.get("labels")
     if not isinstance(labels, dict):
@@ -37,6 +37,17 @@ def _instances(row: Mapping[str, Any]) -> Iterator[tuple[str, str, JsonObject]]:
             if label and not label.startswith("_") and flat(value):
                 labels.setdefault(schema, {})[label] = value
     yield flat(row.get("instance_id")), flat(row.get("user_id")), labels
+
+
+def _by_schema(said: Any) -> JsonObject:
+    """Return the annotations of an instance by schema; a state keeps them as pairs of a label and a value."""
+    if not isinstance(said, list):
+        return said if isinstance(said, dict) else {}
+    found: JsonObject = {}
+    for pair in said:
+        if isinstance(pair, list) and len(pair) == 2 and isinstance(label := pair[0], dict):
+            found.setdefault(flat(label.get("schema")), {})[flat(label.get("name"))] = pair[1]
+    return found
 
 
 def _votes(labels: Any) -> dict[str, str]:
@@ -72,7 +83,7 @@ def _flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
                 continue
             item = context.items.get(instance)
             if item is None:
-                what = "is not in the file of items" if context.items else "names what was compared nowhere"
+                what = "is not in the file of items" if context.items else "does not say what was compared"
                 raise InputError(
                     f"{context.path}:{line}: the instance {instance!r} {what}",
                     "Give the data file that Potato showed: --items FILE",

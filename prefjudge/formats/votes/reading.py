@@ -121,7 +121,8 @@ def _of_rows(path: Path, how: HowVotesAreRead, notices: list[Notice]) -> Votes:
             raise problems.error() from None
         problems.check()
     if not len(found.log):
-        raise InputError(f"{path} has no votes", "Every row was left out: see the notes.")
+        why = f": {notices[-1].what}" if notices else ""
+        raise InputError(f"{path} has no votes{why}", "Every row was left out.")
     return replace(found, criterion=criterion)
 
 

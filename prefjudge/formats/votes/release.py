@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from prefjudge.core.judges.models import ModelVote
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.pools import read_pool
 from prefjudge.formats.lines.problems import Notice
@@ -15,6 +16,7 @@ from prefjudge.formats.votes.rows import Row, read_rows
 from prefjudge.formats.votes.votes import Votes, Work
 
 RECORD, LOG = "release.json", "judgments.jsonl"
+_MODELS = "models.jsonl"
 _COLUMNS = frozenset({"query", "left", "right", "choice", "worker", "judge", "phase", "assignment"})
 _PARTS = {"query": "query", "left": "left", "right": "right", "winner": "choice", "worker": "worker"}
 
@@ -70,7 +72,43 @@ def with_release(votes: Votes, folder: Path, notices: list[Notice]) -> Votes:
     if (folder / "queries.tsv").is_file():
         queries = dict(read_queries(folder / "queries.tsv", notices=notices))
         passages = read_texts(folder / "passages.tsv", pools.docs, notices=notices)
-    return replace(votes, work=_work(folder, notices), pooled=pooled, queries=queries, passages=passages)
+    return replace(
+        votes,
+        log=replace(votes.log, sides=_sides_known(folder)),
+        work=_work(folder, notices),
+        models=_models(folder / _MODELS, notices),
+        pooled=pooled,
+        queries=queries,
+        passages=passages,
+    )
+
+
+def _sides_known(folder: Path) -> bool:
+    """Tell whether left and right are those of a screen, also in what the released study had imported."""
+    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    imports = record.get("imports")
+    return not any(
+        isinstance(one, dict) and one.get("sides") is False
+        for one in (imports if isinstance(imports, list) else ())
+    )
+
+
+def _models(path: Path, notices: list[Notice]) -> list[tuple[str, ModelVote]]:
+    """Return what language models said, as the release has it: which document in either order, or neither."""
+    if not path.is_file() or not path.stat().st_size:
+        return []
+    found = []
+    for line, row in read_rows(str(path), notices):
+        try:
+            a, b = str(row["a"]), str(row["b"])
+            said = {a: 1, b: -1, None: 0}
+            vote = ModelVote(
+                pair=(str(row["query"]), a, b), a_first=said[row["a_first"]], b_first=said[row["b_first"]]
+            )
+            found.append((str(row["model"]), vote))
+        except (KeyError, TypeError):
+            raise InputError(f"{path}:{line}: not a model's vote", "Copy the release again.") from None
+    return found
 
 
 def _work(folder: Path, notices: list[Notice]) -> dict[str, Work]:

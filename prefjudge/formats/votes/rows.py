@@ -70,7 +70,7 @@ def _of_list(path: str, text: str) -> Iterator[Row]:
         try:
             value, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError) as error:
-            raise _not_json(path, line + getattr(error, "lineno", 1) * 0, error) from None
+            raise _not_json(path, line, error) from None
         yield line, _object(path, line, value)
 
 
@@ -83,7 +83,7 @@ def _of_objects(path: str, every: Iterator[Block]) -> Iterator[Row]:
             try:
                 value = json.loads(text)
             except (ValueError, RecursionError) as error:
-                if number == block.line and text.strip() in ("{", "{}"[:1]):
+                if number == block.line and text.strip() == "{":
                     whole = "\n".join(_text(path, block).split("\n")) + _whole(path, every)
                     yield number, _object(path, number, _one(path, whole))
                     return

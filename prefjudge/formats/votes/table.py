@@ -1,7 +1,7 @@
 """The columns of votes, as they are read from rows: ids are checked, and winners understood."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.runs import encode
 from prefjudge.counts import many
 from prefjudge.formats.lines.problems import Notice, Problems
-from prefjudge.formats.votes.choices import UNKNOWN, by_name, by_word
+from prefjudge.formats.votes.choices import NO_SIDES, SIDES, UNKNOWN, by_name, by_word
 from prefjudge.formats.votes.rows import Row
 from prefjudge.formats.votes.votes import Votes
 
@@ -19,6 +19,7 @@ ALL = "all"
 _ID_HINT = (
     "Ids are single words without blanks. Name the column of the ids with --map, for instance left=a_id."
 )
+_GOLD_HINT = "It is the expected winner, written like the winner; the cell is empty where none is known."
 _WINNER_HINT = "The winner repeats one of the two, or is: left, right, a, b, 1, 2 or tie."
 
 
@@ -49,6 +50,8 @@ class VoteTable:
         self._passages: dict[str, str] = {}
         self._models: dict[tuple[str, str], str] = {}
         self._fine: set[str] = set()
+        self._gold: dict[str, tuple[int, int]] = {}
+        self._sides = True
         self.same = 0
         """Votes between two copies of one text, which say nothing."""
 
@@ -70,6 +73,12 @@ class VoteTable:
         if not said:
             self._problem(line, "no winner", "", f"{_WINNER_HINT} Remove the row where nobody chose.")
             return
+        worker = _as_word(text_of.get("worker"))
+        dropped = as_text(row.get("_dropped"))
+        if expected := flat(text_of.get("gold")):
+            if not dropped:
+                self._answered(line, names, said, expected, worker)
+            return
         self._lines.append(line)
         self._said.append(said)
         self._readings[0].append(by_name(said, names[0], names[1]))
@@ -77,13 +86,26 @@ class VoteTable:
         self._query.append(query)
         self._left.append(left)
         self._right.append(right)
-        self._worker.append(_as_word(text_of.get("worker")))
+        self._worker.append(worker)
         for name, kept in self._also.items():
             kept.append(as_text(row.get(self._of.get(name, f"_{name}"))))
         for name, numbers in self._numbers.items():
             numbers.append(self._number(line, name, row))
-        if dropped := as_text(row.get("_dropped")):
+        if dropped:
             self._dropped[len(self._lines) - 1] = dropped
+        self._sides = self._sides and row.get(SIDES) != NO_SIDES
+
+    def _answered(
+        self, line: int, names: Sequence[Sequence[str]], said: str, expected: str, worker: str
+    ) -> None:
+        """Count a comparison whose answer is known: it says how good its worker is, and nothing else."""
+        readings = [(by_name(one, *names), by_word(one)) for one in (expected, said)]
+        meant, chosen = (word if name == UNKNOWN else name for name, word in readings)
+        for what, one, how in (("gold answer", meant, expected), ("winner", chosen, said)):
+            if one == UNKNOWN:
+                self._problem(line, f"the {what} is neither of the two", how, _GOLD_HINT)
+        right, missed = self._gold.get(worker, (0, 0))
+        self._gold[worker] = (right + (meant == chosen), missed + (meant != chosen))
 
     def _number(self, line: int, name: str, row: Mapping[str, Any]) -> int:
         said = row.get(self._of.get(name, f"_{name}"))
@@ -166,6 +188,10 @@ class VoteTable:
         if self.same:
             what = f"{many(self.same, 'vote')} between two copies of one text: left out"
             notices.append(Notice(where=self._problems.path, what=what))
+        if self._gold:
+            right, missed = (sum(counts) for counts in zip(*self._gold.values(), strict=True))
+            what = f"{many(right + missed, 'comparison')} with a known answer: {missed} answered otherwise"
+            notices.append(Notice(where=self._problems.path, what=what))
         queries, docs = tuple(sorted(set(self._query))), tuple(sorted({*self._left, *self._right}))
         workers = tuple(sorted(set(self._worker) - {""}))
         log = Judgments(
@@ -178,10 +204,16 @@ class VoteTable:
             choice=choice,
             strength=np.array(self._numbers["strength"], dtype=np.int8),
             worker=encode(self._worker, workers),
-            sides=sides,
+            sides=sides and self._sides,
         )
+        docs_of: dict[str, set[str]] = {}
+        for query, *pair in zip(self._query, self._left, self._right, strict=True):
+            docs_of.setdefault(query, set()).update(pair)
         also = {name: values if any(values) else [] for name, values in self._also.items()}
         unique = len(set(also["id"])) == len(self._lines)
+        if also["id"] and not unique:
+            what = "some votes have the same id: ids are not used"
+            notices.append(Notice(where=self._problems.path, what=what))
         return Votes(
             form=form,
             log=log,
@@ -191,9 +223,14 @@ class VoteTable:
             phases=also["phase"],
             assignments=also["assignment"],
             dropped=self._dropped,
-            queries=self._queries,
-            passages=self._passages,
-            pooled=[(query, doc, model) for (query, doc), model in self._models.items()],
+            gold=self._gold,
+            queries=_of(self._queries, queries),
+            passages=_of(self._passages, docs),
+            pooled=[
+                (query, doc, model)
+                for (query, doc), model in self._models.items()
+                if doc in docs_of.get(query, ())
+            ],
         )
 
     def _choices(self, notices: list[Notice]) -> "np.ndarray[tuple[int], np.dtype[np.int8]]":
@@ -250,6 +287,11 @@ def as_text(value: Any) -> str:
 def _as_word(value: Any) -> str:
     """Return a name as one word, as files of columns hold it."""
     return "_".join(as_text(value).split())
+
+
+def _of(texts: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Return the texts of what is compared, and not of gold alone."""
+    return {name: texts[name] for name in names if name in texts}
 
 
 def digest_of(text: str) -> str:

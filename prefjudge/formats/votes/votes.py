@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.models import ModelVote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,10 @@ class Votes:
         Why votes do not count, by row.
     work : mapping of str to Work
         What is known of the assignments.
+    gold : mapping of str to (int, int)
+        How many comparisons with a known answer each worker got right, and missed; ``log`` has none of them.
+    models : sequence of (str, ModelVote)
+        What language models said of pairs, each with its model's name.
     queries, passages : mapping of str to str
         The texts.
     pooled : sequence of (query, document, source)
@@ -56,6 +61,8 @@ class Votes:
     assignments: Sequence[str] = ()
     dropped: Mapping[int, str] = field(default_factory=dict)
     work: Mapping[str, Work] = field(default_factory=dict)
+    gold: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    models: Sequence[tuple[str, ModelVote]] = ()
     queries: Mapping[str, str] = field(default_factory=dict)
     passages: Mapping[str, str] = field(default_factory=dict)
     pooled: Sequence[tuple[str, str, str]] = ()

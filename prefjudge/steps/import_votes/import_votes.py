@@ -19,7 +19,8 @@ from prefjudge.formats.votes.release import LOG
 from prefjudge.formats.votes.votes import Votes
 from prefjudge.gather.inputs import as_path, several
 from prefjudge.render.shown import Shown
-from prefjudge.steps.import_votes.storing import Import, store_votes
+from prefjudge.steps.import_votes.repeats import Import
+from prefjudge.steps.import_votes.storing import store_votes
 from prefjudge.study.rehearsal import Judge, load_rehearsal
 from prefjudge.study.study import Study, open_study
 
@@ -73,7 +74,8 @@ def import_votes(
     map : sequence of str
         Which column holds what: PART=COLUMN, for instance winner=pref,left=a_id,right=b_id,query=q,worker=w.
         The parts are query, query_text, left, right, left_text, right_text, left_model, right_model, winner,
-        worker, id and milliseconds.
+        worker, id, milliseconds and gold: the expected winner, where the answer is known. Such a comparison
+        says how good its worker is, and is no vote.
     criterion : str, optional
         Which question's votes to take, where the file has several.
     items : Path, optional

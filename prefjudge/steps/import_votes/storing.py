@@ -1,13 +1,21 @@
 """Stores imported votes in a study: all in one transaction, and those that are there already not again."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
 from prefjudge.formats.votes.votes import Votes
+from prefjudge.steps.import_votes.repeats import (
+    Import,
+    Stored,
+    VoteRow,
+    rows_of,
+    was_imported,
+    without_known_ids,
+    without_repeats,
+)
 from prefjudge.study.assignments import KEPT
 from prefjudge.study.imports import (
     ImportedVote,
@@ -18,59 +26,14 @@ from prefjudge.study.imports import (
     add_pooled,
     ask_for_what_there_is,
     load_imports,
+    load_named_votes,
     load_vote_ids,
     save_import,
 )
+from prefjudge.study.models import load_votes, save_votes
 from prefjudge.study.pooling import load_inputs, load_pools, save_texts
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.study import Study
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Import:
-    """Votes to import, and what is to be kept of where they are from."""
-
-    votes: Votes
-    name: str
-    criterion: str
-    digest: str
-    judge: Judge
-    phase: str
-    mapped: str
-    when: float
-
-
-@dataclass(slots=True, kw_only=True)
-class Stored:
-    """How many votes were new, of which ``dropped`` do not count, and how many were not."""
-
-    added: int = 0
-    dropped: int = 0
-    known: int = 0
-    left_out: int = 0
-    notices: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    """One vote of the file, by names."""
-
-    place: int
-    query: str
-    left: str
-    right: str
-    choice: int
-    worker: str
-    vote_id: str | None
-
-    @property
-    def pair(self) -> PairKey:
-        return (self.query, *sorted((self.left, self.right)))  # type: ignore[return-value]
-
-    @property
-    def for_first(self) -> int:
-        """The choice for the first document by doc_id."""
-        return self.choice if self.left < self.right else -self.choice
 
 
 def store_votes(study: Study, made: Import) -> Stored:
@@ -83,14 +46,15 @@ def store_votes(study: Study, made: Import) -> Stored:
         about a document of the study's pool.
     """
     result = Stored()
-    rows = _rows(made.votes, made)
+    rows = rows_of(made.votes, made)
     with study.transaction() as db:
-        if _was_imported(db, made):
+        if was_imported(db, made):
             save_texts(db, made.votes.queries, made.votes.passages)  # which may be given later
             result.known = len(rows)
             result.notices.append("these votes were imported before: nothing was added")
             return result
-        rows = _new(rows, load_vote_ids(db, made.votes.form), result)
+        rows = without_known_ids(rows, load_vote_ids(db, made.votes.form), result)
+        rows = without_repeats(rows, load_named_votes(db, made.votes.form, made.criterion), result)
         pools = load_pools(db, newcomers=True)
         if len(pools.queries) and not _pooled_by_imports(db):
             rows = _in_pool(rows, pools, result)
@@ -104,68 +68,12 @@ def store_votes(study: Study, made: Import) -> Stored:
     return result
 
 
-def _rows(votes: Votes, made: Import) -> list[_Row]:
-    log = votes.log
-    columns = (log.query, log.left, log.right, log.choice, log.worker)
-    return [
-        _Row(
-            place=place,
-            query=log.queries[query],
-            left=log.docs[left],
-            right=log.docs[right],
-            choice=choice,
-            worker=log.workers[worker] if worker >= 0 else "",
-            vote_id=f"{votes.ids[place]} {made.criterion}".strip() if votes.ids else None,
-        )
-        for place, (query, left, right, choice, worker) in enumerate(
-            zip(*(column.tolist() for column in columns), strict=True)
-        )
-    ]
-
-
-def _was_imported(db: Connection, made: Import) -> bool:
-    """Tell whether the same file was imported; with other columns told it would be other votes: refused."""
-    before = [one for one in load_imports(db) if (one.digest, one.criterion) == (made.digest, made.criterion)]
-    if before and before[0].mapped != made.mapped:
-        told = f"--map {before[0].mapped}" if before[0].mapped else "no --map"
-        raise StudyError(
-            f"{made.name} was imported with {told} before, and its votes cannot be taken back",
-            "Make a new study, and import the file there.",
-        )
-    return bool(before)
-
-
-def _new(rows: list[_Row], known: Mapping[str, tuple[PairKey, str, int]], result: Stored) -> list[_Row]:
-    """Return the votes that the study has not; a vote is known by its id, its pair and its worker.
-
-    Raises
-    ------
-    StudyError
-        A vote is there with another choice.
-    """
-    fresh = []
-    for row in rows:
-        before = known.get(row.vote_id) if row.vote_id else None
-        if before is None or before[:2] != (row.pair, row.worker):
-            fresh.append(row)  # ids of another project may be the same
-        elif before[2] == row.for_first:
-            result.known += 1
-        else:
-            raise StudyError(
-                f"the vote {row.vote_id!r} on query {row.query!r} was imported with another choice before",
-                "Votes are not changed. Import the newer file into a new study.",
-            )
-    if result.known:
-        result.notices.append(f"{many(result.known, 'vote was', 'votes were')} imported before, by their ids")
-    return fresh
-
-
 def _pooled_by_imports(db: Connection) -> bool:
     """Tell whether the pool was made of imported votes alone."""
     return bool(load_imports(db)) and not any(one.kind in ("run", "qrels") for one in load_inputs(db))
 
 
-def _in_pool(rows: list[_Row], pools: Pools, result: Stored) -> list[_Row]:
+def _in_pool(rows: list[VoteRow], pools: Pools, result: Stored) -> list[VoteRow]:
     """Return the votes between documents of the pool."""
     members = {
         (pools.queries[query], pools.docs[doc])
@@ -186,7 +94,7 @@ def _in_pool(rows: list[_Row], pools: Pools, result: Stored) -> list[_Row]:
     return inside
 
 
-def _contributions(votes: Votes, rows: Sequence[_Row]) -> Iterator[tuple[str, str, str]]:
+def _contributions(votes: Votes, rows: Sequence[VoteRow]) -> Iterator[tuple[str, str, str]]:
     """Yield the candidates: those that the file names, and all that the votes are about."""
     named = {(query, doc) for query, doc, _ in votes.pooled}
     yield from votes.pooled
@@ -194,7 +102,7 @@ def _contributions(votes: Votes, rows: Sequence[_Row]) -> Iterator[tuple[str, st
     yield from ((query, doc, "") for query, doc in seen if (query, doc) not in named)
 
 
-def _store(db: Connection, study: Study, made: Import, rows: Sequence[_Row], result: Stored) -> None:
+def _store(db: Connection, study: Study, made: Import, rows: Sequence[VoteRow], result: Stored) -> None:
     number = len(load_imports(db)) + 1
     record = ImportRecord(
         number=number,
@@ -212,6 +120,10 @@ def _store(db: Connection, study: Study, made: Import, rows: Sequence[_Row], res
     )
     assignment = _assignments(record, made.votes, rows)
     pairs = add_pairs(db, (row.pair for row in rows))
+    known = {(model, vote.pair) for model, vote in load_votes(db)}
+    for model, vote in made.votes.models:  # a vote that is there is never changed
+        if vote.pair in pairs and (model, vote.pair) not in known:
+            save_votes(db, model, [(pairs[vote.pair], vote)])
     dropped = {
         place: made.votes.dropped[row.place]
         for place, row in enumerate(rows)
@@ -222,7 +134,7 @@ def _store(db: Connection, study: Study, made: Import, rows: Sequence[_Row], res
     result.added, result.dropped = len(rows), len(dropped)
 
 
-def _assignments(record: ImportRecord, votes: Votes, rows: Sequence[_Row]) -> list[str]:
+def _assignments(record: ImportRecord, votes: Votes, rows: Sequence[VoteRow]) -> list[str]:
     """Return the assignment of each vote: as the file says, else a worker's; none has a pair twice."""
     seen: dict[tuple[str, PairKey], int] = {}
     found = []
@@ -234,17 +146,18 @@ def _assignments(record: ImportRecord, votes: Votes, rows: Sequence[_Row]) -> li
 
 
 def _work(
-    votes: Votes, record: ImportRecord, rows: Sequence[_Row], assignment: Sequence[str]
+    votes: Votes, record: ImportRecord, rows: Sequence[VoteRow], assignment: Sequence[str]
 ) -> list[ImportedWork]:
     answered: dict[str, int] = {}
-    first: dict[str, _Row] = {}
+    first: dict[str, VoteRow] = {}
     drops: dict[str, set[str]] = {}
     for row, name in zip(rows, assignment, strict=True):
         answered[name] = answered.get(name, 0) + 1
         first.setdefault(name, row)
         drops.setdefault(name, set()).add(votes.dropped.get(row.place, ""))
-    made = []
+    gold, made = dict(votes.gold), []
     for name, row in first.items():
+        right, missed = gold.pop(row.worker, (0, 0))
         said = votes.work.get(votes.assignments[row.place]) if votes.assignments else None
         whole = drops[name]
         verdict = next(iter(whole)) if len(whole) == 1 and "" not in whole else KEPT
@@ -252,9 +165,9 @@ def _work(
             ImportedWork(
                 assignment_id=name,
                 worker_id=row.worker,
-                answered=answered[name],
-                gold_right=said.gold_right if said else 0,
-                gold_missed=said.gold_missed if said else 0,
+                answered=answered[name] + right + missed,
+                gold_right=said.gold_right if said else right,
+                gold_missed=said.gold_missed if said else missed,
                 seconds=said.seconds if said else 0.0,
                 verdict=said.verdict if said else verdict,
             )
@@ -263,7 +176,7 @@ def _work(
 
 
 def _judgments(
-    made: Import, rows: Sequence[_Row], assignment: Sequence[str], pairs: Mapping[PairKey, int]
+    made: Import, rows: Sequence[VoteRow], assignment: Sequence[str], pairs: Mapping[PairKey, int]
 ) -> Iterator[ImportedVote]:
     votes = made.votes
     strengths, times = votes.log.strength.tolist(), votes.milliseconds.tolist()
