@@ -18,7 +18,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.families import FAMILIES
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.lines.readers import READERS
-from prefjudge.formats.texts.text_formats import TEXT_FORMATS
+from prefjudge.formats.texts.text_readers import TEXT_FORMATS
 from prefjudge.registers import Register
 from prefjudge.render.text.tables import EXPORTERS
 from tests.steps.conftest import COLLECTION

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.readers import COMPRESSIONS
+from prefjudge.formats.lines.compressions import COMPRESSIONS
 
 Role = Literal["collection", "queries", "qrels"]
 """What a file is given for; it is also the option's name."""

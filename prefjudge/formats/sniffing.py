@@ -17,7 +17,7 @@ from prefjudge.formats.labels.judgments import TIES
 from prefjudge.formats.lines.blocks import can_reread, columns
 from prefjudge.formats.lines.datasets import is_dataset, is_scored
 from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns
-from prefjudge.formats.texts.text_formats import OF_QUERIES, format_of
+from prefjudge.formats.texts.text_readers import OF_QUERIES, format_of
 
 _STUDY = "study.toml"
 """What makes a folder a study."""

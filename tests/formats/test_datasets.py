@@ -206,11 +206,20 @@ def test_qrels_in_parquet(tmp_path):
 )
 def test_odd_rows_of_qrels_in_parquet_are_refused(tmp_path, row, says):
     duckdb = pytest.importorskip("duckdb")
-    path = tmp_path / "q.parquet"
+    path = tmp_path / "q[1]*.parquet"  # which is one file, not a pattern of several
     columns = '"query-id","corpus-id",score'
     with duckdb.connect() as connection:
         connection.execute(f"COPY (SELECT * FROM (VALUES ('1', '2', 1), ({row})) t({columns})) TO '{path}'")
     with pytest.raises(InputError, match=says):
+        read_qrels(path)
+
+
+def test_grades_in_parquet_are_numbers(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "q.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT '1' AS qid, '2' AS docno, 'high' AS label) TO '{path}'")
+    with pytest.raises(InputError, match=r"row 0: the grade 'high' is not a number"):
         read_qrels(path)
 
 

@@ -1,14 +1,15 @@
 """Qrels in Parquet, as MTEB keeps them: a row for each judged document."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator
+from decimal import Decimal
+from numbers import Real
 
-from prefjudge.errors import ConfigError, InputError
+from prefjudge.errors import InputError
+from prefjudge.formats.lines.parquet_rows import ROW, parquet_rows, quoted
 
 _QUERIES = ("query-id", "query_id", "qid", "query", "q_id")
 _DOCS = ("corpus-id", "doc_id", "docno", "doc", "docid")
 _GRADES = ("score", "relevance", "label", "grade")
-_BATCH = 4096
 
 
 def read_parquet(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
@@ -22,28 +23,12 @@ def read_parquet(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
         The file is damaged, or holds no qrels.
     """
     del data  # a file that is read from its end
-    try:
-        import duckdb  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise ConfigError(
-            f"{path} is Parquet, which DuckDB reads, and that is not installed",
-            "Install it with the extra: pip install 'prefjudge[sql]'",
-        ) from None
-    try:
-        with duckdb.connect(":memory:") as connection:
-            described = connection.execute("DESCRIBE FROM read_parquet(?)", [path]).fetchall()
-            names = ", ".join(f'"{one}"' for one in _columns(path, {row[0] for row in described}))
-            rows = connection.execute(f"SELECT {names} FROM read_parquet(?)", [path])
-            row = 0
-            while batch := rows.fetchmany(_BATCH):
-                yield "".join(_line(path, row + place, *cells) for place, cells in enumerate(batch)).encode()
-                row += len(batch)
-    except (duckdb.Error, TypeError, ValueError) as error:
-        said = str(error).splitlines()[0]
-        raise InputError(f"{Path(path)} cannot be read as qrels: {said}", "Was the file cut off?") from None
+    with parquet_rows(path) as file:
+        for batch in file.batches([ROW, *map(quoted, _columns(path, file.columns))]):
+            yield "".join(_line(path, *cells) for cells in batch).encode()
 
 
-def _line(path: str, row: int, query: object, doc: object, grade: float | None) -> str:
+def _line(path: str, row: int, query: object, doc: object, grade: object) -> str:
     """Return a row as a line; rows count from 0. An id with a blank would be two columns, or two lines."""
     for cell in (query, doc):
         if cell is None or len(str(cell).split()) != 1 or str(cell).strip() != str(cell):
@@ -52,10 +37,12 @@ def _line(path: str, row: int, query: object, doc: object, grade: float | None) 
             )
     if grade is None:
         raise InputError(f"{path}, row {row}: there is no grade", "Fill in the cell, or leave out the row.")
+    if isinstance(grade, bool) or not isinstance(grade, Real | Decimal):
+        raise InputError(f"{path}, row {row}: the grade {grade!r} is not a number", "Give grades as numbers.")
     return f"{query} 0 {doc} {grade:.17g}\n"
 
 
-def _columns(path: str, there: set[str]) -> list[str]:
+def _columns(path: str, there: Collection[str]) -> list[str]:
     """Return the columns of the query, the document and the grade."""
     found = [next((one for one in names if one in there), "") for names in (_QUERIES, _DOCS, _GRADES)]
     if not all(found) or "rank" in there:

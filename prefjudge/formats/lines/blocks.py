@@ -21,11 +21,12 @@ from zstandard import ZstdDecompressor
 
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.addresses import is_remote
+from prefjudge.formats.lines.compressions import COMPRESSIONS
 from prefjudge.formats.lines.datasets import dataset_lines, is_dataset
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.lines.parts import FilePart, PackedPart, PartFile, stitched
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.lines.readers import COMPRESSIONS, has_reader, read_columns
+from prefjudge.formats.lines.readers import has_reader, read_columns
 from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns, foreign_text
 
 BLOCK = 1 << 20

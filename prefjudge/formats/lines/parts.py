@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from prefjudge.errors import InputError
+from prefjudge.formats.lines.compressions import COMPRESSIONS
 from prefjudge.formats.lines.members import members_of
-from prefjudge.formats.lines.readers import COMPRESSIONS
 
 PART = 64 << 20
 """Bytes of a part, about: a file of less than two is not cut."""

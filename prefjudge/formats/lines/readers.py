@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
 from prefjudge.formats.lines.addresses import bare
+from prefjudge.formats.lines.compressions import COMPRESSIONS
 from prefjudge.formats.lines.datasets import PREFIX
 from prefjudge.registers import Register
 
@@ -26,14 +27,6 @@ READERS: Register[Reader] = Register(
     },
 )
 """The readers, by the suffix that a file has before that of its compression."""
-
-COMPRESSIONS = {
-    "gz": b"\x1f\x8b",
-    "bz2": b"BZh",
-    "zst": b"\x28\xb5\x2f\xfd",
-    "lz4": b"\x04\x22\x4d\x18",
-}
-"""How files may be compressed: the suffix that is usual, and the bytes with which such a file starts."""
 
 _COLUMNS = frozenset({"txt", "run", "trec", "tsv", "res", "input", "qrels", "qrel"})
 """Usual suffixes of files that need no reader."""

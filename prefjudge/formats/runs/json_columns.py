@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.formats.lines.readers import COMPRESSIONS
+from prefjudge.formats.lines.compressions import COMPRESSIONS
 
 _OF_QUERIES = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{')
 _OF_MTEB = re.compile(rb'\s*\{[^\n]*"corpus-id"')

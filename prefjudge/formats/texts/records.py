@@ -10,14 +10,8 @@ from typing import Any
 
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import Notice, Problems
-from prefjudge.formats.texts.text_formats import (
-    JSON_LINES,
-    LINES,
-    Reading,
-    Record,
-    open_texts,
-    read_as,
-)
+from prefjudge.formats.texts.text_formats import Reading, Record
+from prefjudge.formats.texts.text_readers import JSON_LINES, LINES, open_texts, read_as
 from prefjudge.formats.texts.topic_fields import IDS, PLAIN, TextFields
 
 _ID_KEYS = tuple(

@@ -18,15 +18,8 @@ from prefjudge.formats.texts.datasets import dataset_texts
 from prefjudge.formats.texts.held_texts import texts_of
 from prefjudge.formats.texts.lookup import NotSorted, sorted_file
 from prefjudge.formats.texts.records import hidden_line, parse_json, parse_tabs, readable
-from prefjudge.formats.texts.text_formats import (
-    JSON_LINES,
-    LINES,
-    OF_QUERIES,
-    Reading,
-    Record,
-    open_texts,
-    read_as,
-)
+from prefjudge.formats.texts.text_formats import Reading, Record
+from prefjudge.formats.texts.text_readers import JSON_LINES, LINES, OF_QUERIES, open_texts, read_as
 from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
 
 _PLACED = re.compile(rb"(\w+_\d+)_(\d+)")

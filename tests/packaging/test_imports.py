@@ -1,0 +1,52 @@
+"""What import-linter cannot see: modules that are named by a text, and imported when they are asked for."""
+
+import ast
+from pathlib import Path
+
+import grimp
+import networkx
+
+import prefjudge
+
+PACKAGE = Path(prefjudge.__file__).parent
+FACES = {
+    "prefjudge",  # the verbs
+    "prefjudge.formats.lines.readers",
+    "prefjudge.formats.texts.text_readers",
+    "prefjudge.formats.votes.reading",
+}
+"""Where a module is named by a text: the registers, which other packages add to in the same way."""
+
+
+def named(modules: set[str]) -> set[tuple[str, str]]:
+    """Return who names which module by a text, ``MODULE`` or ``MODULE:NAME``."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text()
+        if '"prefjudge.' not in text:
+            continue
+        by = ".".join(("prefjudge", *path.relative_to(PACKAGE).with_suffix("").parts))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                module = node.value.partition(":")[0]
+                if module in modules and not is_package(module):
+                    found.add((by.removesuffix(".__init__"), module))
+    return found
+
+
+def is_package(module: str) -> bool:
+    """Tell a room: its name is also that of a logger, of resources or, in ``crowds.py``, of a crowd."""
+    return PACKAGE.joinpath(*module.split(".")[1:]).is_dir()
+
+
+def test_modules_that_are_named_by_a_text_close_no_circle() -> None:
+    graph = grimp.build_graph("prefjudge", cache_dir=None)
+    arrows = networkx.DiGraph(
+        (by, module) for by in graph.modules for module in graph.find_modules_directly_imported_by(by)
+    )
+    texts = named(graph.modules)
+    assert {by for by, _ in texts} == FACES
+    arrows.add_edges_from(texts)
+    assert [
+        sorted(circle) for circle in networkx.strongly_connected_components(arrows) if len(circle) > 1
+    ] == []
