@@ -81,13 +81,17 @@ def test_one_may_be_given_where_several_may() -> None:
     [
         ({"statistic": "mode"}, "there is no statistic 'mode'"),
         ({"order": "bogus"}, "there is no order 'bogus'"),
-        ({"sample": 5, "seed": -1}, "--seed -1: not a seed"),
     ],
 )
 def test_what_is_no_choice_is_named(options: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words) as refused:
         prefjudge.score(runs=RUNS, qrels=QRELS, **options)  # type: ignore[arg-type]
     assert refused.value.hint
+
+
+def test_a_seed_is_not_negative_also_where_nothing_is_drawn() -> None:
+    with pytest.raises(InputError, match="score: seed is -1; it takes a whole number of 0 or more or None"):
+        prefjudge.score(runs=RUNS, qrels=QRELS, seed=-1)
 
 
 def test_a_choice_may_be_text() -> None:

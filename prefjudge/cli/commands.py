@@ -22,7 +22,6 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from prefjudge import VERBS, Verb, step
 from prefjudge.cli.step_options import StepOption, step_options, step_words
-from prefjudge.errors import InputError
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
@@ -167,7 +166,7 @@ def _info(option: StepOption) -> Any:
     if "bool" in option.kinds and option.default is False:
         return typer.Option(dashed)
     if "Decimal" in option.kinds:
-        return typer.Option(metavar="DOLLARS", parser=partial(_money, dashed))
+        return typer.Option(metavar="DOLLARS", parser=_money)
     metavar = "NAME" if len(option.choices) > _SHOWN else None
     return typer.Option(min=option.low, max=option.high, metavar=metavar)
 
@@ -207,12 +206,12 @@ def _default(option: StepOption) -> Any:
     return None if "Executor" in option.kinds else option.default  # at a terminal as many processes as pay
 
 
-def _money(option: str, text: str) -> Decimal:
+def _money(text: str) -> Decimal:
     """Return an amount of dollars.
 
     Raises
     ------
-    InputError
+    typer.BadParameter
         It is not one.
     """
     try:
@@ -220,5 +219,5 @@ def _money(option: str, text: str) -> Decimal:
     except InvalidOperation:
         amount = Decimal(-1)
     if not amount.is_finite() or amount < 0:
-        raise InputError(f"{option} {text}: not an amount of dollars", "Write it as 1.50.")
+        raise typer.BadParameter(f"{text!r} is not an amount of dollars, such as 1.50.")
     return amount

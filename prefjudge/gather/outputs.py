@@ -9,6 +9,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.inputs import is_address
 from prefjudge.render.plots.figures import FORMS
+from prefjudge.render.text.tables import check_table_form
 from prefjudge.study.pooling import load_inputs
 from prefjudge.study.study import CONFIG_FILE, MARKETPLACE_FILE, STORE_FILE, Study
 
@@ -22,6 +23,7 @@ def check_outputs(
     study: Study | None = None,
     plot: Path | None = None,
     engine: str = "files",
+    tables: bool = False,
 ) -> None:
     """Refuse to overwrite what the verb reads, under any of its names, before any work is done.
 
@@ -37,14 +39,20 @@ def check_outputs(
         A plot; others are written beside it, named ``plot.2.svg``, ``plot.against.svg`` and so on.
     engine : str
         What writes.
+    tables : bool
+        Whether the files are tables, whose names say their forms.
 
     Raises
     ------
     InputError
-        An output is an input, or an address that the engine cannot write to, or a plot has no known form.
+        An output is an input, or an address that the engine cannot write to, or a plot or a table has no
+        known form.
     """
     for output in (*outputs, plot):
         _check_address(output, engine)
+    for output in outputs if tables else ():
+        if output is not None:
+            check_table_form(output)
     read = [path for path in (*inputs, *(_files_of(study) if study else ())) if path and str(path) != "-"]
     for path in read:
         for output in outputs:
@@ -79,6 +87,11 @@ def beside(path: str | Path, ending: str) -> str | Path:
         return path.with_name(f"{path.stem}.{ending}")
     folder, _, name = path.rpartition("/")
     return f"{folder}/{PurePosixPath(name).stem}.{ending}"
+
+
+def beside_each(out: str | Path | None, *names: str) -> tuple[str | Path, ...]:
+    """Return a file and those that go with it: ``wins.csv``, ``wins.examples.csv``; nothing where none is."""
+    return (out, *(beside(out, f"{name}{PurePosixPath(out).suffix}") for name in names)) if out else ()
 
 
 def _check_name(path: str | Path | None) -> None:

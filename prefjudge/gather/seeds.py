@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from prefjudge.errors import InputError
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -13,17 +12,9 @@ DEFAULT_SEED = 2021
 
 
 def generator(study: Study | None, stream: str, seed: int | None = None) -> "np.random.Generator":
-    """Return a generator of the seed given, else the study's stream of that name.
-
-    Raises
-    ------
-    InputError
-        The seed is negative.
-    """
+    """Return a generator of the seed given, else the study's stream of that name."""
     import numpy as np
 
-    if seed is not None and seed < 0:
-        raise InputError(f"--seed {seed}: not a seed", "Give a seed of 0 or more.")
     if seed is None and study is not None:
         return study.rng(stream)
     return np.random.default_rng(DEFAULT_SEED if seed is None else seed)

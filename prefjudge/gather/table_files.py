@@ -5,11 +5,10 @@ from pathlib import Path, PurePath
 
 from prefjudge.engines.choice import engine_named
 from prefjudge.engines.sql.tables import save_table
-from prefjudge.errors import InputError
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.stamps import write_stamp
-from prefjudge.render.text.tables import EXPORTERS, Table, render_table
+from prefjudge.render.text.tables import Table, check_table_form, render_table
 
 
 def write_table(path: str | Path, table: Table, engine: str = "files", *, stamp: str = "") -> None:
@@ -28,11 +27,7 @@ def write_table(path: str | Path, table: Table, engine: str = "files", *, stamp:
         with closing(engine_named("duckdb" if engine == "files" else engine)) as writer:
             save_table(writer, table, str(path))
     else:
-        if not PurePath(path).suffix:
-            raise InputError(
-                f"--out {path}: the name does not say the form of the table",
-                f"End it in .{', .'.join(EXPORTERS)}.",
-            )
+        check_table_form(path)
         write_text(path, render_table(table, PurePath(path).suffix))
     if is_parquet(path) or PurePath(path).suffix.lower() == ".csv":
         write_stamp(path, stamp)

@@ -55,7 +55,7 @@ def agreement(
     order: OrderLike | None = None,
     splits: Annotated[int, Ge(1)] = 100,
     alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
-    seed: int | None = None,
+    seed: Annotated[int, Ge(0)] | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],
 ) -> AgreementResult:
@@ -107,7 +107,7 @@ def agreement(
         fields=text_fields(how),
         notices=notices,
     )
-    check_outputs(out, inputs=(path for _, path in found.files), study=found.study)
+    check_outputs(out, inputs=(path for _, path in found.files), study=found.study, tables=True)
     order = found.order(order)
     with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         agreements = tuple(

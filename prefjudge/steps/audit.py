@@ -146,7 +146,7 @@ def audit(
     paths = expand(runs) if runs else ()
     files: list[tuple[str, str | Path]] = [("leaderboard", leaderboard), *(("run", path) for path in paths)]
     files += [("aliases", aliases)] if aliases else []
-    check_outputs(out, inputs=(path for _, path in files), plot=plot)
+    check_outputs(out, inputs=(path for _, path in files), plot=plot, tables=True)
     if embargo_months is not None and not ours:
         raise InputError(
             "--embargo-months belongs to a rule that is switched off", "Add --ours, which turns it on."

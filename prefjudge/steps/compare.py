@@ -36,7 +36,7 @@ from prefjudge.gather.memory import (
     take_one_run,
     take_runs,
 )
-from prefjudge.gather.outputs import beside, check_outputs
+from prefjudge.gather.outputs import beside_each, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting
 from prefjudge.gather.readers import reading
 from prefjudge.gather.run_names import tag_of
@@ -102,7 +102,7 @@ def compare(
     correction: Correction | Literal["none", "bonferroni", "holm", "bh", "tukey"] = Correction.HOLM,
     alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
     resamples: Annotated[int, Ge(1)] | None = None,
-    seed: int | None = None,
+    seed: Annotated[int, Ge(0)] | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],
 ) -> CompareResult:
@@ -177,7 +177,8 @@ def compare(
         run_names=[name for _, name in leads],
         notices=notices,
     )
-    check_outputs(*_targets(out), inputs=(path for _, path in found.files), study=found.study)
+    targets = beside_each(out, "reciprocal-ranks", "outcomes")
+    check_outputs(*targets, inputs=(path for _, path in found.files), study=found.study, tables=True)
     order = found.order(order)
     with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         matrices = score_matrices(found, measure, reader)
@@ -202,7 +203,7 @@ def compare(
             comparisons=tuple(comparisons),
             provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
-            out=tuple(map(str, _targets(out) if broken_down else _targets(out)[:1])),
+            out=tuple(map(str, targets if broken_down else targets[:1])),
             rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
@@ -243,13 +244,6 @@ def _with_several_answers(found: "ScoreInputs", comparisons: Sequence[Comparison
             )
             notices.append(Notice(where=labels.name, what=what))
     return notices
-
-
-def _targets(out: Path | None) -> tuple[str | Path, ...]:
-    """Return the files to write: the tests, and the two tables of the paper beside them."""
-    if out is None:
-        return ()
-    return (out, *(beside(out, f"{name}{out.suffix}") for name in ("reciprocal-ranks", "outcomes")))
 
 
 def _write(result: CompareResult) -> None:

@@ -21,7 +21,7 @@ from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.shown import Shown
-from prefjudge.render.text.tables import Column, Table
+from prefjudge.render.text.tables import Column, Table, check_table_form
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pooling import load_passages, load_queries
 from prefjudge.study.study import Study, open_study
@@ -76,6 +76,8 @@ def export(
     check_outputs(path, study=opened)
     with EXPORTS.using(to):
         form = EXPORTS[to]
+        if not _has_own_form(path, form):
+            check_table_form(path)
         found, ties, rehearsal = _exported(opened, form, worker_ids=worker_ids)
         rows = list(form.rows(found))
     _write(path, to, form, rows, rehearsal)
@@ -124,6 +126,11 @@ def _exported(study: Study, form: ExportForm, *, worker_ids: bool) -> tuple[Expo
 
 def _plural(kind: str) -> str:
     return "queries" if kind == "query" else f"{kind}s"
+
+
+def _has_own_form(path: Path, form: ExportForm) -> bool:
+    suffix = path.suffix.lower()
+    return suffix in (".json", ".jsonl") or (suffix in (".txt", ".qrels") and form.line is not None)
 
 
 def _write(

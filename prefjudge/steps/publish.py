@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from prefjudge.core.asking.costs import Estimate
+from prefjudge.core.asking.costs import CENT, Estimate, estimate
 from prefjudge.counts import many
-from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.crowd.protocol import Crowd, Prices, RefusedError
 from prefjudge.errors import StudyError
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.pool_store import follow_design
-from prefjudge.fieldwork.prices import estimate_cost
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.spending import lock_spending, refuse_unknown_hits
 from prefjudge.render.shown import Shown
@@ -184,3 +183,28 @@ def _account(crowd: Crowd) -> Decimal | None:
         return crowd.balance()
     except RefusedError:
         return None
+
+
+def estimate_cost(study: Study, prices: Prices, hits: Sequence[StudyHit]) -> Estimate:
+    """Return what HITs will cost."""
+    design = study.config.design
+    parts = [
+        estimate(
+            pairs=sum(slot.pair_id is not None for slot in hit.slots),
+            hits=1,
+            assignments_per_hit=hit.assignments,
+            slots_per_hit=design.pairs_per_hit + design.gold_per_hit,
+            reward=hit.reward_cents * CENT,
+            price=prices.submission(hit.reward_cents * CENT, hit.assignments),
+            seconds_per_pair=design.seconds_per_pair,
+        )
+        for hit in hits
+    ]
+    return Estimate(
+        pairs=sum(part.pairs for part in parts),
+        hits=len(parts),
+        assignments=sum(part.assignments for part in parts),
+        rewards=sum((part.rewards for part in parts), Decimal("0.00")),
+        fees=sum((part.fees for part in parts), Decimal("0.00")),
+        hourly=parts[0].hourly if parts else None,
+    )

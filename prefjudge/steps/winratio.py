@@ -27,7 +27,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.memory import OneLabelSet, Runs, Texts, Votes, take_one_qrels
-from prefjudge.gather.outputs import beside, check_outputs
+from prefjudge.gather.outputs import beside, beside_each, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.readers import reading
 from prefjudge.gather.run_names import tag_of
@@ -90,7 +90,7 @@ def winratio(
     against_qrel: str | Path | None = None,
     runs_shown: int | str | Sequence[str] = RUNS_SHOWN,
     examples: Annotated[int, Ge(0)] = 0,
-    seed: int | None = None,
+    seed: Annotated[int, Ge(0)] | None = None,
     pool: str | Path | None = None,
     order: OrderLike | None = None,
     out: str | Path | None = None,
@@ -166,7 +166,13 @@ def winratio(
         preference=False,
         notices=notices,
     )
-    check_outputs(*_beside(out), inputs=(path for _, path in found.files), study=found.study, plot=plot)
+    check_outputs(
+        *beside_each(out, *_TABLES),
+        inputs=(path for _, path in found.files),
+        study=found.study,
+        plot=plot,
+        tables=True,
+    )
     labels = official_qrels(found)
     if against_qrel and labels is None:
         raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")
@@ -228,10 +234,6 @@ def _shown(ratios: "WinRatios", chosen: int | str | Sequence[str]) -> tuple[str,
 _TABLES = ("categories", "preferred", "examples")
 
 
-def _beside(out: Path | None) -> tuple[str | Path, ...]:
-    return (out, *(beside(out, f"{name}{out.suffix}") for name in _TABLES)) if out else ()
-
-
 def _write(result: WinRatioResult, out: Path | None) -> tuple[str, ...]:
     """Write the matrix, and what there is on one run against the qrels beside it."""
     if out is None:
@@ -246,9 +248,9 @@ def _write(result: WinRatioResult, out: Path | None) -> tuple[str, ...]:
         tables.append(preferred_table(against, provenance=made))
     if result.examples:
         tables.append(examples_table(result.examples, provenance=made))
-    for path, table in zip(_beside(out), tables, strict=False):
+    for path, table in zip(beside_each(out, *_TABLES), tables, strict=False):
         write_table(path, table, stamp=stamp_of(result.rehearsal))
-    return tuple(map(str, _beside(out)[: len(tables)]))
+    return tuple(map(str, beside_each(out, *_TABLES)[: len(tables)]))
 
 
 def _draw(result: WinRatioResult, plot: Path | None) -> tuple[str, ...]:

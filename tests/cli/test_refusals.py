@@ -7,8 +7,10 @@ import pytest
 import typer
 from typer.core import TyperArgument, TyperOption
 
+import prefjudge as library
 from prefjudge import VERBS, Verb
 from prefjudge.cli.commands import command_of
+from prefjudge.errors import InputError
 from tests.cli.conftest import prefjudge
 
 
@@ -52,7 +54,7 @@ def test_no_number_is_too_large_in_silence() -> None:
         ("pool --runs FILE --plot x", "--plot x: the name does not say the form", "End it in .svg or .png."),
         (
             "score --runs FILE --qrels QRELS --out x",
-            "--out x: the name does not say the form",
+            "x: the name does not say the form",
             "End it in .csv",
         ),
     ],
@@ -64,3 +66,17 @@ def test_a_hint_fits_the_verb(tmp_path: Path, words: str, problem: str, hint: st
     assert done.returncode == 1
     assert f"error: {problem}" in done.stderr
     assert f"\n  {hint}" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["score", "stability", "agreement", "winratio"])
+def test_a_table_of_no_form_is_refused_before_anything_is_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / "runs").write_text("this is not a run\n")
+    (tmp_path / "qrels").write_text("q1 0 d1 1\n")
+    (tmp_path / "votes").write_text("q1 d1 d2 d1\n")
+    given = {"winratio": {"judgments": tmp_path / "votes"}}.get(name, {"qrels": tmp_path / "qrels"})
+    for out in ("board", "board.doc"):
+        with pytest.raises(
+            InputError, match=f"{out}: the name does not say the form of the table"
+        ) as refused:
+            getattr(library, name)(runs=tmp_path / "runs", out=tmp_path / out, **given)
+        assert refused.value.hint == "End it in .csv, .json, .md, .tex or .parquet."

@@ -161,7 +161,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
         (tmp_path / "bare", "chosen", "x.json", "1 query has no text in the study, such as 'q'"),
         (study, "ranx", "x.json", "no preference qrels yet"),
         (study, "label-studio", "x.csv", "label-studio is written as JSON"),
-        (study, "choix", "x.doc", "no table can be written as"),
+        (study, "choix", "x.doc", "the name does not say the form of the table"),
         (study, "choix", "study/study.toml", "would replace"),
     ):
         with pytest.raises((InputError, StudyError), match=words) as refused:

@@ -358,7 +358,7 @@ def test_the_verb_says_what_the_model_is_worth(pooled: Path, endpoint: Endpoint)
     assert "first passage preferred" in done.stderr
     assert "agrees with people       not known yet\n" in done.stderr
     wrong = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--most-cost", "lots")
-    assert "--most-cost lots: not an amount of dollars" in wrong.stderr
+    assert (wrong.returncode, "'lots' is not an amount of dollars" in wrong.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("tokens", [-100, 2**70, float("inf"), 0, "12", True, [1]])

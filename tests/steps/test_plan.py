@@ -100,7 +100,6 @@ def test_sizes_must_be_sizes(text: str) -> None:
         ({"sizes": "2:3", "seconds_per_pair": 0}, "--seconds-per-pair 0: out of bounds"),
         ({"sizes": "2:3", "seconds_per_pair": float("nan")}, "--seconds-per-pair nan: out of bounds"),
         ({"sizes": "2:3", "most_rounds": 0}, "--most-rounds 0: out of bounds"),
-        ({"sizes": "2:3", "seed": -1}, "--seed -1: not a seed"),
         ({"sizes": "2:3", "budget": Decimal("NaN")}, "--budget NaN: not a possible amount"),
         ({"sizes": "2:3", "reward": Decimal(-1)}, "--reward -1: not a possible amount"),
     ],

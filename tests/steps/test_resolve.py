@@ -231,8 +231,3 @@ def test_each_winner_has_its_own_probability(votes: Path) -> None:
     assert [round(float(chance), 1) for chance in shown["q2"]] == [0.3, 0.3, 0.3]
     assert [round(float(chance), 1) for chance in shown["q3"]] == [0.5, 0.5]
     assert shown["q4"] == []
-
-
-def test_a_seed_is_not_negative(votes: Path) -> None:
-    with pytest.raises(InputError, match="--seed -1: not a seed"):
-        resolve(judgments=votes, seed=-1)

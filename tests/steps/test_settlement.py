@@ -12,9 +12,9 @@ from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork.crowds import open_crowd, read_prices
-from prefjudge.fieldwork.prices import estimate_cost
 from prefjudge.fieldwork.settlement import GIVEN_UP, Act, find_dues, pay_dues, release_unused, withdraw
 from prefjudge.steps.init import init
+from prefjudge.steps.publish import estimate_cost
 from prefjudge.study.hits import StudyHit, StudySlot
 from prefjudge.study.ledger import Intent, committed_cents, intend, settle
 from prefjudge.study.past import load_deleted

@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import PurePath
 
 from prefjudge.errors import InputError
 from prefjudge.registers import Register
@@ -124,6 +125,21 @@ EXPORTERS: Register[Callable[[Table], str]] = Register(
     "exporter", Callable, {"csv": to_csv, "json": to_json, "md": to_markdown, "tex": to_latex}
 )
 """What tables are written as, by the suffix of the file."""
+
+
+def check_table_form(path: str | PurePath) -> None:
+    """Refuse a file whose name does not say the form of a table.
+
+    Raises
+    ------
+    InputError
+        No table is written as files of its suffix.
+    """
+    if PurePath(path).suffix.lower().removeprefix(".") not in (*EXPORTERS, "parquet"):
+        raise InputError(
+            f"{path}: the name does not say the form of the table",
+            f"End it in .{', .'.join(EXPORTERS)} or .parquet.",
+        )
 
 
 def render_table(table: Table, form: str, *, width: int | None = None) -> str:

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from annotated_types import Ge
 
 from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.asking.strategy_names import DEFAULT, parse_strategy
@@ -87,7 +89,7 @@ def plan(
     seconds_per_pair: float | None = None,
     reissued: float | None = None,
     trials: int = 1000,
-    seed: int | None = None,
+    seed: Annotated[int, Ge(0)] | None = None,
 ) -> PlanResult:
     """Simulate every strategy on the pools, and choose the best one that the budget pays.
 

@@ -84,7 +84,7 @@ def reproduce(
     simulate: bool = False,
     sample: Annotated[int, Ge(1)] = 500,
     order: OrderLike | None = None,
-    seed: int | None = None,
+    seed: Annotated[int, Ge(0)] | None = None,
     **how: Unpack[ReadOptions],
 ) -> ReproduceResult:
     """Write every table and figure of a paper for your own data, and a page that shows them.

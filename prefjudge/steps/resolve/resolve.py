@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.qrels import Qrels
@@ -61,7 +62,7 @@ def resolve(
     runs: Runs = (),
     measure: OneMeasure | None = None,
     per_query: bool = False,
-    seed: int | None = None,
+    seed: Annotated[int, Ge(0)] | None = None,
     form: Form | Literal["trec", "pref", "prefs", "values", "jsonl"] = Form.TREC,
     engine: Engine | Literal["files", "duckdb", "spark"] = Engine.FILES,
     out: str | Path | None = None,

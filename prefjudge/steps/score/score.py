@@ -15,7 +15,6 @@ from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, as_target
 from prefjudge.gather.memory import LabelSets, Measures, Runs, Texts, Votes
-from prefjudge.gather.not_judged import count_not_judged, in_words
 from prefjudge.gather.official import check_order, official_scores, run_order, stamped
 from prefjudge.gather.outputs import check_outputs, left_unwritten
 from prefjudge.gather.provenance import digesting
@@ -40,6 +39,7 @@ from prefjudge.steps.score.files import (
     score_files,
     write_score,
 )
+from prefjudge.steps.score.not_judged import count_not_judged, in_words
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.steps.score.sql import boards_in_sql, check_in_sql
 from prefjudge.study.study import Study, open_study
@@ -63,7 +63,7 @@ def score(
     leaderboard: str | Path | None = None,
     order_by: str | Path | None = None,
     sample: Annotated[int, Ge(1)] | None = None,
-    seed: int | None = None,
+    seed: Annotated[int, Ge(0)] | None = None,
     in_sql: bool = False,
     out: str | Path | None = None,
     plot: str | Path | None = None,
@@ -153,7 +153,12 @@ def score(
     outputs = score_files(out, found.study)
     engine = how.get("engine", Engine.FILES)
     check_outputs(
-        *outputs, inputs=(path for _, path in found.files), study=found.study, plot=plot, engine=engine
+        *outputs,
+        inputs=(path for _, path in found.files),
+        study=found.study,
+        plot=plot,
+        engine=engine,
+        tables=True,
     )
     by_labels, by_pairs = named_measures(found, measure)
     chosen = named_statistic(statistic)

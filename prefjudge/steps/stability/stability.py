@@ -96,7 +96,7 @@ def stability(
     draw: str | Path | Sequence[str | Path] = (),
     trials: Annotated[int, Ge(1)] = 1000,
     confidence: Annotated[float, Interval(ge=0, le=1)] = 0.95,
-    seed: int | None = None,
+    seed: Annotated[int, Ge(0)] | None = None,
     plot: str | Path | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],
@@ -166,7 +166,7 @@ def stability(
     extra = [("judgments", path) for path in votes_files if path != one]
     extra += [("held out", held_out)] if held_out else []
     files = [*found.files, *extra]
-    check_outputs(out, inputs=(path for _, path in files), study=found.study, plot=plot)
+    check_outputs(out, inputs=(path for _, path in files), study=found.study, plot=plot, tables=True)
     by_labels, _ = named_measures(found, measure)
     order = found.order(order)
     with digesting(files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
