@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,11 @@ import prefjudge
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.lines.held import Held
+from prefjudge.gather.inputs import paths_of
 from prefjudge.gather.memory import take_runs
+from prefjudge.steps.reproduce.shallow_pooling import SHALLOW_POOLING
+from prefjudge.study.pooling import load_inputs
+from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION as DEMO
 
 RUNS = sorted((DEMO / "runs").glob("*.txt"))
@@ -176,6 +181,54 @@ def test_judgments_in_memory_resolve_as_their_file(tmp_path: Path) -> None:
     assert len(prefjudge.workers(judgments=VOTES).workers) == 2
 
 
+def test_a_paper_of_memory_is_that_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    prefjudge.pool(runs=RUNS, qrels=QRELS, depth=2, out="pool.tsv")
+    rows = [line.split("\t") for line in Path("pool.tsv").read_text().splitlines() if line[:1] != "#"]
+    members: dict[str, list[str]] = {}
+    for query, doc, _ in rows:
+        members.setdefault(query, []).append(doc)
+    votes = [
+        (query, one, other, min(one, other), f"w{len(other + one) % 3}")
+        for query, docs in members.items()
+        for one in docs
+        for other in docs
+        if one > other
+    ]
+    Path("votes.txt").write_text("".join(" ".join(vote) + "\n" for vote in votes))
+    table = pd.DataFrame(votes, columns=["query", "doc_1", "doc_2", "preferred", "worker"])
+    pooled = pd.DataFrame(rows, columns=["query_id", "doc_id", "contributors"])
+    ours, theirs = (
+        prefjudge.score(runs=runs, qrels=qrels, judgments=given, pool=pool, leave_one_out=True, seed=1)
+        for runs, qrels, given, pool in (
+            (FRAMES, {"qrels": LABELS}, table, pooled),
+            (RUNS, QRELS, "votes.txt", "pool.tsv"),
+        )
+    )
+    assert ours.left_out == theirs.left_out
+    for pool in (
+        pooled,
+        members,
+        {query: dict.fromkeys(docs, (NAMES_OF[0],)) for query, docs in members.items()},
+    ):
+        assert prefjudge.winratio(runs=FRAMES, judgments=table, pool=pool).winratio.pairs
+    assert prefjudge.workers(judgments=table, golds=table[:9]).workers
+    assert prefjudge.check(RUNS[0], qrels=LABELS, queries=QUERY_TEXTS).ok
+    with pytest.raises(InputError, match="row 1: document 'd' is in the pool of query 'q' already, in row 0"):
+        prefjudge.winratio(runs=FRAMES, judgments=table, pool={"q": ["d", "d"]})
+    few = replace(SHALLOW_POOLING, exhibits=SHALLOW_POOLING.exhibits[:4])
+    monkeypatch.setattr("prefjudge.steps.reproduce.reproduce.find_paper", lambda name: few)
+    monkeypatch.setattr(
+        "prefjudge.steps.reproduce.pages.write_figure", lambda path, figure, stamp: path.touch()
+    )
+    for folder, runs, qrels, given in (("a", RUNS, QRELS, "votes.txt"), ("b", FRAMES, LABELS, table)):
+        prefjudge.reproduce(
+            "shallow-pooling", out=folder, runs=runs, qrels=qrels, judgments=given, sample=5, seed=1
+        )
+    for path in Path("a").glob("*.csv"):
+        assert path.read_bytes() == (Path("b") / path.name).read_bytes()
+
+
 def test_a_pool_from_memory_is_that_of_files_and_texts_may_be_a_function(tmp_path: Path) -> None:
     def text_of(doc: str) -> str | None:
         return PASSAGES.get(doc)
@@ -212,6 +265,22 @@ def test_a_study_is_pooled_from_memory_and_scored_with_it_again(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["study"]
     with pytest.raises(StudyError):  # nothing is judged yet
         prefjudge.score("study", runs=FRAMES, qrels=LABELS)
+
+
+def test_runs_of_files_have_the_names_of_a_mapping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = {f"my-{number}": path for number, path in enumerate(RUNS)}
+    expected = list(FROM_FILES["labels", "RR@10"].values())
+    for how in ({}, {"workers": 2}, {"trust": True}, {"cache": "copies"}):
+        found = boards(prefjudge.score(runs=named, qrels=QRELS, measure="RR@10", **how))  # type: ignore[arg-type]
+        assert found["qrels", "RR@10"] == dict(zip(named, expected, strict=True))
+    prefjudge.init("study")
+    prefjudge.pool("study", runs=named, qrels=QRELS)
+    with Study("study").transaction(write=False) as db:
+        files = paths_of(load_inputs(db), "run", Path("study"))
+    assert [(str(file), getattr(file, "name", "")) for file in files] == [
+        (str(path), name) for name, path in named.items()
+    ]
 
 
 def test_a_run_in_memory_goes_to_other_processes() -> None:
@@ -262,11 +331,27 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         "do not have the same fields",
     ),
     "a number as a run": (lambda: 7, "score: runs is 7; it takes"),
-    "a mapping to a path": (
-        lambda: {"bm25": "run.txt"},
-        "the run 'bm25' is a file, which has a tag of its own",
+    "a name with a blank": (lambda: {"bm 25": frame()}, "the name 'bm 25' is empty, or holds a blank"),
+    "a name with NUL": (lambda: {"a\0": frame()}, "or holds a blank or what cannot be printed"),
+    "half a character": (lambda: {"q1": {"d\ud800": 1.0}}, "row 0: the id 'd\\ud800' in column doc_id"),
+    "a number beyond all": (
+        lambda: frame(score=pd.Series([10**400, 1], dtype=object)),
+        "column score does not hold numbers",
     ),
-    "a name with a blank": (lambda: {"bm 25": frame()}, "the name 'bm 25' is empty or holds a blank"),
+    "True among scores": (
+        lambda: frame(score=pd.Series([True, 1.5], dtype=object)),
+        "some are True or False",
+    ),
+    "nothing under a name": (lambda: {"bm25": None}, "'bm25' is None, and not a run"),
+    "an index for columns": (lambda: frame().set_index(["qid", "docno"]), "frame.reset_index()"),
+    "one file twice": (
+        lambda: {"a": str(RUNS[0]), "b": str(RUNS[0])},
+        f"'a' and 'b' are the same file: {RUNS[0]}",
+    ),
+    "a name for several files": (
+        lambda: {"a": str(DEMO / "runs" / "*.txt")},
+        "which is one run: 'a'",
+    ),
 }
 
 
@@ -304,10 +389,20 @@ def test_bad_judgments_and_texts_are_refused() -> None:
         prefjudge.resolve(judgments=VOTES.assign(preferred="d9"))
     with pytest.raises(InputError, match="has no column of preferred documents"):
         prefjudge.resolve(judgments=VOTES.drop(columns="preferred"))
-    with pytest.raises(InputError, match="returned a int for"):
+    with pytest.raises(InputError, match="memory:texts has a int for"):
         prefjudge.pool(runs=FRAMES, qrels=LABELS, collection=lambda doc: 7, out="never.tsv")  # type: ignore[arg-type,return-value]
     with pytest.raises(InputError, match="is not a mapping of queries"):
         prefjudge.pool(runs=FRAMES, qrels=LABELS, queries=PASSAGES.get, out="never.tsv")
+    with pytest.raises(InputError, match="memory:texts lacks"):  # not the KeyError of a dictionary
+        prefjudge.pool(runs=FRAMES, qrels=LABELS, collection={}.__getitem__, out="never.tsv")
+    for odd in ("\0", "\ud800"):
+        broken = {doc: text + odd for doc, text in PASSAGES.items()}
+        with pytest.raises(InputError, match="holds NUL or half a character"):
+            prefjudge.pool(runs=FRAMES, qrels=LABELS, collection=broken, out="never.tsv")
+    for missing in (None, float("nan")):
+        texts = pd.DataFrame({"docno": ["d", "e"], "text": ["a", missing]})
+        with pytest.raises(InputError, match=r"row 1: 'e' has (None|nan)"):
+            prefjudge.pool(runs=FRAMES, qrels=LABELS, collection=texts, out="never.tsv")
     twice = pd.DataFrame({"docno": ["d", "d"], "text": ["a", "b"]})
     with pytest.raises(InputError, match="'d' has another text in a row before"):
         prefjudge.pool(runs=FRAMES, qrels=LABELS, collection=twice, out="never.tsv")

@@ -357,6 +357,8 @@ def _hint(takes: str, value: object) -> str:
         return "Decode it: a text is needed."
     if isinstance(value, Sequence | AbstractSet) and not isinstance(value, str):
         return "Look at its items."
+    if "a table" in takes:
+        return "Make a DataFrame of it with named columns, or write it into a file, and give the file."
     if "a path" in takes:
         return "Write what you have into a file, and give the file."
     return "Give its name as text, as str(…) returns it." if "text" in takes else ""

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, overload
 
+from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.folders import Role, file_in
 from prefjudge.formats.hub import hub_file, is_hub
 from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.lines.blocks import can_reread
 from prefjudge.formats.lines.datasets import is_dataset, version
-from prefjudge.formats.lines.held import MEMORY, Held
+from prefjudge.formats.lines.held import MEMORY, Held, NamedFile
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.memory import Runs, take_runs
 from prefjudge.study.pooling import InputFile
@@ -93,6 +94,9 @@ def expand(patterns: Runs) -> tuple[str | Path, ...]:
         if isinstance(pattern, Held):
             found[pattern] = None
             continue
+        if isinstance(pattern, NamedFile):
+            found[_one_file(pattern)] = None
+            continue
         pattern = shown(str(pattern))
         files = [pattern] if is_address(pattern) else _matching(pattern)
         if not files:
@@ -102,6 +106,17 @@ def expand(patterns: Runs) -> tuple[str | Path, ...]:
             )
         found |= dict.fromkeys(files)
     return tuple(found)
+
+
+def _one_file(named: NamedFile) -> NamedFile:
+    """Return a file that has a name, where it is one file."""
+    files = [named] if is_address(named) else _matching(named)
+    if len(files) != 1:
+        raise InputError(
+            f"{many(len(files), 'file')} match {named}, which is one run: {named.name!r}",
+            "Give each file its name, or give the pattern without one.",
+        )
+    return NamedFile(str(files[0]), named.name)
 
 
 def _matching(pattern: str) -> list[Path]:
@@ -168,8 +183,8 @@ def _place(path: str | Path) -> str:
     return str(path if is_dataset(path) or in_memory(path) else Path(path).resolve())
 
 
-def paths_of(inputs: Sequence[InputFile], kind: str, study: Path) -> tuple[Path, ...]:
-    """Return where a study's files of a kind are.
+def paths_of(inputs: Sequence[InputFile], kind: str, study: Path) -> tuple[str | Path, ...]:
+    """Return where a study's files of a kind are; runs have the names that they were pooled by.
 
     Raises
     ------
@@ -191,4 +206,6 @@ def paths_of(inputs: Sequence[InputFile], kind: str, study: Path) -> tuple[Path,
             f"Run `prefjudge pool {quoted(study)}` again with the files where they are now: "
             "it records their paths.",
         )
-    return paths
+    if kind != "run":
+        return paths
+    return tuple(NamedFile(found.path, found.name) for found in inputs if found.kind == kind)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar, runtime_checkable
 
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.held import Arrow, Frame, Held, is_record
+from prefjudge.formats.lines.held import Arrow, Frame, Held, NamedFile, is_record
 
 Source = str | Path
 """A file, or what is `Held`, which is a text."""
@@ -111,6 +111,38 @@ def take_judgments(given: object) -> Source:
     return held_judgments(columns_of(_table(given), "judgments"), "judgments")
 
 
+def take_votes(given: object) -> Source:
+    """Return votes to import: a table or records, with columns as a CSV of votes has them."""
+    if isinstance(given, str | Path):
+        return given
+    from prefjudge.formats.lines.tables import columns_of
+    from prefjudge.formats.votes.rows import held_rows
+
+    rows = _listed(given)
+    if rows is not None and not (rows and (isinstance(rows[0], Mapping) or hasattr(rows[0], "_fields"))):
+        raise NotTaken
+    return held_rows(columns_of(rows if rows is not None else _table(given), "votes"), "votes")
+
+
+def take_pool(given: object) -> Source:
+    """Return a pool: a table or records of queries and documents, or the documents of each query."""
+    if isinstance(given, str | Path):
+        return given
+    from prefjudge.formats.labels.held_labels import held_pool
+    from prefjudge.formats.lines.tables import columns_of
+
+    if isinstance(given, Mapping):
+        if not given or not all(
+            isinstance(docs, Mapping | list | tuple | AbstractSet) for docs in given.values()
+        ):
+            raise NotTaken
+        return held_pool(given, "pool")
+    rows = _listed(given)
+    if rows is not None and not (rows and is_record(rows[0])):
+        raise NotTaken
+    return held_pool(columns_of(rows if rows is not None else _table(given), "pool"), "pool")
+
+
 def take_texts(given: object) -> Source:
     """Return texts: a mapping of ids to texts, a table of them, or a function that knows them."""
     if isinstance(given, str | Path):
@@ -119,7 +151,7 @@ def take_texts(given: object) -> Source:
     from prefjudge.formats.texts.held_texts import held_texts
 
     if isinstance(given, Mapping):
-        if not all(isinstance(text, str) for text in given.values()):
+        if any(isinstance(text, Mapping | list | tuple) for text in given.values()):
             raise NotTaken
         return held_texts(given, "texts")
     if callable(given) and not isinstance(given, Frame | Arrow):
@@ -165,7 +197,7 @@ Runs = (
     Source
     | Sequence[Source]
     | Annotated[
-        Labelled | Mapping[str, Labelled] | Sequence[Source | Labelled],
+        Labelled | Mapping[str, Source | Labelled] | Sequence[Source | Labelled],
         InMemory(take_runs, "a table, a dictionary or records of runs"),
     ]
 )
@@ -183,6 +215,14 @@ OneLabelSet = (
     Source | Annotated[Labelled, InMemory(take_one_qrels, "a table, a dictionary or records of qrels")]
 )
 Votes = Source | Annotated[Table, InMemory(take_judgments, "a table or records of judgments")]
+ForeignVotes = Source | Annotated[Table, InMemory(take_votes, "a table or records of votes")]
+Pooled = (
+    Source
+    | Annotated[
+        Table | Mapping[str, Iterable[str]],
+        InMemory(take_pool, "a table, a mapping or records of a pool"),
+    ]
+)
 Texts = (
     Source
     | Annotated[
@@ -206,12 +246,14 @@ def _several(given: object, hold: Callable[[Any, str], Held[Any]], noun: str) ->
         yield given
         return
     if isinstance(given, Mapping) and not _is_nested(given):
+        files: dict[str, object] = {}
         for name, one in given.items():
-            yield (
-                _named_path(one, str(name), noun)
-                if isinstance(one, str | Path)
-                else _one(one, str(name), hold)
-            )
+            if not isinstance(one, str | Path):
+                yield _one_of(one, str(name), hold, noun)
+                continue
+            if (before := files.setdefault(str(one), name)) is not name:
+                raise InputError(f"{before!r} and {name!r} are the same file: {one}", "Name each file once.")
+            yield _named_path(one, str(name), noun)
         return
     listed = None if isinstance(given, Mapping) else _listed(given)
     if listed is None:
@@ -222,12 +264,23 @@ def _several(given: object, hold: Callable[[Any, str], Held[Any]], noun: str) ->
     else:
         for place, one in enumerate(listed, 1):
             name = _name_of(one) or f"{noun}{place}"
-            yield one if isinstance(one, str | Path) else _one(one, name, hold)
+            yield one if isinstance(one, str | Path) else _one_of(one, name, hold, noun)
+
+
+def _one_of(given: object, name: str, hold: Callable[[Any, str], Held[Any]], noun: str) -> Held[Any]:
+    """Return one of several; where it is something else, the message says which."""
+    try:
+        return _one(given, name, hold)
+    except NotTaken:
+        kind = "None" if given is None else f"a {type(given).__name__}"
+        raise InputError(
+            f"{name!r} is {kind}, and not {'a run' if noun == 'run' else 'qrels'}",
+            "Give a table, a dictionary of dictionaries ({query: {document: number}}), records, or a path.",
+        ) from None
 
 
 def _one(given: object, name: str, hold: Callable[[Any, str], Held[Any]]) -> Held[Any]:
-    if not name or name.split() != [name]:
-        raise InputError(f"the name {name!r} is empty or holds a blank", "Give it a name of one word.")
+    _check_name(name)
     if isinstance(given, Mapping):
         if not _is_nested(given):
             raise NotTaken
@@ -249,13 +302,19 @@ def _columns(given: Frame | Arrow | Sequence[Any], name: str) -> Mapping[str, An
 
 
 def _named_path(path: Source, name: str, noun: str) -> Source:
-    """Return a file with a name of the program's: label sets may have one, runs have their tags."""
-    if noun == "run":
+    """Return a file with the name that a program gives it."""
+    if noun != "run":
+        return f"{name}={path}"
+    _check_name(name)
+    return NamedFile(str(path), name)
+
+
+def _check_name(name: str) -> None:
+    if name.split() != [name] or not name.isprintable():
         raise InputError(
-            f"the run {name!r} is a file, which has a tag of its own",
-            "Give files in a list, beside runs in memory: runs=[frame, 'run.txt'].",
+            f"the name {name!r} is empty, or holds a blank or what cannot be printed",
+            "Give it a name of one word.",
         )
-    return f"{name}={path}"
 
 
 def _is_nested(given: Mapping[Any, Any]) -> bool:

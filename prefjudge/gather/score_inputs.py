@@ -30,6 +30,7 @@ from prefjudge.gather.judgments import fitting_rule, gather_judgments
 from prefjudge.gather.memory import (
     LabelSets,
     Measures,
+    Pooled,
     Runs,
     Source,
     Texts,
@@ -37,6 +38,7 @@ from prefjudge.gather.memory import (
     maybe,
     take_judgments,
     take_measures,
+    take_pool,
     take_qrels,
     take_texts,
 )
@@ -106,7 +108,7 @@ def gather(
     queries: Texts | None = None,
     fields: TextFields = PLAIN,
     common: bool = False,
-    pool: str | Path | None = None,
+    pool: Pooled | None = None,
     run_names: Sequence[str | Path | None] = (),
     preference: bool = True,
     notices: list[Notice],
@@ -137,10 +139,10 @@ def gather(
     sets = [_read_labels(path, name, notices) for name, path in named]
     votes = read_judgments(judgments, notices=notices) if judgments else None
     extra = [("judgments", judgments)] if judgments else []
-    if study is not None and pool:
+    if study is not None and pool is not None:
         raise InputError(f"{study.folder} has its own pool", "Leave out --pool.")
     pools, asked_for = (own.pools, own.asked) if own else (None, None)
-    if pool is not None:
+    if (pool := maybe(take_pool, pool)) is not None:
         pools = read_pool(pool, notices=notices)
         extra.append(("pool", pool))
     if votes is not None:

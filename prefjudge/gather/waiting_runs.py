@@ -16,12 +16,12 @@ class WaitingRuns:
 
     challenge: int
     names: tuple[str, ...]
-    files: tuple[Path, ...]
+    files: tuple[str | Path, ...]
     newcomers: frozenset[tuple[str, str]]
 
     def others(self, runs: Sequence[str | Path]) -> tuple[str | Path, ...]:
         """Return the run files that do not wait, however they are called here."""
-        waiting = {path.resolve() for path in self.files}
+        waiting = {Path(path).resolve() for path in self.files}
         return tuple(path for path in runs if Path(path).resolve() not in waiting)
 
     def __str__(self) -> str:

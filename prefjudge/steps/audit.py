@@ -1,6 +1,5 @@
 """Audits the submissions of a leaderboard."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -19,6 +18,7 @@ from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
 from prefjudge.formats.leaderboard_csv import read_aliases, read_institutions, read_leaderboard, read_measure
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_path, expand
+from prefjudge.gather.memory import Runs
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.read_options import ReadOptions
@@ -64,7 +64,7 @@ class AuditResult(Shown):
 def audit(
     leaderboard: str | Path,
     *,
-    runs: str | Path | Sequence[str | Path] = (),
+    runs: Runs = (),
     aliases: str | Path | None = None,
     merge: bool = True,
     limit: Annotated[int, Ge(1)] = 2,

@@ -20,6 +20,7 @@ from prefjudge.formats.manifest import FoundFile, find_listed, read_manifest
 from prefjudge.formats.sniffing import Sniffed, sniff
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.gather.inputs import expand, given_file, several
+from prefjudge.gather.memory import OneLabelSet, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.gather.readers import each, working
 from prefjudge.gather.surprises import qrels_surprises, run_surprises
 from prefjudge.gather.text_options import TextOptions, text_fields
@@ -72,8 +73,8 @@ def check(
     files: str | Path | Sequence[str | Path],
     *,
     kind: CheckedKind = "auto",
-    qrels: str | Path | None = None,
-    queries: str | Path | None = None,
+    qrels: OneLabelSet | None = None,
+    queries: Texts | None = None,
     cutoff: Annotated[int, Ge(1)] = 10,
     order: OrderLike | None = None,
     workers: Annotated[int, Ge(1)] | Executor | None = 1,
@@ -81,6 +82,8 @@ def check(
     **how: Unpack[TextOptions],
 ) -> CheckResult:
     """Check files line by line, and warn of what may surprise.
+
+    The files are files: what a program holds in memory is checked where it is taken, and has no lines.
 
     Parameters
     ----------
@@ -115,7 +118,8 @@ def check(
         raise InputError("check needs a file", "Run, for instance: prefjudge check run.gz --qrels FILE")
     if manifest is not None:
         return CheckResult(files=(), identical=(), manifest=_against(str(manifest), files))
-    qrels, queries = given_file(qrels, "qrels"), given_file(queries, "queries")
+    qrels = given_file(maybe(take_one_qrels, qrels), "qrels")
+    queries = given_file(maybe(take_texts, queries), "queries")
     judged = read_qrels(qrels, fractions=True) if qrels else None
     expected = tuple(read_queries(queries, fields=text_fields(how))) if queries else None
     paths = expand(files)

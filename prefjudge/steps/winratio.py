@@ -26,7 +26,7 @@ from prefjudge.formats.figures import write_figure
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path
-from prefjudge.gather.memory import OneLabelSet, Runs, Texts, Votes, take_one_qrels
+from prefjudge.gather.memory import OneLabelSet, Pooled, Runs, Texts, Votes, take_one_qrels
 from prefjudge.gather.outputs import beside, beside_each, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.readers import reading
@@ -91,7 +91,7 @@ def winratio(
     runs_shown: int | str | Sequence[str] = RUNS_SHOWN,
     examples: Annotated[int, Ge(0)] = 0,
     seed: Annotated[int, Ge(0)] | None = None,
-    pool: str | Path | None = None,
+    pool: Pooled | None = None,
     order: OrderLike | None = None,
     out: str | Path | None = None,
     plot: str | Path | None = None,

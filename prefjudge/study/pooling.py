@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools, pools_of
 from prefjudge.database import Connection
-from prefjudge.errors import StudyError
+from prefjudge.errors import InputError, StudyError
+from prefjudge.formats.lines.problems import is_text
 from prefjudge.study.targets import COUNTED, IMPORTED, JUDGES
 
 
@@ -36,6 +37,13 @@ def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:
 
     Models' replies are kept by prompt, so a model that judges again is not asked the same again.
     """
+    for what, names in (("query", pools.queries), ("document", pools.docs), ("run", pools.sources)):
+        odd = next((name for name in names if not is_text(name) or "\0" in name), None)
+        if odd is not None:
+            raise InputError(
+                f"the id of the {what} {odd!r} is not UTF-8 text, and a study keeps no other",
+                "Write the ids in UTF-8, in the runs, the qrels and the collection alike.",
+            )
     for table in ("inputs", "pooled", "model_votes", "pairs"):
         db.execute(f"DELETE FROM {table}")
     db.insert_all(

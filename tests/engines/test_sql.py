@@ -517,7 +517,7 @@ def test_a_pool_that_stays_is_the_one_that_comes_home(engine, tmp_path, monkeypa
 def test_no_pool_is_written_of_queries_that_no_run_has(engine, tmp_path):
     (tmp_path / "other").write_text("absent\tquery\n")
     asked = {"queries": tmp_path / "other", "out": tmp_path / "pool.parquet", "engine": name_of(engine)}
-    with pytest.raises(InputError, match="no query of the queries file"):
+    with pytest.raises(InputError, match="other: no query of this file is in the runs"):
         pool(runs=[DEMO / "runs"], **asked)
     assert not (tmp_path / "pool.parquet").exists()
 

@@ -6,11 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+import prefjudge
 from prefjudge.core.judges.models import ModelVote
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.labels.judgments import read_judgments
@@ -137,6 +140,26 @@ def test_a_newer_export_adds_what_is_new_and_changes_nothing(tmp_path: Path) -> 
         times = db.execute("SELECT milliseconds FROM judgments")
     assert texts == {("for that reason",), ("nobody knows",)}
     assert times == [(2500,), (2500,)]
+
+
+def test_votes_of_a_table_are_those_of_its_csv(tmp_path: Path) -> None:
+    rows = "qid,left,right,winner,worker\nq,a,b,a,ann\nq,a,c,tie,\nq,c,b,b,ben\n"
+    brought(tmp_path, rows)
+    table = pd.read_csv(StringIO(rows))
+    for number, given in enumerate((table, table.to_dict("records"), table.itertuples(index=False))):
+        other = new(tmp_path, f"other{number}")
+        found = prefjudge.import_votes(other, given)  # type: ignore[arg-type]
+        assert (found.votes, found.read_as) == (3, "table")
+        assert took(other) == took(tmp_path / "study")
+    assert prefjudge.import_votes(tmp_path / "other0", table).known == 3
+    for odd, words in (
+        (table.assign(winner="z"), "memory:votes:0:1: the winner is neither of the two: 'z'"),
+        (table[:0], "has no votes"),
+        ([1, 2], "import_votes: votes is a list; it takes"),
+        (table.drop(columns="left"), "no column is known to hold the left"),
+    ):
+        with pytest.raises(InputError, match=words):
+            prefjudge.import_votes(tmp_path / "study", odd)  # type: ignore[arg-type]
 
 
 def test_a_longer_file_without_ids_adds_what_is_new(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from prefjudge.engines.files.reading import per_chunk
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
 from prefjudge.formats.lines.blocks import can_reread, is_compressed
+from prefjudge.formats.lines.held import NamedFile
 from prefjudge.formats.lines.numbering import Numbering
 from prefjudge.formats.lines.problems import Notice, Stop, decode, encode, paths_of
 from prefjudge.formats.lines.readers import stem
@@ -260,8 +261,12 @@ def _distinct(paths: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
 
 
 def run_tags(paths: Sequence[str], tags: Sequence[str], notices: list[Notice] | None) -> tuple[str, ...]:
-    """Return a name for each run: its tag, or its file's name where the tag is absent or not its own."""
+    """Return a name for each run: its tag, or its file's name where the tag is absent or not its own.
+
+    A `NamedFile` has the name that a program gave it.
+    """
     named = []
+    tags = [path.name if isinstance(path, NamedFile) else tag for path, tag in zip(paths, tags, strict=True)]
     for path, tag in zip(paths, tags, strict=True):
         if tag and tags.count(tag) == 1:
             named.append(tag)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.pools import Pools, pools_of
 from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import Codes
 from prefjudge.core.pooling.tokens import same_token
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import TIES
@@ -24,6 +26,8 @@ LEFT = ("doc_1", "left", "doc_a", "doc_id_a")
 RIGHT = ("doc_2", "right", "doc_b", "doc_id_b")
 PREFERRED = ("preferred", "winner")
 WORKER = ("worker", "worker_id")
+SOURCES = ("contributors", "sources", "runs", "source", "run")
+"""What pooled a document: run names joined by commas, or a list of them."""
 
 
 def held_qrels(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> Held[Qrels]:
@@ -133,6 +137,7 @@ def held_judgments(columns: Columns, name: str) -> Held[Judgments]:
         )
     queries, docs, workers = Numbering(), Numbering(), Numbering()
     query_code, left_code, right_code = queries.add(query), docs.add(left), docs.add(right)
+    sides, names = _as_they_come(np.stack([left_code, right_code], 1), docs.vocabulary())
     by = (
         workers.add(id_tokens(columns[worker], name, worker)) if worker else np.full(len(query), -1, np.int32)
     )
@@ -140,14 +145,91 @@ def held_judgments(columns: Columns, name: str) -> Held[Judgments]:
         name,
         Judgments(
             queries=tuple(queries.vocabulary()),
-            docs=tuple(docs.vocabulary()),
+            docs=names,
             workers=tuple(workers.vocabulary()),
             query=query_code,
-            left=left_code,
-            right=right_code,
+            left=sides[:, 0],
+            right=sides[:, 1],
             choice=choice,
             strength=np.ones(choice.size, np.int8),
             worker=by,
             sides=False,
         ),
     )
+
+
+def _as_they_come(codes: Codes, names: Sequence[str]) -> tuple[Codes, tuple[str, ...]]:
+    """Return codes, and what they stand for, in the order in which they come row by row.
+
+    A file is numbered so, and what is drawn at random follows the numbers.
+    """
+    found, first = np.unique(codes, return_index=True)
+    order = found[np.argsort(first)]
+    places = np.empty(len(names), codes.dtype)
+    places[order] = np.arange(order.size)
+    return places[codes], tuple(names[code] for code in order.tolist())
+
+
+def held_pool(given: Columns | Mapping[Any, Any], name: str) -> Held[Pools]:
+    """Return a pool in memory: the columns of a table, or each query's documents, perhaps with their runs.
+
+    Raises
+    ------
+    InputError
+        It has no rows, lacks a column, or lists a document twice.
+    """
+    columns = given if all(isinstance(cells, np.ndarray) for cells in given.values()) else _listed(given)
+    query, doc = pick(columns, QUERY, name, "queries"), pick(columns, DOC, name, "documents")
+    if not len(columns[query]):
+        raise InputError(f"{name} is empty: a pool needs at least one row", "Check the program that made it.")
+    source = next((one for one in SOURCES if one in columns), None)
+    tags = columns[source].tolist() if source else [""] * len(columns[query])
+    ids = (id_tokens(columns[one], name, one).to_bytes() for one in (query, doc))
+    members = [(decode(a), decode(b)) for a, b in zip(*ids, strict=True)]
+    first: dict[tuple[str, str], int] = {}
+    twice = [
+        (row, f"document {member[1]!r} is in the pool of query {member[0]!r} already, in row {first[member]}")
+        for row, member in enumerate(members)
+        if first.setdefault(member, row) != row
+    ]
+    if twice:
+        raise row_problems(name, "pool", twice, "Give each document of a query one row.")
+    rows = [
+        (*member, tag.strip())
+        for member, said in zip(members, tags, strict=True)
+        for tag in (said.split(",") if isinstance(said, str) else map(str, said) if _is_list(said) else [""])
+    ]
+    return Held(name, pools_of(sorted(rows)))
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple | set | frozenset | np.ndarray) and len(value) > 0
+
+
+def _listed(given: Mapping[Any, Any]) -> Columns:
+    """Return the columns of ``{query: documents}``, which are listed, or have the runs that pooled them."""
+    rows = [
+        (query, doc, docs[doc] if isinstance(docs, Mapping) else "")
+        for query, docs in given.items()
+        for doc in docs
+    ]
+    columns = {}
+    for place, column in enumerate(("query_id", "doc_id", "contributors")):
+        columns[column] = np.empty(len(rows), object)
+        columns[column][:] = [row[place] for row in rows]
+    return columns
+
+
+def pool_of(held: Held[Any]) -> Pools:
+    """Return the pool that is in memory.
+
+    Raises
+    ------
+    InputError
+        Something else is.
+    """
+    if not isinstance(held.content, Pools):
+        raise InputError(
+            f"{held} does not hold a pool", "Give a table of queries, documents and contributors."
+        )
+    return held.content

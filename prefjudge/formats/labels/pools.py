@@ -15,9 +15,11 @@ from prefjudge.core.pooling.tokens import BACK, Tokens
 from prefjudge.core.pooling.vocabulary import Vocabulary, vocabulary_of
 from prefjudge.counts import many
 from prefjudge.errors import InputError
+from prefjudge.formats.labels.held_labels import pool_of
 from prefjudge.formats.labels.stamps import second_column
 from prefjudge.formats.lines.atomic import atomic_write
 from prefjudge.formats.lines.blocks import Holds, blocks
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, column, decode
 
 _ROWS = 1 << 14
@@ -75,6 +77,8 @@ def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools
     InputError
         With every problem up to a limit: columns, a document listed twice, an empty file.
     """
+    if isinstance(path, Held):
+        return pool_of(path)
     problems = Problems(fspath(path), "pool")
     seen: dict[tuple[str, str], str] = {}
     try:

@@ -83,8 +83,31 @@ class Held(str, Generic[T]):
 
     def __getnewargs__(self) -> tuple[str, T]:  # type: ignore[override]
         """Return what makes it again, for pickle."""
-        """Return what makes it again, for pickle."""
         return self.name, self.content
+
+
+class NamedFile(str):
+    """The path of a run file that a program gives a name of its own, in the place of the tag in the file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    name : str
+        What the run is called.
+    """
+
+    name: str
+
+    def __new__(cls, path: str, name: str) -> NamedFile:
+        """Make the path that has a name."""
+        made = super().__new__(cls, path)
+        made.name = name
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return what makes it again, for pickle."""
+        return str(self), self.name
 
 
 def row_problems(name: str, kind: str, found: list[tuple[int, str]], hint: str) -> InputError:

@@ -81,7 +81,7 @@ def pick(columns: Columns, accepted: Sequence[str], name: str, what: str) -> str
     if found is None:
         raise InputError(
             f"{name} has no column of {what}: its columns are {', '.join(columns) or 'none'}",
-            f"Name one: {' or '.join(accepted)}.",
+            f"Name one: {' or '.join(accepted)}. An index is no column: frame.reset_index().",
         )
     return found
 
@@ -107,7 +107,15 @@ def id_tokens(values: NDArray[Any], name: str, column: str) -> Tokens:
     except TypeError:
         listed = _whole_numbers(listed, name, column)
         text = "\n".join(listed)
-    data = text.encode("utf-8", "surrogateescape") + b"\n" * bool(listed)
+    try:
+        data = text.encode("utf-8", "surrogateescape") + b"\n" * bool(listed)
+    except UnicodeEncodeError:
+        halves = [
+            (row, f"the id {one!r} in column {column} holds half a character")
+            for row, one in enumerate(listed)
+            if not _encodes(one)
+        ]
+        raise row_problems(name, "table", halves, "Give ids that UTF-8 can write.") from None
     tokens = line_tokens(data)
     # One look at the bytes: blanks, and the ends of lines inside ids, are below 33 as the separators are.
     blanks = np.count_nonzero(np.frombuffer(data, np.uint8) <= 32)
@@ -120,6 +128,14 @@ def id_tokens(values: NDArray[Any], name: str, column: str) -> Tokens:
         if wrong:
             raise row_problems(name, "table", wrong, "Ids are single words: replace the blanks.")
     return tokens
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _digits(numbers: NDArray[Any]) -> Tokens:
@@ -161,8 +177,10 @@ def numbers(values: NDArray[Any], name: str, column: str) -> NDArray[np.float64]
     try:
         if kind in "bcMmSV":
             raise TypeError(values.dtype.name)
+        if kind == "O" and any(isinstance(value, bool | np.bool_) for value in values.tolist()):
+            raise TypeError("some are True or False")
         found_numbers = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: column {column} does not hold numbers: {error}", hint) from None
     missing = np.flatnonzero(np.isnan(found_numbers)).tolist()
     if missing:

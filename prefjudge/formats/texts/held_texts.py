@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.held import DOC, QUERY, Held, row_problems
-from prefjudge.formats.lines.problems import encode
+from prefjudge.formats.lines.problems import encode, is_text
 from prefjudge.formats.lines.tables import Columns, pick
 
 Texts = Mapping[str, str] | Callable[[str], str | None]
@@ -31,17 +33,20 @@ def held_texts(given: Columns | Mapping[Any, Any] | Callable[[str], str | None],
         ids, column = _columns(given, name)
         texts, twice = {}, []
         for row, (key, text) in enumerate(zip(ids, column, strict=True)):
-            if texts.setdefault(key, text) != text:
+            if (before := texts.setdefault(key, text)) is not text and before != text:
                 twice.append((row, f"{key!r} has another text in a row before"))
         if twice:
             raise row_problems(name, "table of texts", twice, "Give each id one text only.")
+    if texts and all(isinstance(key, int | np.integer) and not isinstance(key, bool) for key in texts):
+        texts = {str(key): text for key, text in texts.items()}  # as the ids of runs
     odd = [
         (row, f"{key!r} has {text!r}")
         for row, (key, text) in enumerate(texts.items())
         if not (isinstance(key, str) and isinstance(text, str))
     ]
     if odd:
-        raise row_problems(name, "mapping of texts", odd, "Ids and texts are both str.")
+        hint = "Ids are texts, or whole numbers throughout; texts are str."
+        raise row_problems(name, "mapping of texts", odd, hint)
     if not texts:
         raise InputError(f"{name} is empty: at least one text is needed", "Give the text of each id.")
     return Held(name, texts)
@@ -66,13 +71,28 @@ def texts_of(held: Held[Any], ids: Iterable[str]) -> dict[str, str]:
     look = held.content.get if isinstance(held.content, Mapping) else held.content
     if not callable(look):
         raise InputError(f"{held} does not hold texts", "Give a mapping of ids to texts.")
-    found = {one: look(one) for one in ids}
-    odd = next((one for one, text in found.items() if not isinstance(text, str | None)), None)
-    if odd is not None:
-        raise InputError(
-            f"{held} returned a {type(found[odd]).__name__} for {odd!r}", "Return a text, or None."
-        )
-    return {one: text for one, text in found.items() if text is not None}
+    found = {one: text for one in ids if (text := _looked_up(look, one)) is not None}
+    _check(held, found)
+    return found
+
+
+def _looked_up(look: Callable[[str], str | None], one: str) -> str | None:
+    """Return what a function knows of an id; ``texts.__getitem__`` raises where there is nothing."""
+    try:
+        return look(one)
+    except LookupError:
+        return None
+
+
+def _check(held: Held[Any], texts: Mapping[str, object]) -> None:
+    """Refuse what a study and its pages cannot hold."""
+    for one, text in texts.items():
+        if not isinstance(text, str):
+            raise InputError(f"{held} has a {type(text).__name__} for {one!r}", "Give a text, or None.")
+        if "\0" in text or not is_text(text):
+            raise InputError(
+                f"the text of {one!r} in {held} holds NUL or half a character", "Take it out of the text."
+            )
 
 
 def queries_of(held: Held[Any]) -> dict[str, str]:
@@ -94,4 +114,5 @@ def queries_of(held: Held[Any]) -> dict[str, str]:
         raise row_problems(
             held.name, "mapping of queries", odd, "No run can name such a query: replace the blanks."
         )
+    _check(held, held.content)
     return dict(held.content)

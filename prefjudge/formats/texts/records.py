@@ -145,7 +145,11 @@ def _member(record: Any, keys: tuple[str, ...]) -> str | None:
 
 
 def readable(text: bytes, where: str, notices: list[Notice] | None) -> str:
-    """Return text for people; bytes that are not UTF-8 become the replacement character, and are noticed."""
+    """Return text for people; NUL and what is not UTF-8 become the replacement character, and are noticed."""
+    if b"\0" in text:  # which no database keeps
+        if notices is not None:
+            notices.append(Notice(where=where, what="the text holds NUL bytes; they were replaced"))
+        text = text.replace(b"\0", "\N{REPLACEMENT CHARACTER}".encode())
     try:
         return text.decode()
     except UnicodeDecodeError:

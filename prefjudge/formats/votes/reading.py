@@ -12,11 +12,12 @@ from prefjudge.errors import InputError, PluginError
 from prefjudge.formats.labels.judgments import TIES, read_judgments
 from prefjudge.formats.labels.stamps import stamps_beside
 from prefjudge.formats.lines.blocks import Holds, blocks
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, is_text
 from prefjudge.formats.votes.form import Context, VoteForm, choose_criterion
 from prefjudge.formats.votes.parts import check_parts
 from prefjudge.formats.votes.release import LOG, is_release, refuse_unfinished, with_release
-from prefjudge.formats.votes.rows import JsonObject, read_rows
+from prefjudge.formats.votes.rows import JsonObject, Row, read_rows
 from prefjudge.formats.votes.table import flat, read_table
 from prefjudge.formats.votes.votes import Votes
 from prefjudge.registers import Register
@@ -50,7 +51,7 @@ class HowVotesAreRead:
     items: Path | None = None
 
 
-def read_votes(path: Path, how: HowVotesAreRead, notices: list[Notice]) -> Votes:
+def read_votes(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: list[Notice]) -> Votes:
     """Read the votes of a file, or of a release.
 
     Raises
@@ -58,6 +59,8 @@ def read_votes(path: Path, how: HowVotesAreRead, notices: list[Notice]) -> Votes
     InputError
         With every problem up to a limit, each with its line; nothing is read then.
     """
+    if isinstance(path, Held):
+        return _of_rows(path, how, notices)
     if path.is_dir():
         if not is_release(path):
             raise InputError(f"{path} is a folder, and not a release", "Give a file of votes.")
@@ -94,9 +97,12 @@ def _of_columns(path: Path, notices: list[Notice]) -> Votes:
     return Votes(form="judgments", log=log, milliseconds=np.zeros(len(log), dtype=np.int64))
 
 
-def _of_rows(path: Path, how: HowVotesAreRead, notices: list[Notice]) -> Votes:
-    notices += stamps_beside(path)
-    rows = read_rows(fspath(path), notices)
+def _of_rows(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: list[Notice]) -> Votes:
+    if isinstance(path, Held):
+        rows = iter(path.content)
+    else:
+        notices += stamps_beside(path)
+        rows = read_rows(fspath(path), notices)
     first = list(islice(rows, _LOOKED_AT))
     if not first:
         raise InputError(f"{path} has no votes", "Check how it was exported.")

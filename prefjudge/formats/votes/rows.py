@@ -1,14 +1,16 @@
 """Rows: what a file of votes holds, each with its line, whether in CSV, in JSON, or a JSON object a line."""
 
 import csv
+import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import Block, Holds, blocks
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -20,6 +22,22 @@ Row = tuple[int, JsonObject]
 _BLANK = re.compile(r"[\s,]*")
 _LONGEST = 1 << 24
 """Characters of one cell of CSV: the module's own limit is shorter than some answers."""
+
+
+def held_rows(columns: Mapping[str, Any], name: str) -> Held[Sequence[Row]]:
+    """Return votes in memory, by the columns of a table; rows count from 0, and what is missing is empty."""
+    cells = [
+        [None if value is None or value != value else value for value in one.tolist()]
+        for one in columns.values()
+    ]
+    rows = zip(*cells, strict=True)
+    return Held(name, [(row, dict(zip(columns, values, strict=True))) for row, values in enumerate(rows)])
+
+
+def digest_of_rows(held: Held[Sequence[Row]]) -> str:
+    """Return the digest of votes in memory: that of the same rows is the same."""
+    rows = json.dumps([row for _, row in held.content], default=str, sort_keys=True)
+    return "sha256:" + hashlib.sha256(rows.encode()).hexdigest()
 
 
 def read_rows(path: str, notices: list[Notice]) -> Iterator[Row]:

@@ -10,14 +10,17 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.digests import digest_of_content
+from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.texts import read_texts
 from prefjudge.formats.votes.parts import parse_map
 from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
 from prefjudge.formats.votes.release import LOG
+from prefjudge.formats.votes.rows import Row, digest_of_rows
 from prefjudge.formats.votes.votes import Votes
 from prefjudge.gather.inputs import as_path, several
+from prefjudge.gather.memory import ForeignVotes, Source, Texts, maybe, take_texts, take_votes
 from prefjudge.render.shown import Shown
 from prefjudge.steps.import_votes.repeats import Import
 from prefjudge.steps.import_votes.storing import store_votes
@@ -47,15 +50,15 @@ class ImportResult(Shown):
 
 def import_votes(
     study: str | Path | Study,
-    votes: str | Path,
+    votes: ForeignVotes,
     *,
     map: Sequence[str] = (),
     criterion: str | None = None,
     items: str | Path | None = None,
     judge: Judge | Literal["person", "simulated"] | None = None,
     phase: str | None = None,
-    queries: str | Path | None = None,
-    collection: str | Path | None = None,
+    queries: Texts | None = None,
+    collection: Texts | None = None,
 ) -> ImportResult:
     """Make existing votes part of a study: they count like votes that it collected, and nothing is paid.
 
@@ -97,28 +100,29 @@ def import_votes(
     StudyError
         The votes are about other documents than the study's, or contradict what was imported.
     """
-    opened, path = open_study(study), as_path(votes)
+    opened, taken = open_study(study), take_votes(votes)
+    path = taken if isinstance(taken, Held) else Path(taken)
     if str(path) == "-":
         raise InputError("votes are imported from a file, not from the standard input", "Give a file's name.")
     told = parse_map(several(map), str(path))
     how = HowVotesAreRead(told=told, criterion=criterion, items=as_path(items))
     notices: list[Notice] = []
     who = Judge(judge or Judge.PERSON)
-    source = path / LOG if path.is_dir() else path
     found = read_votes(path, how, notices)
     stamped = rehearsal_in(notices)
     if stamped is not None and not found.judges and who is Judge.PERSON:
         who = Judge.SIMULATED
         what = "the file says so of itself, and not of which votes: all are taken for simulated"
         notices.append(Notice(where=str(path), what=what))
-    found = _with_texts(found, as_path(queries), as_path(collection), notices)
+    found = _with_texts(found, maybe(take_texts, queries), maybe(take_texts, collection), notices)
+    name = path.name if isinstance(path, Held) else path.resolve().name
     made = Import(
         votes=found,
-        name=path.resolve().name,
+        name=name,
         criterion=found.criterion,
-        digest=digest_of_content(source),
+        digest=_digest(path),
         judge=who,
-        phase=phase or path.resolve().name,
+        phase=phase or name,
         mapped=",".join(f"{part}={column}" for part, column in sorted(told.items())),
         when=time.time(),
     )
@@ -141,7 +145,15 @@ def import_votes(
     )
 
 
-def _with_texts(votes: Votes, queries: Path | None, collection: Path | None, notices: list[Notice]) -> Votes:
+def _digest(path: Path | Held[Sequence[Row]]) -> str:
+    if isinstance(path, Held):
+        return digest_of_rows(path)
+    return digest_of_content(path / LOG if path.is_dir() else path)
+
+
+def _with_texts(
+    votes: Votes, queries: Source | None, collection: Source | None, notices: list[Notice]
+) -> Votes:
     """Return the votes with the texts of other files in the place of their own."""
     asked, shown = dict(votes.queries), dict(votes.passages)
     if queries is not None:

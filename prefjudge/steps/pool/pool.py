@@ -158,7 +158,7 @@ def pool(
         judged = _judged(qrels, notices)
         with reading(paths, order, notices, **read) as reader:
             tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
-        _some(sizes)
+        _some(sizes, queries)
     else:
         with reading(paths, order, notices, **read) as reader:
             heads = reader.top(depth, texts)
@@ -167,7 +167,7 @@ def pool(
         pools = make(heads, judged)
         if texts is not None:
             pools = select_queries(pools, tuple(texts))
-        _some(pools.queries)
+        _some(pools.queries, queries)
         pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
         if opened is not None:
             others = {"qrels": qrels, "queries": queries, "collection": collection}
@@ -249,10 +249,10 @@ def _settings(study: str | Path | Study | None) -> tuple["Study | None", "PoolCo
     return opened, opened.config.pool if opened is not None else PoolDefaults()
 
 
-def _some(queries: Sized) -> None:
+def _some(queries: Sized, path: str | Path | None) -> None:
     if not queries:
         raise InputError(
-            "no query of the queries file is in the runs",
+            f"{path}: no query of this file is in the runs" if path else "the runs have no query",
             "Check that the queries and the runs are of one collection.",
         )
 

@@ -9,6 +9,7 @@ from prefjudge.formats.labels.pools import read_pool
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.leaderboard_csv import read_leaderboard
 from prefjudge.formats.lines.blocks import read_text
+from prefjudge.formats.lines.held import Held
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.study.study import Study
 
@@ -26,9 +27,9 @@ class Given:
     study: Study | None
     runs: tuple[str | Path, ...]
     qrels: tuple[str | Path, ...]
-    judgments: Path | None
-    pooled_judgments: Path | None
-    pool: Path | None
+    judgments: str | Path | None
+    pooled_judgments: str | Path | None
+    pool: str | Path | None
     leaderboard: Path | None
     held_out: Path | None
     against_qrel: str | Path | None
@@ -41,8 +42,10 @@ class Given:
     how: ReadOptions
 
 
-def file_of(named: str | Path) -> Path:
-    """Return the file of ``NAME=FILE``, or of a bare name."""
+def file_of(named: str | Path) -> str | Path:
+    """Return the file of ``NAME=FILE``, or of a bare name; what is in memory stays."""
+    if isinstance(named, Held):
+        return named
     text = str(named)
     return Path(text if "=" not in text or Path(text).exists() else text.partition("=")[2])
 

@@ -13,7 +13,18 @@ from annotated_types import Ge
 from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
-from prefjudge.gather.inputs import as_path, expand, several
+from prefjudge.gather.inputs import as_path, expand, in_memory, several
+from prefjudge.gather.memory import (
+    LabelSets,
+    Pooled,
+    Runs,
+    Votes,
+    maybe,
+    take_judgments,
+    take_pool,
+    take_qrels,
+    take_runs,
+)
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.pages.report import Section
@@ -71,10 +82,10 @@ def reproduce(
     *,
     out: str | Path,
     study: str | Path | Study | None = None,
-    runs: str | Path | Sequence[str | Path] = (),
-    qrels: str | Path | Sequence[str | Path] = (),
-    judgments: str | Path | None = None,
-    pool: str | Path | None = None,
+    runs: Runs = (),
+    qrels: LabelSets = (),
+    judgments: Votes | None = None,
+    pool: Pooled | None = None,
     leaderboard: str | Path | None = None,
     held_out: str | Path | None = None,
     against_qrel: str | Path | None = None,
@@ -147,13 +158,14 @@ def reproduce(
             "reproduce needs a study, or runs and qrels, or a leaderboard's CSV",
             _EXAMPLE,
         )
+    votes = maybe(take_judgments, judgments)
     given = Given(
         study=open_study(study),
-        runs=several(runs),
-        qrels=several(qrels),
-        judgments=as_path(judgments),
-        pooled_judgments=as_path(judgments),
-        pool=as_path(pool),
+        runs=take_runs(runs),
+        qrels=take_qrels(qrels),
+        judgments=votes,
+        pooled_judgments=votes,
+        pool=maybe(take_pool, pool),
         leaderboard=as_path(leaderboard),
         held_out=as_path(held_out),
         against_qrel=against_qrel,
@@ -214,7 +226,7 @@ def _keep_inputs(folder: Path, given: Given) -> None:
     study = given.study.folder if given.study else None
     files = (given.judgments, given.pool, given.leaderboard, given.held_out, study)
     for path in (*(expand(given.runs) if given.runs else ()), *map(file_of, given.qrels), *files):
-        if path is not None and Path(path).resolve().is_relative_to(folder.resolve()):
+        if path is not None and not in_memory(path) and Path(path).resolve().is_relative_to(folder.resolve()):
             raise InputError(
                 f"the input {path} is in the output folder {folder}", "Give another folder: --out DIR"
             )
@@ -223,7 +235,9 @@ def _keep_inputs(folder: Path, given: Given) -> None:
 def _stamp(given: Given) -> str:
     """Return the rehearsal stamp of the study, or else of the files."""
     files = [*map(file_of, given.qrels), *([given.judgments] if given.judgments else [])]
-    stamp = stamp_of(rehearsal_in(stamp for path in files for stamp in file_stamps(path)))
+    stamp = stamp_of(
+        rehearsal_in(stamp for path in files if not in_memory(path) for stamp in file_stamps(path))
+    )
     if given.study is None:
         return stamp
     with given.study.transaction(write=False) as db:

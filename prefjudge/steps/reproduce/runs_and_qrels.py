@@ -14,6 +14,7 @@ from prefjudge.evaluation.submissions.official import find_entry, official_order
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.leaderboard_csv import read_leaderboard
+from prefjudge.formats.lines.held import Held
 from prefjudge.gather.inputs import expand, paths_of
 from prefjudge.gather.official import RunOrder
 from prefjudge.gather.readers import Reader, reading
@@ -35,14 +36,14 @@ class RunsAndQrels:
         return (*self._of_study("run"), *self.given.runs)
 
     @property
-    def qrels(self) -> Path:
+    def qrels(self) -> str | Path:
         """The original qrels: the study's, if it has any."""
         found = (*self._of_study("qrels"), *map(file_of, self.labels))
         if not found:
             raise CannotMakeError("the study has no qrels", "Give --qrels FILE.")
         return found[0]
 
-    def _of_study(self, kind: str) -> tuple[Path, ...]:
+    def _of_study(self, kind: str) -> tuple[str | Path, ...]:
         study = self.given.study
         if study is None:
             return ()
@@ -52,7 +53,9 @@ class RunsAndQrels:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The qrels as ``NAME=FILE``; a single file without a name is ``original``."""
-        named = [str(one) for one in self.given.qrels]
+        named = [one if isinstance(one, Held) else str(one) for one in self.given.qrels]
+        if len(named) == 1 and isinstance(named[0], Held):
+            return (Held(ORIGINAL, named[0].content),)
         bare = len(named) == 1 and ("=" not in named[0] or Path(named[0]).exists())
         return (f"{ORIGINAL}={named[0]}",) if bare else tuple(named)
 

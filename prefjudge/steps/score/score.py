@@ -14,7 +14,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, as_target
-from prefjudge.gather.memory import LabelSets, Measures, Runs, Texts, Votes
+from prefjudge.gather.memory import LabelSets, Measures, Pooled, Runs, Texts, Votes
 from prefjudge.gather.official import check_order, official_scores, run_order, stamped
 from prefjudge.gather.outputs import check_outputs, left_unwritten
 from prefjudge.gather.provenance import digesting
@@ -59,7 +59,7 @@ def score(
     per_query: bool = False,
     health: bool = False,
     leave_one_out: bool = False,
-    pool: str | Path | None = None,
+    pool: Pooled | None = None,
     leaderboard: str | Path | None = None,
     order_by: str | Path | None = None,
     sample: Annotated[int, Ge(1)] | None = None,

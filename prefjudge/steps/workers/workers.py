@@ -129,7 +129,7 @@ def workers(
     study: str | Path | Study | None = None,
     *,
     judgments: Votes | None = None,
-    golds: str | Path | None = None,
+    golds: Votes | None = None,
     model: WorkerModel | Literal["majority", "dawid-skene", "noisy-bradley-terry"] | None = None,
     ids: bool = False,
 ) -> WorkersResult:
@@ -163,6 +163,7 @@ def workers(
     models = (WorkerModel(model),) if model else tuple(WorkerModel)
     seen = observe(open_study(study), maybe(take_judgments, judgments), ids=ids)
     odd: list[Notice] = []
+    golds = maybe(take_judgments, golds)
     known = read_judgments(golds, notices=odd) if golds is not None else None
     evidence = gather_evidence(
         seen.log,
