@@ -116,7 +116,7 @@ class JudgedRows:
 
     @classmethod
     def joined(
-        cls, path: str, parts: Sequence[JudgedRows], form: RunForm, notices: Iterable[Notice] = ()
+        cls, path: str, parts: Sequence[JudgedRows], form: RunForm | None, notices: Iterable[Notice] = ()
     ) -> JudgedRows:
         """Put the parts of one run together."""
         seen: dict[int, int] = {}

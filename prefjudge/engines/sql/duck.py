@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from prefjudge.engines.files.files import each_run
 from prefjudge.engines.sql.answers import Answer, Summary
-from prefjudge.engines.sql.tables import RUNS, GroupWork, casts, require_arrow
+from prefjudge.engines.sql.tables import GroupWork, require_arrow
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.atomic import atomic_write
-from prefjudge.formats.runs.parquet import COLUMNS
+from prefjudge.formats.runs.parquet import parquet_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,17 +43,6 @@ class DuckEngine:
         """Return the run files that a path stands for: itself."""
         return [path]
 
-    def open_tables(self, paths: Sequence[str]) -> None:
-        """Make the view of runs in Parquet."""
-        parts = []
-        for path in paths:
-            part = f"SELECT {casts('VARCHAR')}, {_quoted(path)} AS source FROM {self.table(path)}"
-            remedy = f"Give runs in Parquet the columns {', '.join(COLUMNS)}"
-            with self._briefly(f"{path} cannot be read as runs", remedy):
-                self.connection.execute(f"{part} LIMIT 0")
-            parts.append(part)
-        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {RUNS} AS {' UNION ALL '.join(parts)}")
-
     def keep(self, table: str, work: Callable[[str], Answer], paths: Sequence[str]) -> list[Summary]:
         """Fill a table with the rows that ``work`` finds in run files; return the summary of each."""
         import pyarrow as pa
@@ -60,30 +50,29 @@ class DuckEngine:
         found: list[Summary] = []
         for summary, rows in each_run(work, paths, self.executor):
             stream = pa.RecordBatchReader.from_batches(rows.schema, iter([rows]))
-            self._fill("INSERT INTO {table} BY NAME SELECT * FROM {rows}" if found else _FILL, table, stream)
+            self._fill(_MORE if found else _FILL, table, stream)
             found.append(summary)
         return found
 
     def keep_groups(
-        self, table: str, text: str, by: str, work: GroupWork, columns: Mapping[str, str]
+        self, table: str, text: str, by: Sequence[str], work: GroupWork, columns: Mapping[str, str]
     ) -> list[Any]:
         """Fill a table with what ``work`` finds in rows, which it gets sorted and in whole groups."""
         import pyarrow as pa
 
         found: list[Any] = []
         with self._briefly("DuckDB cannot read the input", "Check the columns, and write it again."):
-            sorted_ = self.connection.cursor().sql(f"{text} ORDER BY {by}")
+            sorted_ = self.connection.cursor().sql(f"{text} ORDER BY {', '.join(by)}")
             stream = pa.RecordBatchReader.from_stream(sorted_)
             for one, rows in work(stream):
-                self._fill(
-                    "INSERT INTO {table} BY NAME SELECT * FROM {rows}" if found else _FILL, table, rows
-                )
+                if rows is not None:
+                    self._fill(_MORE if found else _FILL, table, rows)
                 found.append(one)
         return found
 
     def table(self, path: str) -> str:
-        """Return the name of a Parquet in SQL."""
-        return f"read_parquet({_quoted(Path(path) / '*.parquet' if Path(path).is_dir() else path)})"
+        """Return the name of a Parquet in SQL: of a file, or of the files in a folder."""
+        return f"read_parquet([{', '.join(map(_literal, parquet_files(path)))}])"
 
     def load(self, table: str, rows: pa.Table) -> None:
         """Fill a table with rows from home."""
@@ -122,7 +111,13 @@ class DuckEngine:
             raise InputError(f"{what}: {str(error).splitlines()[0]}", remedy) from None
 
 
+_MORE = "INSERT INTO {table} BY NAME SELECT * FROM {rows}"
 _FILL = "CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM {rows}"
+
+
+def _literal(file: Path) -> str:
+    """Return a file's name, in which no character stands for others."""
+    return _quoted(re.sub(r"([*?\[])", r"[\1]", str(file)))
 
 
 def _quoted(path: str | Path) -> str:

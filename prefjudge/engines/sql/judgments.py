@@ -19,6 +19,7 @@ from prefjudge.engines.sql.tables import SqlEngine
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import TIES
 from prefjudge.formats.lines.problems import LIMIT
+from prefjudge.formats.runs.parquet import whole_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +80,7 @@ def resolve_judgments(
         resolve_groups, path=path, rules=tuple(dict.fromkeys(rules)), ties=ties, sparse_rule=sparse_rule
     )
     text = f"SELECT {columns} FROM {engine.table(path)}"
-    found: list[Resolved] = engine.keep_groups(_RESOLVED, text, "query", work, ROWS)
+    found: list[Resolved] = engine.keep_groups(_RESOLVED, text, ("query",), work, ROWS)
     total = Resolved(
         judgments=sum(part.judgments for part in found),
         winners=sum(part.winners for part in found),
@@ -101,33 +102,12 @@ def resolve_groups(
     sparse_rule: str | None,
 ) -> Iterator[tuple[Resolved, pa.RecordBatch]]:
     """Resolve judgments that come sorted by query, some whole queries at a time."""
-    for rows in whole_groups(batches, "query", _BLOCK):
+    for rows in whole_groups(batches, ("query",), _BLOCK):
         log = _judgments(path, rows)
         found = resolve_all(log, rules=rules, ties=ties, sparse_rule=sparse_rule)
         qrels = to_qrels(found[rules[0]])
         statuses = {rule: Counter(one.counts()) for rule, one in found.items()}
         yield Resolved(len(log), int(qrels.query.size), statuses), _rows(qrels)
-
-
-def whole_groups(batches: Iterable[pa.RecordBatch], column: str, size: int) -> Iterator[pa.Table]:
-    """Yield rows that come sorted by a column as tables of whole groups, of about ``size`` rows."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    held: list[pa.RecordBatch] = []
-    wanted = size
-    for batch in batches:
-        held.append(batch)
-        if sum(part.num_rows for part in held) < wanted:
-            continue
-        table = pa.Table.from_batches(held)
-        whole = pc.index(table[column], table[column][-1]).as_py()  # where the last group starts
-        if whole:
-            yield table.slice(0, whole)
-        held = table.slice(whole).to_batches()
-        wanted = max(size, 2 * (table.num_rows - whole))  # a group of any size is looked through few times
-    if held:
-        yield pa.Table.from_batches(held)
 
 
 def _judgments(path: str, rows: pa.Table) -> Judgments:

@@ -12,8 +12,8 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import heads_of
 from prefjudge.engines.files.files import top_of_run
 from prefjudge.engines.sql.answers import top_answer
-from prefjudge.engines.sql.statements import SqlRuns, top_text
-from prefjudge.engines.sql.tables import NAMES, load_queries, load_rows, rows_of
+from prefjudge.engines.sql.statements import SqlRuns
+from prefjudge.engines.sql.tables import NAMES, load_rows, rows_of
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import is_text
 
@@ -84,11 +84,8 @@ def save_pool(
     InputError
         The pool cannot be written, or holds an id that SQL does not know.
     """
-    if queries is not None and runs.tables:
-        load_queries(runs.engine, queries)
     work = partial(top_answer, work=top_of_run(depth, order=runs.order, queries=queries))
-    text = top_text(depth, runs.order, some=queries is not None) if runs.tables else ""
-    heads, _ = runs.keep(work, text)
+    heads, _ = runs.keep(work)
     if queries is not None and not rows_of(runs.engine, f"SELECT query FROM {heads} AS heads LIMIT 1"):
         return {}
     known = _contributions(qrels, per_query) if qrels is not None else []

@@ -11,8 +11,8 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.engines.files.files import judged_of_run
 from prefjudge.engines.files.overlap import check_overlap
 from prefjudge.engines.sql.answers import Summary, judged_answer, part_of
-from prefjudge.engines.sql.statements import SqlRuns, top_text
-from prefjudge.engines.sql.tables import NAMES, RUNS, load_queries, load_rows, rows_of
+from prefjudge.engines.sql.statements import SqlRuns
+from prefjudge.engines.sql.tables import NAMES, load_rows, rows_of
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.tallies import Tally
 from prefjudge.evaluation.scoring.judged_pairs import union_documents
@@ -70,16 +70,6 @@ def scores_text(measures: Sequence[Measure], placed: str) -> str:
         CROSS JOIN (VALUES {", ".join(f"('{measure}')" for measure in measures)}) AS measures (measure)"""
 
 
-_OVERLAP = f"""
-        SELECT asked.name AS name, runs.path AS path,
-            COUNT(DISTINCT runs.query) AS shared, COUNT(labels.doc) AS found
-        FROM {RUNS} AS runs
-        JOIN (SELECT DISTINCT name, query FROM {LABELS}) AS asked ON runs.query = asked.query
-        LEFT JOIN {LABELS} AS labels
-        ON labels.name = asked.name AND labels.query = runs.query AND labels.doc = runs.doc
-        GROUP BY asked.name, runs.path"""
-
-
 def tally_scores(
     runs: SqlRuns, sets: Sequence[Qrels], measures: Sequence[Measure], *, path: str | None = None
 ) -> dict[tuple[str, str], list[Tally]]:
@@ -110,8 +100,7 @@ def tally_scores(
         A measure is not computed in SQL, an id of the labels is not text for SQL, a run has nothing to do
         with the labels, or the scores cannot be written.
     """
-    deepest = max(measure.cutoff or _ALL for measure in measures)
-    text = scores_text(measures, _placed(runs, sets, deepest))
+    text = scores_text(measures, _placed(runs, sets))
     scores = runs.engine.save(text, path) if path else f"({text})"
     text = f"""
         SELECT qrels, measure, run, score, COUNT(*) AS queries
@@ -135,7 +124,7 @@ def _tally(run: str, counted: Sequence[tuple[float, int]]) -> Tally:
     return Tally(run=run, values=values, counts=np.array([count for _, count in counted], dtype=np.int64))
 
 
-def _placed(runs: SqlRuns, sets: Sequence[Qrels], deepest: int) -> str:
+def _placed(runs: SqlRuns, sets: Sequence[Qrels]) -> str:
     """Return as SQL the places of judged documents, and refuse runs that have nothing of the labels."""
     odd = next(
         (name for labels in sets for name in (*labels.queries, *labels.docs) if not is_text(name)), None
@@ -152,25 +141,17 @@ def _placed(runs: SqlRuns, sets: Sequence[Qrels], deepest: int) -> str:
     columns = {"name": "STRING", "query": "STRING", "doc": "STRING", "grade": "DOUBLE"}
     load_rows(runs.engine, LABELS, columns, rows)
     union = union_documents(sets)
-    text = ""
-    if runs.tables:
-        load_queries(runs.engine, union.queries)
-        text = top_text(deepest, runs.order, some=True)
     parts = tuple(part_of(union, labels) for labels in sets)
     work = judged_of_run(union, order=runs.order)
-    placed, found = runs.keep(partial(judged_answer, work=work, qrels=union, parts=parts), text)
+    placed, found = runs.keep(partial(judged_answer, work=work, qrels=union, parts=parts))
     _check_overlap(runs, sets, found)
     return placed
 
 
 def _check_overlap(runs: SqlRuns, sets: Sequence[Qrels], found: Sequence[Summary]) -> None:
-    counted = rows_of(runs.engine, _OVERLAP) if runs.tables else []
-    overlap = {(name, path): tuple(counts) for name, path, *counts in counted}
-    for one in found:
-        overlap |= {(labels.name, one.path): part for labels, part in zip(sets, one.overlap, strict=False)}
-    for labels in sets:
+    for place, labels in enumerate(sets):
         for one in found:
-            shared, hits = overlap.get((labels.name, one.path), (0, 0))
+            shared, hits = one.overlap[place]
             check_overlap(
                 one.path, labels, example=one.example, shared=shared, found=hits, notices=runs.notices
             )

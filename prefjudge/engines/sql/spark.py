@@ -1,4 +1,4 @@
-"""Apache Spark: our own reader on the executors, and tables asked in SQL, where the runs already are.
+"""Apache Spark: our own reader on the executors, over files and tables, where the runs already are.
 
 Each run file, or part of a large one, is read by an executor, which sees it under its path; what only
 Spark's own readers reach (``s3a://…``) is handed to it line by line. Which cluster, the active session says,
@@ -7,6 +7,7 @@ or Spark's own settings; without any it is this machine.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import re
@@ -22,10 +23,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 from prefjudge.engines.sql.answers import ROWS, Answer, Summary
-from prefjudge.engines.sql.tables import RUNS, GroupWork, casts, require_arrow
+from prefjudge.engines.sql.tables import GroupWork, require_arrow
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
 from prefjudge.formats.lines.addresses import is_remote
-from prefjudge.formats.runs.parquet import COLUMNS
+from prefjudge.formats.runs.parquet import parquet_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +36,7 @@ _Work: TypeAlias = "Callable[[str], tuple[Any, pa.RecordBatch | None]]"
 
 _SCHEMA = "answer BINARY, path STRING, query STRING, doc STRING, position INT"
 _RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", re.MULTILINE)
+_CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)", re.MULTILINE)
 _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")
 """Spark shows ``file:///a`` as ``file:/a``."""
 _READING = "Check that every executor sees the runs, and has prefjudge, numpy and pyarrow installed."
@@ -57,19 +59,6 @@ class SparkEngine:
         with _briefly(f"Spark cannot read {path}", "Check the address, and that the cluster sees it."):
             return sorted(map(unquote, self.session.read.text(path).inputFiles()))
 
-    def open_tables(self, paths: Sequence[str]) -> None:
-        """Make the view of runs in Parquet, which the cluster keeps."""
-        remedy = f"Check that the cluster sees {paths[0]}; runs in Parquet have the columns "
-        with _briefly("Spark cannot read the runs", remedy + ", ".join(COLUMNS)):
-            parts = [self._table(path) for path in paths]
-            self._view(RUNS, reduce(lambda one, other: one.unionAll(other), parts).persist())
-
-    def _table(self, path: str) -> Any:
-        from pyspark.sql import functions as f
-
-        columns = self.session.read.parquet(path).selectExpr(*casts("STRING").split(", "))
-        return columns.withColumn("source", f.lit(path))
-
     def keep(self, table: str, work: Callable[[str], Answer], paths: Sequence[str]) -> list[Summary]:
         """Fill a table with the rows that ``work`` finds in run files; return the summary of each."""
         answers = _answers(self.session, work, paths).persist()
@@ -78,13 +67,13 @@ class SparkEngine:
         return _of_each(_taken_home(self.session, answers), paths)
 
     def keep_groups(
-        self, table: str, text: str, by: str, work: GroupWork, columns: Mapping[str, str]
+        self, table: str, text: str, by: Sequence[str], work: GroupWork, columns: Mapping[str, str]
     ) -> list[Any]:
         """Fill a table with what ``work`` finds in rows, which it gets sorted and in whole groups."""
-        kinds = {"string": "STRING", "float64": "DOUBLE"}
+        kinds = {"string": "STRING", "float64": "DOUBLE", "int32": "INT"}
         schema = ", ".join(["answer BINARY", *(f"{name} {kinds[kind]}" for name, kind in columns.items())])
         with _columns_are_arrow(), _briefly("Spark cannot read the input", _READING):
-            grouped = self.session.sql(text).repartition(by).sortWithinPartitions(by)
+            grouped = self.session.sql(text).repartition(*by).sortWithinPartitions(*by)
             answers = grouped.mapInArrow(partial(_on_groups, work=work, columns=columns), schema).persist()
         self._kept.append(answers)
         self._view(table, answers.where("answer IS NULL"))
@@ -93,8 +82,10 @@ class SparkEngine:
     def table(self, path: str) -> str:
         """Return the name of a Parquet in SQL."""
         name = f"prefjudge_parquet_{len(self._kept)}"
+        if not _is_address(path) and self._java_files(path).getScheme() == "file":
+            parquet_files(path)  # Java says less of what is wrong with one
         with _briefly(f"Spark cannot read {path}", "Check that the cluster sees it, and that it is whole."):
-            self._view(name, self.session.read.parquet(path))
+            self._view(name, self.session.read.parquet(_literal(path)))
         return name
 
     def load(self, table: str, rows: pa.Table) -> None:
@@ -112,10 +103,32 @@ class SparkEngine:
             return self.session.sql(text).toArrow()
 
     def save(self, text: str, path: str) -> str:
-        """Write the rows of a query as a Parquet folder, and replace one of that name."""
+        """Write the rows of a query as a Parquet folder; then it takes the place of one of that name."""
+        folder, _, name = str(path).rstrip("/").rpartition("/")
+        aside, old = (f"{folder or '.'}/.{name}.{os.urandom(6).hex()}.{what}" for what in ("part", "old"))
         with _briefly(f"Spark cannot write {path}", "Check that the cluster can write there."):
-            self.session.sql(text).write.mode("overwrite").parquet(path)
+            new, kept, target = map(self._java_path, (aside, old, str(path)))
+            files = self._java_files(str(path))
+            try:
+                self.session.sql(text).write.parquet(aside)
+                replaced = files.exists(target) and _renamed(files, target, kept)
+                try:
+                    _renamed(files, new, target)
+                except BaseException:
+                    if replaced:
+                        files.rename(kept, target)
+                    raise
+                files.delete(kept, True)
+            finally:
+                files.delete(new, True)
         return self.table(path)
+
+    def _java_path(self, path: str) -> Any:
+        return self.session.sparkContext._jvm.org.apache.hadoop.fs.Path(path)
+
+    def _java_files(self, path: str) -> Any:
+        """Return the file system of a path, which the cluster's settings choose."""
+        return self._java_path(path).getFileSystem(self.session.sparkContext._jsc.hadoopConfiguration())
 
     def close(self) -> None:
         """Drop the views, and what the cluster keeps for them; the session stays open."""
@@ -284,7 +297,7 @@ def _session() -> Any:
         session = quiet.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     except Exception as error:  # Spark has many, and so has its gateway to Java
         raise ConfigError(
-            f"Apache Spark does not start: {_first_line(error)}",
+            f"Apache Spark does not start: {_said(error)}",
             "Install Java 17 or newer, on the PATH or in JAVA_HOME.",
         ) from error
     context = session.sparkContext
@@ -301,20 +314,35 @@ def _columns_are_arrow() -> Iterator[None]:
         yield
 
 
+def _renamed(files: Any, path: Any, name: Any) -> bool:
+    if not files.rename(path, name):
+        raise InputError(f"{path} cannot be renamed to {name}", "Check who may write there.")
+    return True
+
+
+def _literal(path: str) -> str:
+    """Return a path in which no character stands for others; an address may be a pattern."""
+    return path if _is_address(path) else re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
+
+
 @contextmanager
 def _briefly(what: str, remedy: str) -> Iterator[None]:
     """Say in one line what Spark says of files in many."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    log = logging.getLogger("SQLQueryContextLogger")  # PySpark's, which shows stacks of Java on the screen
+    muted, log.disabled = log.disabled, True
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise InputError(f"{what}: {_first_line(error)}", remedy) from error
+        raise InputError(f"{what}: {_said(error)}", remedy) from error
+    finally:
+        log.disabled = muted
 
 
-def _first_line(error: Exception) -> str:
-    """Return the line of an error that says what happened: of Python's on an executor, the last."""
+def _said(error: Exception) -> str:
+    """Return what an error says that happened: of Java's the deepest cause, of Python's the last line."""
     text = str(error)
-    last = _RAISED.findall(text)[-1:] if "Traceback" in text else []
-    return next(iter([*last, *text.splitlines()]), type(error).__name__)
+    found = _RAISED.findall(text) if "Traceback" in text else [] or _CAUSED.findall(text)
+    return next(iter([*found[-1:], *text.splitlines()]), type(error).__name__)

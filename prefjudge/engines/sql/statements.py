@@ -1,4 +1,4 @@
-"""Runs for the engines of SQL: files read by our own reader where the engine works, and tables asked in SQL.
+"""Runs for the engines of SQL: files and tables, read by our own reader where the engine works.
 
 From the rows returned the measures are computed as they are from files: equal places give equal scores, to
 the last digit.
@@ -6,15 +6,11 @@ the last digit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
@@ -27,106 +23,25 @@ from prefjudge.engines.files.files import (
     top_of_run,
 )
 from prefjudge.engines.files.heads import RunHead
+from prefjudge.engines.files.in_parts import Found
 from prefjudge.engines.files.judged import JudgedRows
-from prefjudge.engines.sql.answers import Answer, Summary
-from prefjudge.engines.sql.tables import (
-    FOUND,
-    NAMES,
-    QRELS,
-    QUERIES,
-    RUNS,
-    SqlEngine,
-    check_runs,
-    load_qrels,
-    load_queries,
-    load_rows,
-    rows_of,
-)
+from prefjudge.engines.sql.answers import ROWS, Answer, Summary
+from prefjudge.engines.sql.table_runs import TableRun, found_in_rows, joined_runs
+from prefjudge.engines.sql.tables import FOUND, NAMES, SqlEngine, load_rows, rows_of
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.problems import Notice, encode, paths_of
+from prefjudge.formats.lines.problems import Notice, decode, paths_of
 from prefjudge.formats.runs.layouts import RunForm
-from prefjudge.formats.runs.parquet import is_parquet
+from prefjudge.formats.runs.parquet import GROUP, check_columns, is_parquet, key_of
 
-_TOO_LARGE = 3.4028235677973366e38
-"""From here on float32 is infinite, which DuckDB would not say of itself."""
-_KEYS = {
-    Order.SCORE: "score",
-    Order.SCORE_F32: f"""
-        CASE
-            WHEN score >= CAST('{_TOO_LARGE!r}' AS DOUBLE) THEN CAST('Infinity' AS DOUBLE)
-            WHEN score <= CAST('-{_TOO_LARGE!r}' AS DOUBLE) THEN CAST('-Infinity' AS DOUBLE)
-            ELSE CAST(CAST(score AS FLOAT) AS DOUBLE)
-        END""",
-    Order.RANK: "CAST(-rank AS DOUBLE)",
-}
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-
-def key_of(order: Order) -> str:
-    """Return what ranks a document: higher is better."""
-    if order is Order.FILE:
-        raise InputError(
-            "the order of the file's lines is not known to SQL", "Choose --order score, or rank."
-        )
-    return _KEYS[order]
-
-
-def top_text(k: int, order: Order, *, some: bool = False) -> str:
-    """Return the ``k`` best documents of each query of each run, or of each in the table of queries."""
-    wanted = f"WHERE query IN (SELECT query FROM {QUERIES})" if some else ""
-    return f"""
-        SELECT path, query, doc, position
-        FROM (
-            SELECT path, query, doc,
-                ROW_NUMBER() OVER (PARTITION BY path, query ORDER BY {key_of(order)} DESC, doc DESC)
-                    AS position
-            FROM {RUNS}
-            {wanted}
-        ) AS ranked
-        WHERE position <= {int(k)}"""
-
-
-def judged_text(order: Order) -> str:
-    """Return the positions of the judged documents and the spans of their ties."""
-    return f"""
-        SELECT ranked.path AS path, code, number, position, best, best + tied - 1 AS worst
-        FROM (
-            SELECT path, query, doc,
-                ROW_NUMBER() OVER (PARTITION BY path, query ORDER BY ranking DESC, doc DESC) AS position,
-                RANK() OVER (PARTITION BY path, query ORDER BY ranking DESC) AS best,
-                COUNT(*) OVER (PARTITION BY path, query, ranking) AS tied
-            FROM (
-                SELECT path, query, doc, {key_of(order)} AS ranking
-                FROM {RUNS}
-                WHERE query IN (SELECT query FROM {QRELS})
-            ) AS keyed
-        ) AS ranked
-        JOIN {QRELS} AS labels ON ranked.query = labels.query AND ranked.doc = labels.doc"""
-
-
-RETRIEVED = f"""
-        SELECT path, code, COUNT(*) AS retrieved
-        FROM {RUNS} AS runs
-        JOIN (SELECT DISTINCT query, code FROM {QRELS}) AS labels ON runs.query = labels.query
-        GROUP BY path, code"""
-"""How many documents each run returned for each judged query."""
-
-_EACH_RUN = f"""
-        SELECT path, MIN(tag) AS tag, MIN(query) AS query, MIN(doc) AS doc,
-            MIN(source) AS source, MAX(source) AS other
-        FROM {RUNS}
+_EACH_RUN = """
+        SELECT path, CAST(MIN(tag) AS STRING) AS tag, MIN(query) AS query, MIN(doc) AS doc
+        FROM {table}
         GROUP BY path"""
 
 R = TypeVar("R", RunHead, JudgedRows, Summary)
-
-
-@dataclass(frozen=True, slots=True)
-class TableRun:
-    """A run of a table: its name there, its tag, its first query and document, and the file of the table."""
-
-    path: str
-    tag: str
-    example: tuple[str, str]
-    source: str
 
 
 class SqlRuns:
@@ -177,6 +92,7 @@ class SqlRuns:
         self.tags: tuple[str, ...] = ()
         place = {path: number for number, path in enumerate(given)}
         files = {path: engine.files(path) for path in given if not is_parquet(path)}
+        self._texts: dict[str, str] = {}
         self._files = list(dict.fromkeys(chain.from_iterable(files.values())))
         place |= {name: place[path] for path, names in files.items() for name in names}
         self.tables = self._opened([path for path in given if is_parquet(path)])
@@ -190,20 +106,16 @@ class SqlRuns:
 
     def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
         """Return the ``k`` best documents of each query of each run, as `engines.files.top` does."""
-        work = top_of_run(k, order=self.order, queries=queries)
-        files = each_found(work, self._files, self.engine.executor, cut=True)
-        found = self._in_order(files, partial(self._table_heads, k, queries))
+        found = self._found(top_of_run(k, order=self.order, queries=queries))
         return joined_heads(found, self.order, self.notices, self.forms)
 
     def judged(self, qrels: Qrels) -> list[JudgedRanks]:
         """Return where each run placed the judged documents, as `engines.files.judged` does."""
-        work = judged_of_run(qrels, order=self.order)
-        files = each_found(work, self._files, self.engine.executor, cut=True)
-        found = self._in_order(files, partial(self._table_judged, qrels))
+        found = self._found(judged_of_run(qrels, order=self.order))
         return joined_judged(found, qrels, self.order, self.notices, self.forms)
 
-    def keep(self, work: Callable[[str], Answer], text: str) -> tuple[str, list[Summary]]:
-        """Leave with the engine what ``work`` finds in files and ``text`` in tables, and name the runs.
+    def keep(self, work: Callable[[str], Answer]) -> tuple[str, list[Summary]]:
+        """Leave with the engine what ``work`` finds in runs, and name them.
 
         Returns
         -------
@@ -213,91 +125,66 @@ class SqlRuns:
             What is known of each run.
         """
         kept = self.engine.keep(FOUND, work, self._files) if self._files else ()
-        found = list(self._in_order(kept, lambda: (_summary(run) for run in self.tables)))
+        found = list(self._in_order(kept, work))
         self.forms |= {one.path: one.form for one in found if one.form is not None}
         self.tags = run_tags(self.paths, [one.tag for one in found], self.notices)
         if self.notices is not None:
             self.notices += [notice for one in found for notice in one.notices]
         named = list(zip(self.paths, self.tags, strict=True))
         load_rows(self.engine, NAMES, {"path": "STRING", "run": "STRING"}, named)
-        files = f"SELECT path, query, doc, position FROM {FOUND}"
-        parts = [*([files] if self._files else []), *([text] if self.tables else [])]
+        kept_in = [*([FOUND] if self._files else []), *(_kept_in(place) for place in range(len(self._texts)))]
+        parts = [f"SELECT path, query, doc, position FROM {table}" for table in kept_in]
         return f"({' UNION ALL '.join(parts)})", found
 
-    def _in_order(self, files: Iterable[R], tables: Callable[[], Iterable[R]]) -> Iterable[R]:
+    def _found(self, work: Callable[[str], Found]) -> Iterable[Found]:
+        """Return what ``work`` finds in each run, in their order."""
+        files = each_found(work, self._files, self.engine.executor, cut=True)
+        return self._in_order(files, partial(_alone, work=work))
+
+    def _in_order(
+        self, files: Iterable[R], work: Callable[[str], tuple[R, pa.RecordBatch | None]]
+    ) -> Iterable[R]:
         """Return what was found in each run in their order; where all are files, as it comes."""
         if not self.tables:
             return files
-        found = {one.path: one for one in chain(files, tables())}
+        found = {one.path: one for one in files}
+        in_rows = partial(found_in_rows, work=work, order=self.order)
+        for place, (source, text) in enumerate(self._texts.items()):
+            some = self.engine.keep_groups(_kept_in(place), text, GROUP, in_rows, ROWS)
+            own = [run for run in self.tables if run.source == source]
+            found |= {one.path: one for one in joined_runs(some, own)}
         return [found[path] for path in self.paths]
 
     def _opened(self, paths: Sequence[str]) -> list[TableRun]:
-        """Open the tables and check them; return their runs by name."""
-        if not paths:
-            return []
-        key_of(self.order)
-        self.engine.open_tables(paths)
-        check_runs(self.engine, self.order)
-        found = sorted(rows_of(self.engine, _EACH_RUN))
-        for name, *_, source, other in found:
-            if source != other or name in self._files:
-                one, two = (source, other) if source != other else (name, source)
-                raise InputError(f"{one} and {two} both hold a run {name!r}", "Rename one of them.")
-        return [TableRun(row[0], row[1] or "", (row[2], row[3]), row[4]) for row in found]
-
-    def _table_heads(self, k: int, queries: Collection[str] | None) -> Iterator[RunHead]:
-        if queries is not None:
-            load_queries(self.engine, queries)
-        text = top_text(k, self.order, some=queries is not None)
-        rows = self._by_run(f"{text} ORDER BY path, query, position", "query", "doc")
-        for run in self.tables:
-            query, doc = rows[run.path]
-            first = np.flatnonzero(query[1:] != query[:-1]) + 1 if query.size else np.zeros(0, np.int64)
-            starts = np.append(np.zeros(min(1, query.size), np.int64), first)
-            yield RunHead(
-                path=run.path,
-                tag=run.tag,
-                queries=[encode(name) for name in query[starts]],
-                sizes=np.diff(starts, append=query.size),
-                docs=encode("".join(f"{name}\n" for name in doc)),
-                notices=(),
-            )
-
-    def _table_judged(self, qrels: Qrels) -> Iterator[JudgedRows]:
-        load_qrels(self.engine, qrels)
-        columns = ("code", "number", "position", "best", "worst")
-        rows = self._by_run(f"{judged_text(self.order)} ORDER BY path", *columns)
-        seen = self._by_run(f"{RETRIEVED} ORDER BY path", "code", "retrieved")
-        for run in self.tables:
-            query, judged, position, best, worst = rows[run.path]
-            counts = dict(zip(*(column.tolist() for column in seen[run.path]), strict=True))
-            yield JudgedRows(
-                path=run.path,
-                tag=run.tag,
-                query=query,
-                judged=judged,
-                position=position,
-                best=best,
-                worst=worst,
-                seen=counts,
-                met=len(counts),
-                example=run.example,
-            )
-
-    def _by_run(self, text: str, *columns: str) -> dict[str, list[NDArray[Any]]]:
-        """Return columns of a query's rows for each run of the tables; the rows come sorted by path."""
-        found = self.engine.arrow(text)
-        names = found["path"].dictionary_encode().combine_chunks()
-        order = names.dictionary.to_pylist()
-        bounds = np.searchsorted(names.indices.to_numpy(), np.arange(len(order) + 1))
-        values = [found[name].to_numpy() for name in columns]
-        none = [value[:0] for value in values]
-        parts = {
-            name: [value[start:end] for value in values]
-            for name, start, end in zip(order, bounds[:-1], bounds[1:], strict=True)
-        }
-        return {run.path: parts.get(run.path, none) for run in self.tables}
+        """Open the tables; return their runs by name."""
+        runs: list[TableRun] = []
+        for path in paths:
+            key = key_of(self.order)
+            name = self.engine.table(path)
+            check_columns(path, self.engine.arrow(f"SELECT * FROM {name} LIMIT 0").schema, self.order)
+            self._texts[path] = f"SELECT path, query, doc, {key} FROM {name}"
+            found = rows_of(self.engine, _EACH_RUN.format(table=name))
+            if not found:
+                raise InputError(f"{path} is empty: a run needs at least one row")
+            runs += [TableRun(run, tag or "", (_name(q), _name(d)), path) for run, tag, q, d in found]
+        sources = dict.fromkeys(self._files, "")
+        for run in runs:
+            if run.path is None:
+                raise InputError(f"{run.source} has rows without a path", "The path tells the runs apart.")
+            if run.path in sources:
+                one, two = sources[run.path] or run.path, run.source
+                raise InputError(f"{one} and {two} both hold a run {run.path!r}", "Rename one of them.")
+            sources[run.path] = run.source
+        return sorted(runs, key=lambda run: run.path)
 
 
-def _summary(run: TableRun) -> Summary:
-    return Summary(path=run.path, tag=run.tag, notices=(), form=None, example=run.example)
+def _kept_in(place: int) -> str:
+    return f"{FOUND}_{place}"
+
+
+def _name(cell: object) -> str:
+    return decode(cell) if isinstance(cell, bytes) else str(cell)
+
+
+def _alone(path: str, *, work: Callable[[str], Found]) -> tuple[Found, None]:
+    return work(path), None

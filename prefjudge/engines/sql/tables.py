@@ -1,46 +1,30 @@
 """What an engine of SQL does: it asks tables, and runs our own reader where the run files are.
 
-Runs that a user has as tables (Parquet) are asked in SQL: runs (path, tag, query, doc, rank, score, source:
-the file it is from). What is too large to return is saved by the engine. Text compares as bytes.
+Runs that a user has as tables (Parquet) are sorted by it, and then read as run files are. What is too large
+to return is saved by the engine. Text compares as bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.sql.answers import Answer, Summary
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.formats.lines.problems import LIMIT, is_text
+from prefjudge.formats.lines.problems import is_text
 from prefjudge.render.text.plain_text import printable
 from prefjudge.render.text.tables import Table, to_records
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-RUNS, QRELS, QUERIES, NAMES, OUTGOING, FOUND = (
-    f"prefjudge_{noun}" for noun in ("runs", "qrels", "queries", "names", "outgoing", "found")
-)
+NAMES, OUTGOING, FOUND = (f"prefjudge_{noun}" for noun in ("names", "outgoing", "found"))
 """The tables: a session may be somebody's, with tables of their own."""
 
 _TYPES = {"text": "STRING", "money": "STRING", "integer": "BIGINT", "flag": "BOOLEAN"}
-_REPEATED = f"""
-        SELECT DISTINCT path, query, doc
-        FROM (
-            SELECT path, query, doc, LAG(doc) OVER (PARTITION BY path, query ORDER BY doc) AS before
-            FROM {RUNS}
-        ) AS listed
-        WHERE doc = before
-        LIMIT {LIMIT}"""
-"""Sorting the documents of a query takes a cluster half as long as counting each."""
-_CASTS = "CAST(path AS {text}) AS path, CAST(tag AS {text}) AS tag, CAST(query AS {text}) AS query,"
-_CASTS += " CAST(doc AS {text}) AS doc, CAST(rank AS BIGINT) AS rank, CAST(score AS DOUBLE) AS score"
 
-
-GroupWork: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterable[tuple[Any, pa.RecordBatch]]]"
+GroupWork: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterable[tuple[Any, pa.RecordBatch | None]]]"
 """Makes of a stream of rows summaries, which go home, and rows, which stay."""
 
 
@@ -54,20 +38,16 @@ class SqlEngine(Protocol):
         """Return the run files that a path stands for."""
         ...
 
-    def open_tables(self, paths: Sequence[str]) -> None:
-        """Make the table of runs from Parquet."""
-        ...
-
     def keep(self, table: str, work: Callable[[str], Answer], paths: Sequence[str]) -> Iterable[Summary]:
         """Fill a table with the rows that ``work`` finds in run files; return the summary of each."""
         ...
 
     def keep_groups(
-        self, table: str, text: str, by: str, work: GroupWork, columns: Mapping[str, str]
+        self, table: str, text: str, by: Sequence[str], work: GroupWork, columns: Mapping[str, str]
     ) -> list[Any]:
         """Fill a table with what ``work`` finds in the rows of ``text``, and return what it says of them.
 
-        It gets streams of rows that are sorted by a column; rows of one value are in one stream.
+        It gets streams of rows that are sorted by some columns; rows that agree in them are in one stream.
         """
         ...
 
@@ -102,11 +82,6 @@ def require_arrow(extra: str) -> None:
         ) from None
 
 
-def casts(text: str) -> str:
-    """Return the columns of runs in Parquet, each of its type; ``text`` is what the engine calls text."""
-    return _CASTS.format(text=text)
-
-
 def rows_of(engine: SqlEngine, text: str) -> list[tuple[Any, ...]]:
     """Return the few rows of a query."""
     return list(zip(*(column.to_pylist() for column in engine.arrow(text).columns), strict=True))
@@ -124,22 +99,6 @@ def load_rows(
     engine.load(table, pa.table(dict(zip(types, arrays, strict=True))))
 
 
-def load_qrels(engine: SqlEngine, qrels: Qrels) -> None:
-    """Fill the table of qrels: codes and rows. SQL has no ids that are not UTF-8."""
-    pairs = zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True)
-    named = (
-        (qrels.queries[query], qrels.docs[doc], query, number) for number, (query, doc) in enumerate(pairs)
-    )
-    known = [row for row in named if is_text(row[0]) and is_text(row[1])]
-    types = {"query": "STRING", "doc": "STRING", "code": "BIGINT", "number": "BIGINT"}
-    load_rows(engine, QRELS, types, known)
-
-
-def load_queries(engine: SqlEngine, queries: Collection[str]) -> None:
-    """Fill the table of the queries that are wanted."""
-    load_rows(engine, QUERIES, {"query": "STRING"}, [(query,) for query in queries if is_text(query)])
-
-
 def save_table(engine: SqlEngine, table: Table, path: str) -> None:
     """Write a table from home as Parquet."""
     types = {column.name: _TYPES.get(column.kind, "DOUBLE") for column in table.columns}
@@ -151,31 +110,3 @@ def save_table(engine: SqlEngine, table: Table, path: str) -> None:
         )
     load_rows(engine, OUTGOING, types, rows)
     engine.save(f"SELECT * FROM {OUTGOING}", path)
-
-
-def check_runs(engine: SqlEngine, order: Order) -> None:
-    """Refuse a table of runs in which a value is missing, or a document comes twice for a query.
-
-    Raises
-    ------
-    InputError
-        With the rows that are wrong, up to a limit.
-    """
-    needed = [*("path", "query", "doc", "score"), *(("rank",) if order is Order.RANK else ())]
-    missing = " OR ".join(f"{column} IS NULL" for column in needed)
-    holes = rows_of(
-        engine, f"SELECT path, query, doc FROM {RUNS} WHERE {missing} OR isnan(score) LIMIT {LIMIT}"
-    )
-    if holes:
-        raise InputError(
-            "rows of the runs lack a value:",
-            f"each row needs {', '.join(needed)}, and a score that is a number",
-            [f"{path}: query {query!r}, document {doc!r}" for path, query, doc in holes],
-        )
-    again = rows_of(engine, _REPEATED)
-    if again:
-        raise InputError(
-            "documents are repeated in the runs:",
-            "Keep one row of each.",
-            [f"{path}: document {doc!r} of query {query!r}" for path, query, doc in sorted(again)],
-        )

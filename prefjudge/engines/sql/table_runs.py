@@ -1,0 +1,114 @@
+"""Runs in tables: what our own reader finds in rows that an engine sorts, some queries at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from prefjudge.core.pooling.runs import Order
+from prefjudge.core.pooling.tokens import line_tokens
+from prefjudge.engines.files.heads import RunHead
+from prefjudge.engines.files.judged import JudgedRows
+from prefjudge.engines.sql.answers import Summary
+from prefjudge.errors import InputError
+from prefjudge.formats.lines.problems import LIMIT
+from prefjudge.formats.runs.parquet import GROUP, by_run, key_of, run_of_rows, whole_groups
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+R = TypeVar("R", RunHead, JudgedRows, Summary)
+
+_BLOCK = 1 << 18
+"""About how many rows are looked at once: whole queries of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRun:
+    """A run of a table: its name there, its tag, its first query and document, and the file of the table."""
+
+    path: str
+    tag: str
+    example: tuple[str, str]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Rows of a table that no run has."""
+
+    problems: tuple[str, ...]
+
+
+def found_in_rows(
+    batches: Iterable[pa.RecordBatch],
+    *,
+    work: Callable[[str], tuple[R, pa.RecordBatch | None]],
+    order: Order,
+) -> Iterator[tuple[R | Refused, pa.RecordBatch | None]]:
+    """Yield what ``work`` finds in rows that come sorted by run and query; last, what is wrong with them."""
+    refused: list[str] = []
+    names = [*GROUP, "doc", key_of(order)]  # in the letters of the table, as they come
+    for rows in whole_groups((batch.rename_columns(names) for batch in batches), GROUP, _BLOCK):
+        for name, own in by_run(rows):
+            try:
+                yield work(run_of_rows(name, own, order))
+            except InputError as error:
+                if not error.problems:
+                    raise
+                refused += [f"{name}: {problem}" for problem in error.problems]
+        if len(refused) >= LIMIT:
+            break
+    if refused:
+        yield Refused(tuple(sorted(refused)[:LIMIT])), None
+
+
+def joined_runs(found: Iterable[R | Refused], runs: Sequence[TableRun]) -> list[R]:
+    """Return what was found in each run, from what was found in some of its queries after the other.
+
+    Raises
+    ------
+    InputError
+        There are rows that no run has.
+    """
+    refused: list[str] = []
+    parts: dict[str, list[R]] = {run.path: [] for run in runs}
+    for one in found:
+        if isinstance(one, Refused):
+            refused += one.problems
+        else:
+            parts[one.path].append(one)
+    if refused:
+        raise InputError(
+            f"{runs[0].source} holds rows that no run has:",
+            "Each row needs a query and a document, which are single words and come together once, "
+            "and a number to rank by.",
+            sorted(refused)[:LIMIT],
+        )
+    return [_joined(run, parts[run.path]) for run in runs]
+
+
+def _joined(run: TableRun, parts: Sequence[R]) -> R:
+    """Put the parts of a run together, its queries by id: a table has no order."""
+    first = parts[0]
+    if isinstance(first, RunHead):
+        return _by_query(replace(first, tag=run.tag, form=None), parts)
+    if isinstance(first, JudgedRows):
+        whole = JudgedRows.joined(run.path, parts, None)
+        return replace(whole, tag=run.tag, example=run.example)
+    overlap = np.sum([part.overlap for part in parts], axis=0).tolist()
+    shared = tuple((queries, hits) for queries, hits in overlap)
+    return replace(first, tag=run.tag, form=None, example=run.example, overlap=shared)
+
+
+def _by_query(first: RunHead, parts: Sequence[RunHead]) -> RunHead:
+    names = [name for part in parts for name in part.queries]
+    sizes = np.concatenate([part.sizes for part in parts])
+    by = sorted(range(len(names)), key=names.__getitem__)
+    starts, kept = (np.cumsum(sizes) - sizes)[by], sizes[by]
+    rows = np.arange(kept.sum()) + np.repeat(starts - (np.cumsum(kept) - kept), kept)
+    docs = line_tokens(b"".join([part.docs for part in parts])).take(rows)
+    return replace(first, queries=[names[place] for place in by], sizes=kept, docs=docs.to_lines())
