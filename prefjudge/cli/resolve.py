@@ -12,7 +12,6 @@ from prefjudge.counts import many
 from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
-    from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
     from prefjudge.steps.resolve.result import ResolveResult
 
 
@@ -47,26 +46,11 @@ def show(result: "ResolveResult") -> None:
         say(f"  query {query}: {' > '.join([*docs, docs[0]])}")
     sure = result.confidence
     if sure is not None and result.qrels:
-        say(
-            f"a winner is the best with a probability of {sure.mean:.2f} on average, {sure.at_80} with "
-            f"0.8 or more; {_words_on_error(sure)}"
-        )
+        for words in sure.words:
+            say(words)
     if result.out:
         say(
             f"wrote {many(result.qrels, 'preference qrel')} to {result.out}"
             if result.form == "trec"
             else f"wrote {result.out}"
         )
-
-
-def _words_on_error(sure: "ConfidenceSummary") -> str:
-    """Say what the votes tell about themselves."""
-    if sure.error is None:
-        return (
-            "how many votes are wrong cannot be told from these votes, so that this rests on what crowds "
-            "usually show"
-        )
-    return (
-        f"the judgments suggest that {sure.error:.0%} of votes on a random pair are wrong "
-        f"({sure.error_low:.0%} to {sure.error_high:.0%})"
-    )

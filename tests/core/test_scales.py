@@ -1,14 +1,14 @@
 """What votes tell about the scale, held against integrals over all strengths and all scales."""
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
+from math import factorial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.integrate import quad_vec
 from scipy.stats import norm
 
 from prefjudge.core.judges.judgments import Judgments
@@ -16,6 +16,7 @@ from prefjudge.core.judges.noise import error_of_scale, scale_of_error
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.scales import (
     HIGHEST,
+    LAPSES,
     LOWEST,
     Scales,
     estimate_scales,
@@ -32,36 +33,48 @@ def assess(judgments: Judgments, *, draws: int = 1000, seed: int = 1) -> Confide
     return assess_confidence(judgments, rng=np.random.default_rng(seed), draws=draws)
 
 
-def chances_at(votes: Floats, scale: float) -> tuple[Floats, float]:
-    """Return each candidate's chance to be the best, and the votes' probability, at one scale."""
-    k = len(votes)
+def chances_at(votes: Floats, scale: float, lapses: float) -> tuple[Floats, float]:
+    """Return each candidate's chance to be the best, and the votes' probability, under one model."""
+    k, error = len(votes), error_of_scale(scale)
+    if lapses == 1.0:
+        # Only the order counts, so each order is tried.
+        mass = np.zeros(k)
+        for order in permutations(range(k)):
+            right = sum(votes[x, y] for place, x in enumerate(order) for y in order[place:])
+            mass[order[0]] += (1 - error) ** right * error ** (votes.sum() - right) / factorial(k)
+        return mass / mass.sum(), float(mass.sum())
+    # Of all votes so many are tossed; the others err less, so that all together err as they do.
+    tossed = 2 * lapses * error
+    apart = scale_of_error((error - tossed / 2) / (1 - tossed))
     # Only differences count: the plane of strengths whose sum is 0, by an orthonormal basis.
     contrasts = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:]
-    axis = (np.arange(-120, 120) + 0.5) / 20
+    axis = (np.arange(-50, 50) + 0.5) / 10
     points = np.stack(np.meshgrid(*[axis] * (k - 1)), axis=-1).reshape(-1, k - 1)
-    strength = scale * points @ contrasts.T
-    mass = np.exp(norm.logpdf(points).sum(axis=1)) / 20.0 ** (k - 1)
+    strength = apart * points @ contrasts.T
+    mass = np.exp(norm.logpdf(points).sum(axis=1)) / 10.0 ** (k - 1)
     for x, y in permutations(range(k), 2):
-        mass = mass / (1.0 + np.exp(strength[:, y] - strength[:, x])) ** votes[x, y]
+        looked = 1.0 / (1.0 + np.exp(strength[:, y] - strength[:, x]))
+        mass = mass * (tossed / 2 + (1 - tossed) * looked) ** votes[x, y]
     best = np.bincount(strength.argmax(axis=1), weights=mass, minlength=k)
     return best / mass.sum(), float(mass.sum())
 
 
-def integrated(queries: list[Floats]) -> tuple[list[Floats], float]:
-    """Return the chances of each query, and the mean share of wrong votes, over all scales."""
-
-    def integrand(log_scale: float) -> Floats:
+def integrated(queries: list[Floats]) -> tuple[list[Floats], float, float]:
+    """Return the chances of each query, the mean share of wrong votes and of lapses, over all models."""
+    logs = np.linspace(np.log(LOWEST), np.log(HIGHEST), 40)
+    total: Floats = np.zeros(1)
+    for log_scale, lapses in product(logs.tolist(), LAPSES):
         scale = float(np.exp(log_scale))
-        found = [chances_at(votes, scale) for votes in queries]
+        found = [chances_at(votes, scale, lapses) for votes in queries]
         density = norm.pdf(log_scale, np.log(scale_of_error(0.33)), 0.6)
         density *= np.prod(
             [evidence / 2.0 ** -votes.sum() for (_, evidence), votes in zip(found, queries, strict=True)]
         )
-        return density * np.concatenate([[1.0, error_of_scale(scale)], *[chances for chances, _ in found]])
-
-    total, error, *chances = quad_vec(integrand, np.log(LOWEST), np.log(HIGHEST), epsrel=1e-5)[0]
+        told = [1.0, error_of_scale(scale), lapses]
+        total = total + density * np.concatenate([told, *[chances for chances, _ in found]])
+    mass, error, lapsing, *chances = total
     ends = np.cumsum([len(votes) for votes in queries])[:-1]
-    return np.split(np.array(chances) / total, ends), error / total
+    return np.split(np.array(chances) / mass, ends), error / mass, lapsing / mass
 
 
 def pair(won: int, lost: int) -> Floats:
@@ -93,11 +106,12 @@ def judged(queries: list[Floats]) -> Judgments:
 
 
 @pytest.mark.parametrize("name", TOURNAMENTS)
-def test_chances_and_the_share_of_wrong_votes_are_integrals_over_all_scales(name: str) -> None:
+def test_chances_and_shares_are_integrals_over_all_models(name: str) -> None:
     queries = TOURNAMENTS[name]
-    chances, error = integrated(queries)
+    chances, error, lapsing = integrated(queries)
     found = assess(judged(queries), draws=20_000)
     assert found.scales.error == pytest.approx(error, abs=0.004)
+    assert found.scales.lapsing == pytest.approx(lapsing, abs=0.008)
     for query, expected in enumerate(chances):
         of_query = found.of(f"q{query}")
         ours = [of_query[f"d{query}{x}"] for x in range(len(expected))]
@@ -106,7 +120,7 @@ def test_chances_and_the_share_of_wrong_votes_are_integrals_over_all_scales(name
 
 def test_a_grid_is_as_good_as_the_integral_wherever_the_likelihood_peaks() -> None:
     for peak, width in ((0.1, 0.5), (0.7, 0.1), (0.7, 0.003), (3.0, 0.02)):
-        found = weigh_scales(lambda scale: -0.5 * (np.log(scale / peak) / width) ** 2)  # noqa: B023
+        found = weigh_scales(lambda scale, _: -0.5 * (np.log(scale / peak) / width) ** 2)  # noqa: B023
         # The product of two normal densities of the log.
         precision = 1 / width**2 + 1 / 0.6**2
         centre = (np.log(peak) / width**2 + np.log(scale_of_error(0.33)) / 0.6**2) / precision
@@ -117,7 +131,7 @@ def test_a_grid_is_as_good_as_the_integral_wherever_the_likelihood_peaks() -> No
 
 
 def test_the_interval_holds_its_share_of_the_posterior() -> None:
-    found = weigh_scales(lambda scale: -0.5 * (np.log(scale) / 0.1) ** 2)
+    found = weigh_scales(lambda scale, _: -0.5 * (np.log(scale) / 0.1) ** 2)
     precision = 1 / 0.1**2 + 1 / 0.6**2
     centre = np.log(scale_of_error(0.33)) / 0.6**2 / precision
     for share in (0.5, 0.9):
@@ -177,12 +191,12 @@ def test_the_interval_of_the_error_covers_it_as_often_as_it_says() -> None:
     """Crowds as the prior has them, each with a few queries: an interval of 0.9 holds in nine of ten."""
     rng = np.random.default_rng(8)
     held = []
-    for seed in range(150):
+    for seed in range(100):
         scale = float(np.clip(np.exp(rng.normal(np.log(scale_of_error(0.33)), 0.6)), LOWEST, HIGHEST))
         judgments, _ = simulated_judgments(6, 4, votes=3, scale=scale, seed=seed)
         low, high = estimate_scales(judgments, rng=rng).interval()
         held.append(low <= error_of_scale(scale) <= high)
-    assert 0.9 - 3 * 0.025 < np.mean(held) < 0.9 + 3 * 0.025
+    assert 0.9 - 3 * 0.03 < np.mean(held) < 0.9 + 3 * 0.03
 
 
 @settings(max_examples=15, deadline=None)
@@ -279,10 +293,10 @@ def test_a_few_grids_find_the_scale_however_narrow_its_posterior() -> None:
     for width in (0.3, 0.03, 0.003):
         calls = []
 
-        def log_likelihood(scale: float, width: float = width, calls: list[float] = calls) -> float:
+        def log_likelihood(scale: float, _: float, width: float = width, calls: list[float] = calls) -> float:
             calls.append(scale)
             return float(-0.5 * (np.log(scale) / width) ** 2)
 
         found = weigh_scales(log_likelihood)
         assert isinstance(found, Scales)
-        assert len(calls) <= 9 * 6
+        assert len(calls) <= 9 * 6 * len(LAPSES)

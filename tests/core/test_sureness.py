@@ -13,6 +13,7 @@ from prefjudge.core.resolving.confidence_summary import (
     resolved_queries,
     summarise_confidence,
 )
+from prefjudge.core.resolving.model_checks import ModelCheck
 from prefjudge.core.resolving.preferences import resolve
 from prefjudge.core.resolving.scales import Scales, prior_scales
 from tests.core.tables import judgments_of
@@ -28,7 +29,7 @@ FOUND = resolve(
 CHANCES = {"one": (0.8, 0.2), "ring": (0.2, 0.3, 0.5), "thin": (0.9, 0.06, 0.04), "sure": (0.05, 0.95)}
 
 
-KNOWN = Scales(scale=np.array([0.9, 1.0, 1.1]), weight=np.array([0.25, 0.5, 0.25]))
+KNOWN = Scales(scale=np.array([0.9, 1.0, 1.1]), weight=np.array([0.25, 0.5, 0.25]), lapses=np.zeros(3))
 
 
 def confidence(scales: Scales = KNOWN) -> Confidence:
@@ -48,9 +49,12 @@ def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
         error=KNOWN.error,
         error_low=KNOWN.interval()[0],
         error_high=KNOWN.interval()[1],
+        lapses=0.0,
         mean=pytest.approx((0.8 + 1 / 3 + 0.95) / 3),
         at_80=2,
         at_95=1,
+        fits=None,
+        checks=(),
     )
 
 
@@ -80,3 +84,20 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
     assert (by_id["thin"].status, by_id["thin"].missing, by_id["thin"].winners) == ("sparse", 1, ())
     assert list(by_id["sure"].p_best.items()) == [("a", 0.05), ("b", 0.95)]
     assert all(one.p_best == {} for one in resolved_queries(FOUND, None))
+
+
+def test_a_check_that_fails_is_said_with_its_direction() -> None:
+    fine = ModelCheck(name="circles", of=90, seen=0.1, low=0.05, high=0.15)
+    bad = (
+        ModelCheck(name="circles", of=90, seen=0.2, low=0.05, high=0.15),
+        ModelCheck(name="unanimous", of=80, seen=0.9, low=0.2, high=0.4),
+    )
+    found = summarise_confidence(FOUND, confidence(), (fine, *bad))
+    assert found.fits is False
+    first, circles, unanimous = found.words
+    assert "on average" in first
+    assert "20.0% of 90 threes go round in a circle, where 5.0% to 15.0%" in circles
+    assert circles.endswith("too high")
+    assert unanimous.endswith("too low")
+    assert summarise_confidence(FOUND, confidence(), (fine,)).fits is True
+    assert len(summarise_confidence(FOUND, confidence(), (fine,)).words) == 1

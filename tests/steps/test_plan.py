@@ -176,7 +176,7 @@ def test_a_study_on_its_way_is_planned_with_what_it_has_seen(served: Path) -> No
 
 def test_missed_golds_hold_the_error_up_and_few_answers_say_little() -> None:
     def error(**golds: int) -> float:
-        return weigh_scales(lambda scale: log_weight_of_golds(error_of_scale(scale), **golds)).error
+        return weigh_scales(lambda scale, _: log_weight_of_golds(error_of_scale(scale), **golds)).error
 
     usual = error(right=0, missed=0)
     assert usual == pytest.approx(0.32, abs=0.01)

@@ -58,6 +58,42 @@ class BradleyTerryNoise:
         return 0.5 * (1.0 + np.tanh(0.5 * difference)), strength.argmax(axis=1)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LapseNoise:
+    """Some votes are cast by chance, whatever is shown; the others follow Bradley and Terry's model.
+
+    Attributes
+    ----------
+    error : float
+        The share of wrong votes on a random pair.
+    lapses : float
+        The share of these that any pair would have got, from 0 to 1: 0 is Bradley and Terry's model, and 1
+        the same error on every pair.
+    """
+
+    error: float
+    lapses: float
+
+    @property
+    def tossed(self) -> float:
+        """The share of votes that are cast by chance; half of them are wrong."""
+        return 2.0 * self.lapses * self.error
+
+    @property
+    def scale(self) -> float:
+        """How far apart candidates are for the other votes, in logits; infinite if these are never wrong."""
+        if self.lapses >= 1.0:
+            return float("inf")
+        return scale_of_error(self.error * (1.0 - self.lapses) / (1.0 - self.tossed))
+
+    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
+        """Draw the strengths, or the order, of each pool."""
+        if self.lapses >= 1.0:
+            return ConstantNoise(error=self.error).draw_chances(n, k, rng)
+        chances, best = BradleyTerryNoise(scale=self.scale).draw_chances(n, k, rng)
+        return 0.5 * self.tossed + (1.0 - self.tossed) * chances, best
+
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
@@ -101,7 +137,7 @@ def scale_of_error(error: float) -> float:
     if not 0.0 < error < 0.5:
         raise ValueError(f"a share of wrong votes lies between 0 and 0.5, not at {error}")
     low, high = 1e-6, 1e4
-    for _ in range(100):
+    for _ in range(50):
         # The share falls as the scale grows; halving its logarithm serves ten orders of magnitude alike.
         middle = np.sqrt(low * high)
         low, high = (middle, high) if error_of_scale(float(middle)) > error else (low, middle)

@@ -43,7 +43,7 @@ class Confidence:
     chance : ndarray of float64, shape (n_candidates,)
         The probability that the candidate is the best; they sum to 1 in each query.
     strength, deviation : ndarray of float64, shape (n_candidates,)
-        The strength and its posterior standard deviation, in logits.
+        The strength and its posterior standard deviation, in logits, as if nothing were a lapse.
     """
 
     model: str
@@ -83,7 +83,7 @@ def assess_confidence(
     draws: int = 1000,
     strengths: bool = False,
 ) -> Confidence:
-    """Compute the probability of being the best, for every candidate, under a Bradley-Terry model.
+    """Compute the probability of being the best, for every candidate: Bradley-Terry with lapses.
 
     Parameters
     ----------
@@ -94,8 +94,9 @@ def assess_confidence(
     pools : Pools, optional
         The candidates; by default the judged documents.
     scale : float, optional
-        How far apart candidates are (the prior's standard deviation, in logits); by default every value
-        counts with its posterior probability, from the votes and from what is known of crowds.
+        How far apart candidates are (the prior's standard deviation, in logits), without lapses; by default
+        every value and share of lapses counts with its posterior probability, from the votes and from what is
+        known of crowds.
     draws : int
         Posterior samples per query, shared out among the scales; the error of a probability is about
         ``0.5 / sqrt(draws)`` at most.
@@ -105,8 +106,9 @@ def assess_confidence(
     Notes
     -----
     Calibrated: in simulations with such candidates, those who get a probability of 0.6 are the best six times
-    in ten. It knows nothing of careless workers: drop them first. Where ``scales.told`` is false the votes
-    do not tell how often votes are wrong, and the probabilities rest on how often crowds usually are.
+    in ten. It knows careless workers by the lapses of all votes only: drop them first. Where ``scales.told``
+    is false the votes do not tell how often votes are wrong, and the probabilities rest on how often crowds
+    usually are.
     """
     scales = (
         one_scale(scale)
@@ -146,11 +148,14 @@ def _averaged(
     start: Floats | None = None
     # Given the scale queries have nothing to do with each other: the posterior of all is the mixture, over
     # the scales, of each query's own.
-    for scale, weight in zip(scales.scale[counts].tolist(), weights.tolist(), strict=True):
+    members = zip(
+        scales.scale[counts].tolist(), scales.lapses[counts].tolist(), weights.tolist(), strict=True
+    )
+    for scale, lapses, weight in members:
         fit = fit_strengths(votes, scale=scale, start=start)
         start = fit.mean
         share = max(2, round(draws * weight))
-        chance += weight * chance_best(votes, fit, scale=scale, draws=share, rng=rng)
+        chance += weight * chance_best(votes, fit, scale=scale, draws=share, rng=rng, lapses=lapses)
         mean += weight * fit.mean
         square += weight * (_variances(fit) + fit.mean**2)
     # The weights' sum is 1 but for rounding; the chance of a lone candidate is exactly that.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefjudge.core.resolving.confidence import Confidence
+from prefjudge.core.resolving.model_checks import ModelCheck
 from prefjudge.core.resolving.resolutions import Resolutions
 
 
@@ -24,10 +25,16 @@ class ConfidenceSummary:
     error, error_low, error_high : float or None
         The share of wrong votes on a random pair, and the bounds between which it lies with a probability of
         0.9; none where the votes do not tell it.
+    lapses : float
+        The share of the wrong votes that any pair would have got: 0 where only close candidates are confused.
     mean : float
         The expected share of the resolved queries whose winner is the best; a random pick of several.
     at_80, at_95 : int
         Queries whose winner is the best with at least that probability.
+    fits : bool or None
+        Whether the votes look like those of the model; none where nothing can be checked.
+    checks : tuple of ModelCheck
+        What was checked.
     """
 
     model: str
@@ -36,9 +43,39 @@ class ConfidenceSummary:
     error: float | None
     error_low: float | None
     error_high: float | None
+    lapses: float
     mean: float
     at_80: int
     at_95: int
+    fits: bool | None
+    checks: tuple[ModelCheck, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """How sure the winners are, what that rests on, and where the votes do not fit the model."""
+        words = [
+            f"a winner is the best with a probability of {self.mean:.2f} on average, {self.at_80:,} with 0.8 "
+            f"or more; {self._words_on_error()}"
+        ]
+        for one in self.checks:
+            if not one.fits:
+                words.append(
+                    f"the votes do not fit the model of these probabilities: {one.seen:.1%} of {one.of:,} "
+                    f"{one.meaning}, where {one.low:.1%} to {one.high:.1%} were to be expected; the "
+                    f"probabilities may be too {'high' if one.too_much_noise else 'low'}"
+                )
+        return tuple(words)
+
+    def _words_on_error(self) -> str:
+        if self.error is None:
+            return (
+                "how many votes are wrong cannot be told from these votes, so that this rests on what crowds "
+                "usually show"
+            )
+        return (
+            f"the judgments suggest that {self.error:.0%} of votes on a random pair are wrong "
+            f"({self.error_low:.0%} to {self.error_high:.0%})"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +93,10 @@ class ResolvedQuery:
     p_best: dict[str, float]
 
 
-def summarise_confidence(resolutions: Resolutions, confidence: Confidence) -> ConfidenceSummary:
-    """Return how sure the winners are; both arguments come from the same judgments and pools."""
+def summarise_confidence(
+    resolutions: Resolutions, confidence: Confidence, checks: tuple[ModelCheck, ...] = ()
+) -> ConfidenceSummary:
+    """Return how sure the winners are; all arguments come from the same judgments and pools."""
     rows = np.flatnonzero(resolutions.winner)
     query = resolutions.query[rows]
     count = np.bincount(query, minlength=len(resolutions))
@@ -72,9 +111,12 @@ def summarise_confidence(resolutions: Resolutions, confidence: Confidence) -> Co
         error=scales.error if scales.told else None,
         error_low=low if scales.told else None,
         error_high=high if scales.told else None,
+        lapses=scales.lapsing,
         mean=float(each.mean()) if each.size else float("nan"),
         at_80=int((each >= 0.8).sum()),
         at_95=int((each >= 0.95).sum()),
+        fits=all(check.fits for check in checks) if checks else None,
+        checks=checks,
     )
 
 

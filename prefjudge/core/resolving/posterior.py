@@ -1,16 +1,30 @@
-"""The posterior of Bradley-Terry strengths at one scale: who is the best, and how probable the votes are."""
+"""The posterior under one model of how votes err: who is the best, and how probable the votes are.
+
+A model has a scale and a share of lapses. Without lapses it is Bradley and Terry's, where the closer two
+candidates are, the more votes are wrong. A lapse is a wrong vote that any pair would have got: of ``e`` votes
+that are wrong on a random pair, ``lapses`` times ``e`` are lapses. Votes by chance are lapses in part, and if
+all wrong votes are lapses, votes err as often on every pair. The psychometric function with a lapse rate is
+the same model (F. Wichmann, N. Hill, Perception & Psychophysics, 2001).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
+from prefjudge.core.judges.noise import LapseNoise, error_of_scale
 from prefjudge.core.resolving.bradley_terry import Strengths
+from prefjudge.core.resolving.orders import LARGEST, sum_orders
 from prefjudge.core.resolving.vote_matrices import Floats
 
 _WIDER = 1.1
 """The proposal is this much wider than Laplace's approximation, so that no tail is missed."""
+_FREEDOM = 6
+"""The proposal is a t distribution: with lapses the tails are heavier than a normal distribution's."""
+_HALF = 0.5
+"""Samples hit too seldom where most wrong votes are lapses: in pools too large for sums they are half."""
 _CELLS = 1 << 21
 
 
@@ -26,7 +40,7 @@ class _Sample:
 
 
 def chance_best(
-    votes: Floats, fit: Strengths, *, scale: float, draws: int, rng: np.random.Generator
+    votes: Floats, fit: Strengths, *, scale: float, draws: int, rng: np.random.Generator, lapses: float = 0.0
 ) -> Floats:
     """Return the posterior probability that each candidate is the best, shape (n, k).
 
@@ -35,24 +49,29 @@ def chance_best(
     votes : ndarray of float64, shape (n, k, k)
         The votes that were fitted.
     fit : Strengths
-        Their most likely strengths.
+        Their most likely strengths without lapses.
     scale : float
-        The standard deviation of the prior.
+        The standard deviation of the prior. With lapses: that without them, at the same share of wrong votes.
     draws : int
         Samples per query; the standard error of a probability is about ``0.5 / sqrt(draws)`` at most.
     rng : numpy.random.Generator
         The source of randomness.
+    lapses : float
+        The share of the wrong votes that any pair would have got, from 0 to 1.
 
     Notes
     -----
-    Draws come from Laplace's normal approximation and are weighted by how far it is off (importance
-    sampling), so that the answer is right with few votes too.
+    Draws come from Laplace's approximation and are weighted by how far it is off (importance sampling), so
+    that the answer is right with few votes too. Where all wrong votes are lapses it is exact, in pools of 12
+    or less; larger pools are taken as if half of them were.
     """
     n, k = fit.mean.shape
     chance = np.ones((n, k))
     if k == 1:
         return chance
-    for sample in _samples(votes, fit, scale, draws, rng):
+    if _summable(k, lapses):
+        return sum_orders(votes, error_of_scale(scale))[0]
+    for sample in _samples(votes, fit, scale, draws, rng, lapses):
         # Only ratios of weights count; less the greatest no exponential overflows, and not all underflow.
         weight = np.exp(sample.weight - sample.weight.max(axis=1, keepdims=True))
         count = weight.shape[0]
@@ -64,19 +83,30 @@ def chance_best(
 
 
 def log_evidence(
-    votes: Floats, fit: Strengths, *, scale: float, draws: int, rng: np.random.Generator
+    votes: Floats, fit: Strengths, *, scale: float, draws: int, rng: np.random.Generator, lapses: float = 0.0
 ) -> float:
     """Return the log probability of all votes under the prior, summed over the queries."""
+    if _summable(votes.shape[1], lapses):
+        return float(sum_orders(votes, error_of_scale(scale))[1].sum())
     total = 0.0
-    for sample in _samples(votes, fit, scale, draws, rng):
+    for sample in _samples(votes, fit, scale, draws, rng, lapses):
         # log(mean(exp(w))) with the greatest w outside, so that a weight of exp(-900) does not vanish.
         top = sample.weight.max(axis=1).astype(np.float64)
-        total += float((top + np.log(np.exp(sample.weight - top[:, None]).mean(axis=1))).sum())
+        weight = np.exp(sample.weight - top[:, None]).astype(np.float64)
+        mean = weight.mean(axis=1)
+        # The log of a mean is too low by half its relative variance: little, but times a thousand queries,
+        # and more for models that the samples fit less.
+        low = 0.5 * weight.var(axis=1) / (mean**2 * weight.shape[1])
+        total += float((top + np.log(mean) + np.minimum(low, 0.5)).sum())
     return total
 
 
+def _summable(size: int, lapses: float) -> bool:
+    return lapses == 1.0 and size <= LARGEST
+
+
 def _samples(
-    votes: Floats, fit: Strengths, scale: float, draws: int, rng: np.random.Generator
+    votes: Floats, fit: Strengths, scale: float, draws: int, rng: np.random.Generator, lapses: float
 ) -> Iterator[_Sample]:
     n, k = fit.mean.shape
     # Each draw is used with its mirror image: the first moment of the proposal is then exact.
@@ -84,24 +114,57 @@ def _samples(
     # With precision L L', a standard normal z becomes L'**-1 z, whose covariance is the inverse precision.
     root = np.linalg.cholesky(fit.precision)
     spread = (_WIDER * np.linalg.inv(root)).transpose(0, 2, 1).astype(np.float32)
-    # The log of prior / proposal is -|s|**2 / (2 scale**2) + |z|**2 / 2 + volume: the normal constants 2 pi
-    # cancel, and the proposal's density has det(L) / _WIDER**k, the prior's scale**-k.
+    # The log of prior / proposal is -|s|**2 / (2 scale**2) + (f + k) / 2 log(1 + |t|**2 / f) + volume, with t
+    # the draw before it is spread: the proposal's density has det(L) / _WIDER**k, the prior's scale**-k.
     volume = k * np.log(_WIDER / scale) - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+    volume += scipy.special.gammaln(_FREEDOM / 2) - scipy.special.gammaln((_FREEDOM + k) / 2)
+    volume += 0.5 * k * np.log(_FREEDOM / 2)
+    # Normal draws over the root of chi-squared ones are t draws. Those at even quantiles need no luck.
+    quantiles = scipy.special.gammaincinv(_FREEDOM / 2, (np.arange(half) + 0.5) / half)
+    stretch = np.sqrt(_FREEDOM / 2 / quantiles).astype(np.float32)
     step = max(1, _CELLS // (2 * half * k))
     for low in range(0, n, step):
         some = slice(low, min(n, low + step))
-        noise = rng.standard_normal((some.stop - low, k, half), dtype=np.float32)
+        noise = rng.standard_normal((some.stop - low, k, half), dtype=np.float32) * stretch
         move = spread[some] @ noise
         mean = fit.mean[some, :, None].astype(np.float32)
         strength = np.concatenate([mean + move, mean - move], axis=2)
-        weight = _log_likelihood(votes[some], strength) - 0.5 / scale**2 * (strength**2).sum(axis=1)
-        drawn = 0.5 * (noise**2).sum(axis=1)
+        weight = _log_likelihood(votes[some], strength, scale, lapses)
+        weight -= np.float32(0.5 / scale**2) * np.einsum("nkd,nkd->nd", strength, strength)
+        drawn = 0.5 * (_FREEDOM + k) * np.log1p(np.einsum("nkd,nkd->nd", noise, noise) / _FREEDOM)
         weight += np.concatenate([drawn, drawn], axis=1) + volume[some, None]
         yield _Sample(queries=some, strength=strength, weight=weight.astype(np.float32))
 
 
-def _log_likelihood(votes: Floats, strength: NDArray[np.float32]) -> NDArray[np.float32]:
+def _log_likelihood(
+    votes: Floats, strength: NDArray[np.float32], scale: float, lapses: float
+) -> NDArray[np.float32]:
     """Return the log probability of the votes under each draw, shape (n, draws)."""
+    return _with_lapses(votes, strength, scale, min(lapses, _HALF)) if lapses else _without(votes, strength)
+
+
+def _with_lapses(
+    votes: Floats, strength: NDArray[np.float32], scale: float, lapses: float
+) -> NDArray[np.float32]:
+    # The votes that are not tossed see the same order of strengths further apart, so that all together err as
+    # often as without lapses.
+    noise = LapseNoise(error=error_of_scale(scale), lapses=lapses)
+    apart = 0.5 * noise.scale / scale
+    total = np.zeros((votes.shape[0], strength.shape[2]), dtype=np.float32)
+    counts = votes.astype(np.float32)
+    for x in range(votes.shape[1]):
+        for y in range(x):
+            won, lost = counts[:, x, y, None], counts[:, y, x, None]
+            if not (won.any() or lost.any()):
+                continue
+            # tossed / 2 + (1 - tossed) logistic(2 u) = 1 / 2 + (1 - tossed) / 2 tanh(u)
+            lead = np.tanh(np.float32(apart) * (strength[:, x] - strength[:, y]))
+            lead *= np.float32(0.5 * (1.0 - noise.tossed))
+            total += won * np.log(np.float32(0.5) + lead) + lost * np.log(np.float32(0.5) - lead)
+    return total
+
+
+def _without(votes: Floats, strength: NDArray[np.float32]) -> NDArray[np.float32]:
     # The likelihood depends on differences only, so the
     # greatest strength may be 0, and no exponential overflows.
     shifted = strength - strength.max(axis=1, keepdims=True)

@@ -1,9 +1,9 @@
-"""Scales: how far apart candidates are, and so how often votes are wrong, as far as the votes tell.
+"""Scales: how far apart candidates are, and so how often and how votes are wrong, as far as the votes tell.
 
 The scale is the standard deviation of the candidates' strengths, in logits. Only repeated votes on a pair,
 and circles, tell it. Where they are few, one most likely scale is no more than a guess, and probabilities
 that rest on it are too sure: every scale is kept, with its probability, and what follows is averaged over
-them.
+them. So it is with the share of lapses: whether wrong votes gather on close pairs, or fall on all alike.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ import scipy
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.noise import USUAL_ERROR, error_of_scale, scale_of_error
 from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.resolving.bradley_terry import fit_strengths
+from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.posterior import log_evidence
 from prefjudge.core.resolving.tournament import tournaments
 from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
@@ -26,11 +26,14 @@ LOWEST, HIGHEST = 0.05, 5.0
 _SPREAD = 0.6
 """The standard deviation of the log of the scale, before any vote: nine crowds in ten err in 18 to 43 % of
 votes, and the mean of one vote's being right is 0.68."""
-_SAMPLE = 1000
+_SAMPLE = 500
 """How many queries are enough to tell the scale."""
-_LEAST_DRAWS, _MOST_DRAWS, _CELLS = 200, 1000, 1 << 22
+_LEAST_DRAWS, _MOST_DRAWS, _CELLS = 200, 1000, 1 << 21
 """Posterior samples of each query, and about how many samples times cells of vote matrices. Small pools tell
 little about the scale, so that the error of their samples has to be smaller still."""
+LAPSES = (0.0, 0.5, 1.0)
+"""The shares of wrong votes that may be lapses, as probable as each other before any vote: Bradley and
+Terry's model, one error on all pairs, and half way, as where some workers vote by chance."""
 _POINTS = 9
 _NEGLIGIBLE = 10.0
 """A scale that is less probable than the likeliest one by so many logs does not count."""
@@ -38,18 +41,22 @@ _NEGLIGIBLE = 10.0
 
 @dataclass(frozen=True)
 class Scales:
-    """Scales, and how probable each of them is.
+    """Models of how votes err, and how probable each of them is.
 
     Attributes
     ----------
     scale : ndarray of float64, shape (m,)
-        Standard deviations of strengths, in logits, ascending; their logs are equally far apart.
+        Standard deviations of strengths, in logits: those at which a random pair has as many wrong votes
+        without lapses. Ascending for each share of lapses; their logs are equally far apart.
     weight : ndarray of float64, shape (m,)
         Their probabilities; the sum is 1.
+    lapses : ndarray of float64, shape (m,)
+        The share of the wrong votes that any pair would have got.
     """
 
     scale: Floats
     weight: Floats
+    lapses: Floats
 
     @cached_property
     def _errors(self) -> Floats:
@@ -75,27 +82,37 @@ class Scales:
         """Whether the votes tell the share of wrong votes: it is twice as well known as without them."""
         return self.deviation <= 0.5 * prior_scales().deviation
 
+    @property
+    def lapsing(self) -> float:
+        """The mean share of the wrong votes that any pair would have got."""
+        return float(self.weight @ self.lapses)
+
     def interval(self, share: float = 0.9) -> tuple[float, float]:
         """Return the bounds of the share of wrong votes between which it lies with this probability."""
         if self.scale.size == 1:
             return self.error, self.error
-        # The points are far apart for a quantile: their log density is smooth, so a spline fills the gaps.
-        logs = np.log(self.scale)
-        smooth = scipy.interpolate.CubicSpline(logs, np.log(np.maximum(self.weight, 1e-300)))
-        fine = np.linspace(logs[0], logs[-1], 1001)
-        below = np.cumsum(np.exp(smooth(fine)))
+        fine = np.linspace(np.log(self.scale.min()), np.log(self.scale.max()), 4001)
+        density = np.zeros(fine.size)
+        for lapses in np.unique(self.lapses):
+            of = self.lapses == lapses
+            logs = np.log(self.scale[of])
+            # The points are far apart for a quantile: a spline fills the gaps of their smooth log density.
+            smooth = scipy.interpolate.CubicSpline(logs, np.log(np.maximum(self.weight[of], 1e-300)))
+            within = (fine >= logs[0]) & (fine <= logs[-1])
+            density[within] += np.exp(smooth(fine[within])) / (logs[1] - logs[0])
+        below = np.cumsum(density)
         high, low = np.interp([0.5 - share / 2, 0.5 + share / 2], below / below[-1], fine)
         return error_of_scale(float(np.exp(low))), error_of_scale(float(np.exp(high)))
 
 
 def one_scale(scale: float) -> Scales:
-    """Return a scale that is known."""
-    return Scales(scale=np.array([scale]), weight=np.ones(1))
+    """Return a scale that is known, without lapses."""
+    return Scales(scale=np.array([scale]), weight=np.ones(1), lapses=np.zeros(1))
 
 
 def prior_scales() -> Scales:
     """Return what is known of crowds before any vote."""
-    return weigh_scales(lambda scale: 0.0)
+    return weigh_scales(lambda scale, lapses: 0.0)
 
 
 def log_prior(scale: float) -> float:
@@ -106,18 +123,28 @@ def log_prior(scale: float) -> float:
 _USUAL = scale_of_error(USUAL_ERROR)
 
 
-def weigh_scales(log_likelihood: Callable[[float], float]) -> Scales:
-    """Return the posterior probabilities of scales on a grid that covers all that are probable.
+def weigh_scales(log_likelihood: Callable[[float, float], float]) -> Scales:
+    """Return the posterior probabilities of scales on grids that cover all that are probable.
 
     Parameters
     ----------
     log_likelihood : callable
-        The log probability of what was observed, given a scale.
+        The log probability of what was observed, given a scale and a share of lapses.
     """
+    grids, masses = zip(*(_weigh(log_likelihood, lapses) for lapses in LAPSES), strict=True)
+    mass = np.concatenate(masses)
+    weight = np.exp(mass - mass.max())
+    return Scales(
+        scale=np.exp(np.concatenate(grids)), weight=weight / weight.sum(), lapses=np.repeat(LAPSES, _POINTS)
+    )
+
+
+def _weigh(log_likelihood: Callable[[float, float], float], lapses: float) -> tuple[Floats, Floats]:
+    """Return the logs of scales, and the log of the probability of each, up to a constant."""
     low, high = float(np.log(LOWEST)), float(np.log(HIGHEST))
     while True:
         grid = np.linspace(low, high, _POINTS)
-        logs = np.array([log_likelihood(scale) + log_prior(scale) for scale in np.exp(grid).tolist()])
+        logs = np.array([log_likelihood(scale, lapses) + log_prior(scale) for scale in np.exp(grid).tolist()])
         probable = np.flatnonzero(logs > logs.max() - _NEGLIGIBLE)
         # Of a normal density 4.5 standard deviations to each side are within 10 logs: seven points there are
         # 1.5 apart. Fewer, and all but one point to each side of them can go.
@@ -127,9 +154,8 @@ def weigh_scales(log_likelihood: Callable[[float], float]) -> Scales:
         high = float(grid[min(_POINTS - 1, probable[-1] + 1)])
     # The trapezoid rule: as good as exact for a density that falls to nothing at both ends, once the points
     # are not much more than a standard deviation apart.
-    weight = np.exp(logs - logs.max())
-    weight[[0, -1]] *= 0.5
-    return Scales(scale=np.exp(grid), weight=weight / weight.sum())
+    logs[[0, -1]] += np.log(0.5)
+    return grid, logs + np.log(grid[1] - grid[0])
 
 
 def estimate_scales(
@@ -140,7 +166,7 @@ def estimate_scales(
     strengths: bool = False,
     log_weight: Callable[[float], float] = lambda scale: 0.0,
 ) -> Scales:
-    """Return what the votes tell about how far apart candidates are; a thousand queries are enough.
+    """Return what the votes tell about how far apart candidates are; five hundred queries are enough.
 
     Parameters
     ----------
@@ -157,8 +183,8 @@ def estimate_scales(
     """
     stacks: list[Floats] = []
     found = 0
-    # Small blocks: those after the thousandth query need not be cut at all.
-    for block in tournaments(judgments, pools=pools, block_rows=1 << 15):
+    # Small blocks: those after the five hundredth query need not be cut at all.
+    for block in tournaments(judgments, pools=pools, block_rows=1 << 14):
         for stack in vote_matrices(block, ties=0.5, strengths=strengths):
             # A query without votes on two candidates says nothing.
             judged = stack.votes.any(axis=(1, 2))
@@ -168,25 +194,33 @@ def estimate_scales(
         if found >= _SAMPLE:
             break
     evidence = _evidence(stacks, rng)
-    return weigh_scales(lambda scale: evidence(scale) + log_weight(scale))
+    return weigh_scales(lambda scale, lapses: evidence(scale, lapses) + log_weight(scale))
 
 
-def _evidence(stacks: Sequence[Floats], rng: np.random.Generator) -> Callable[[float], float]:
-    """Return the log probability of all votes as a function of the scale."""
+def _evidence(stacks: Sequence[Floats], rng: np.random.Generator) -> Callable[[float, float], float]:
+    """Return the log probability of all votes as a function of the scale and the share of lapses."""
     seed = int(rng.integers(1 << 32))
     cells = sum(votes.size for votes in stacks)
     draws = int(np.clip(_CELLS // max(1, cells), _LEAST_DRAWS, _MOST_DRAWS))
-    starts: list[Floats | None] = [None] * len(stacks)
+    fits: dict[float, list[Strengths]] = {}
 
-    def log_likelihood(scale: float) -> float:
+    def fitted(scale: float) -> list[Strengths]:
+        # The grids of all shares of lapses begin with the same scales. A fit starts from that of the nearest.
+        if scale not in fits:
+            near = min(fits, key=lambda other: abs(np.log(other / scale)), default=None)
+            starts = [None] * len(stacks) if near is None else [fit.mean for fit in fits[near]]
+            fits[scale] = [
+                fit_strengths(votes, scale=scale, start=start)
+                for votes, start in zip(stacks, starts, strict=True)
+            ]
+        return fits[scale]
+
+    def log_likelihood(scale: float, lapses: float) -> float:
         # The same draws for every scale: their errors then cancel in comparisons.
         same_draws = np.random.default_rng(seed)
-        total = 0.0
-        for place, votes in enumerate(stacks):
-            fit = fit_strengths(votes, scale=scale, start=starts[place])
-            # The next scale is near, and so is its fit.
-            starts[place] = fit.mean
-            total += log_evidence(votes, fit, scale=scale, draws=draws, rng=same_draws)
-        return total
+        return sum(
+            log_evidence(votes, fit, scale=scale, draws=draws, rng=same_draws, lapses=lapses)
+            for votes, fit in zip(stacks, fitted(scale), strict=True)
+        )
 
     return log_likelihood

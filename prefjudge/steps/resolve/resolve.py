@@ -12,11 +12,8 @@ from annotated_types import Ge
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.confidence import Confidence, assess_confidence
-from prefjudge.core.resolving.confidence_summary import (
-    resolved_queries,
-    summarise_confidence,
-)
+from prefjudge.core.resolving.confidence import Confidence
+from prefjudge.core.resolving.confidence_summary import resolved_queries
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.cycles import name_cycles
 from prefjudge.core.resolving.preferences import resolve_all, to_qrels
@@ -36,6 +33,7 @@ from prefjudge.gather.memory import OneMeasure, Runs, Votes, maybe, take_judgmen
 from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of, write_stamp
+from prefjudge.gather.sureness import assess_answers
 from prefjudge.steps.resolve.result import Form, ResolveResult
 from prefjudge.steps.resolve.run_order import run_comparison
 from prefjudge.steps.resolve.tables import resolve_tables
@@ -168,7 +166,10 @@ def resolve(
     first = found[names[0]]
     qrels = to_qrels(first)
     wanted = len(first) <= _SURE_QUERIES if confidence is None else confidence
-    chances = _confidence(votes, strengths, seed) if wanted and len(votes.log) else None
+    chances, sure = None, None
+    if wanted and len(votes.log):
+        rng = generator(votes.study, "resolve", seed)
+        chances, sure = assess_answers(votes, first, rng=rng, strengths=strengths)
     if out is not None:
         _write(out, form, qrels, votes, list(found.values()), chances)
     return ResolveResult(
@@ -179,7 +180,7 @@ def resolve(
         statuses=first.counts(),
         rules={name: resolutions.counts() for name, resolutions in found.items()},
         cycles=name_cycles(votes.log, first),
-        confidence=summarise_confidence(first, chances) if chances else None,
+        confidence=sure,
         sensitivity=_sensitivity(votes, names, ties, strengths, runs, measure) if sensitivity else (),
         per_query=resolved_queries(first, chances) if per_query else (),
         form=form.value,
@@ -217,11 +218,6 @@ def _check_rules(rules: Sequence[str], sparse_rule: str | None) -> None:
     for name in (*rules, *((sparse_rule,) if sparse_rule else ())):
         if name not in RULES:
             raise InputError(f"there is no rule {name!r}", f"Choose one of: {', '.join(RULES)}.")
-
-
-def _confidence(votes: JudgmentInput, strengths: bool, seed: int | None) -> "Confidence":
-    rng = generator(votes.study, "resolve", seed)
-    return assess_confidence(votes.log, rng=rng, pools=votes.pools, strengths=strengths)
 
 
 def _sensitivity(
