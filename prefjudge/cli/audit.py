@@ -1,28 +1,16 @@
 """``prefjudge audit``."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, to_plain
+from prefjudge.cli.output import print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.audit import AuditResult
 
 
-def audit(call: "Callable[..., AuditResult]", json: Json = False) -> None:
-    """Print what was found against the rules."""
-    result = call()
-    notice(result.notices)
-    if json:
-        print_json(to_json(result), result.notices)
-    else:
-        show(result)
-
-
-def show(result: "AuditResult") -> None:
+def audit(result: "AuditResult") -> None:
     """Print the findings by rule, each as a sentence, then the institutions, teams and largest shifts."""
     from prefjudge.render.tables.audit import (
         institutions_table,

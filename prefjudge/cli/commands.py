@@ -1,12 +1,13 @@
 """Makes the command of a verb from the signature and the docstring of its step.
 
-``cli/VERB.py`` holds a function of the verb's name that says how the result is printed. It is given the step
-as ``call``, with what was typed filled in. It takes further words by their names: those of the step that it
-wants to see, and options of its own, such as ``--json``. One that it annotates with ``typer.Option`` takes
-the place of the step's.
+``cli/VERB.py`` holds a function of the verb's name that prints the step's ``result`` for people, and
+``to_json`` where the document of ``--json`` is not the result's fields. A verb that asks, waits, shows its
+progress, or ends with a code of its own takes the step itself instead, as ``call``, with what was typed
+filled in. Further words are taken by their names: those of the step, and options of the verb's own. One that
+is annotated with ``typer.Option`` takes the place of the step's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from decimal import Decimal, InvalidOperation
 from enum import Enum, StrEnum
@@ -21,6 +22,8 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from prefjudge import VERBS, Verb, step
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import notice, print_json, stamp
 from prefjudge.cli.step_options import StepOption, step_options, step_words
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
@@ -122,20 +125,52 @@ def command_of(verb: Verb) -> Any:
     return typer.main.get_command(alone)
 
 
+_JSON = Parameter("json", Parameter.KEYWORD_ONLY, default=False, annotation=Json)
+
+
 def verb_function(name: str) -> Callable[..., None]:
     """Return a function whose signature typer reads as the options of a verb."""
-    show = getattr(import_module(f"prefjudge.cli.{name}"), name)
-    own = dict(list(signature(show).parameters.items())[1:])  # the first is the step
+    module = import_module(f"prefjudge.cli.{name}")
+    show = getattr(module, name)
+    (first, _), *others = signature(show).parameters.items()
+    own = dict(others)
+    words = tuple(own)
+    if first == "result":
+        own["json"] = _JSON
     known = {option.name: option for option in step_options(name)}
     parameters = [_parameter(option, own.get(option.name)) for option in known.values()]
     parameters += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own.values() if one.name not in known]
 
     def run(**given: object) -> None:
         arguments = {word: _plain(value) for word, value in given.items() if word in known}
-        show(partial(step(name), **arguments), **{word: given[word] for word in own})
+        call, said = partial(step(name), **arguments), {word: given[word] for word in words}
+        if first == "result":
+            _print(call(), show, getattr(module, "to_json", None), bool(given["json"]), said)
+        else:
+            show(call, **said)
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _print(
+    result: Any,
+    show: Callable[..., None],
+    to_json: Callable[..., object] | None,
+    json: bool,
+    words: Mapping[str, object],
+) -> None:
+    """Print a result, and what there is to know of its input: for people, or as JSON."""
+    notices = getattr(result, "notices", ())
+    notice(notices)
+    stamp(getattr(result, "rehearsal", None))
+    if not json:
+        show(result, **words)
+        return
+    if to_json is not None:
+        wanted = signature(to_json).parameters.keys() & words.keys()
+        result = to_json(result, **{word: words[word] for word in wanted})
+    print_json(result, notices)
 
 
 def _plain(value: object) -> object:

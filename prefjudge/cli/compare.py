@@ -1,29 +1,16 @@
 """``prefjudge compare``."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, stamp, to_plain
+from prefjudge.cli.output import print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.compare import CompareResult, Comparison
 
 
-def compare(call: "Callable[..., CompareResult]", json: Json = False) -> None:
-    """Print the tests and what they say."""
-    result = call()
-    notice(result.notices)
-    stamp(result.rehearsal)
-    if json:
-        print_json(to_json(result), result.notices)
-    else:
-        show(result)
-
-
-def show(result: "CompareResult") -> None:
+def compare(result: "CompareResult") -> None:
     """Print the tests and the outcomes, each with its sentences."""
     from prefjudge.render.tables.comparison import naive_table, outcomes_table, pairs_table
 

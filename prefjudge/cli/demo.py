@@ -20,10 +20,10 @@ def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:
     if json:
         print_json({"folder": result.folder, "commands": result.commands})
         return
-    from prefjudge.cli.score import show
+    from prefjudge.cli.score import score
 
     stamp(result.score.rehearsal)
-    show(result.score)
+    score(result.score)
     say(f"\nEverything is in {result.folder}. The same, typed by hand:\n")
     for command in result.commands:
         say(f"  {command}")

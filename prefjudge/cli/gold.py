@@ -1,11 +1,9 @@
 """``prefjudge gold``."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import print_json, say
+from prefjudge.cli.output import say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
@@ -13,12 +11,8 @@ if TYPE_CHECKING:
     from prefjudge.steps.gold import GoldResult
 
 
-def gold(call: "Callable[..., GoldResult]", *, study: Path, accept: bool, json: Json = False) -> None:
+def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
     """Print how many gold pairs there are, and what to do with suggestions."""
-    result = call()
-    if json:
-        print_json(result)
-        return
     if result.suggested:
         say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}")
     if accept:

@@ -1,27 +1,15 @@
 """``prefjudge history``."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, print_tables, say, stamp
+from prefjudge.cli.output import print_tables, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.history import HistoryResult
 
 
-def history(call: "Callable[..., HistoryResult]", json: Json = False) -> None:
+def history(result: "HistoryResult") -> None:
     """Print the versions, what each changed, and the runs that moved."""
-    result = call()
-    notice(result.notices)
-    stamp(result.rehearsal)
-    if json:
-        print_json(result)
-    else:
-        _show(result)
-
-
-def _show(result: "HistoryResult") -> None:
     from prefjudge.counts import many
     from prefjudge.study.study import Study
     from prefjudge.study.targets import advised

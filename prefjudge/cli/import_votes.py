@@ -1,11 +1,9 @@
 """``prefjudge import``."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, say, stamp
+from prefjudge.cli.output import say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
@@ -13,14 +11,8 @@ if TYPE_CHECKING:
     from prefjudge.steps.import_votes.import_votes import ImportResult
 
 
-def import_votes(call: "Callable[..., ImportResult]", *, study: Path, json: Json = False) -> None:
+def import_votes(result: "ImportResult", *, study: Path) -> None:
     """Print what was imported, and what leads on."""
-    result = call()
-    notice(result.notices)
-    stamp(result.rehearsal)
-    if json:
-        print_json(result)
-        return
     say(
         f"read as {result.read_as}: {many(result.queries, 'query')}, {many(result.documents, 'document')}, "
         f"{many(result.workers, 'worker')}"

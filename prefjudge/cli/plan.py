@@ -1,29 +1,16 @@
 """``prefjudge plan``."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, print_tables, say
+from prefjudge.cli.output import print_tables, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.plan.plan import PlanResult
 
 
-def plan(call: "Callable[..., PlanResult]", *, study: Path | None, json: Json = False) -> None:
-    """Print what each strategy costs and finds, and what leads on."""
-    result = call()
-    notice(result.notices)
-    if json:
-        print_json(result)
-    else:
-        show(result)
-        say(f"next: {_next(result, study)}")
-
-
-def show(result: "PlanResult") -> None:
-    """Print the plans, and what the chosen one does with each pool size."""
+def plan(result: "PlanResult", *, study: Path | None) -> None:
+    """Print the plans, what the chosen one does with each pool size, and what leads on."""
     from prefjudge.counts import many
 
     print_tables(result.tables())
@@ -37,6 +24,7 @@ def show(result: "PlanResult") -> None:
             if one.size > 1:
                 pools = many(result.sizes[one.size], "pool")
                 say(f"  {pools} of {one.size}: {one.strategy}, {one.judgments:.1f} votes each")
+    say(f"next: {_next(result, study)}")
 
 
 def _next(result: "PlanResult", study: Path | None) -> str:

@@ -1,13 +1,12 @@
 """``prefjudge pool``."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from prefjudge.cli.options import Json, Target
-from prefjudge.cli.output import notice, print_json, print_tables, say
+from prefjudge.cli.options import Target
+from prefjudge.cli.output import print_tables, say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
@@ -16,21 +15,16 @@ if TYPE_CHECKING:
 
 
 def pool(
-    call: "Callable[..., PoolResult]",
+    result: "PoolResult",
     *,
     study: Path | None,
     queries: Path | None,
     collection: Path | None,
     challenge: bool,
     out: Target,
-    json: Json = False,
 ) -> None:
     """Print how large the pools are, and what leads on."""
-    result = call()
-    notice(result.notices)
-    if json:
-        print_json(result)
-    elif challenge and study is not None:
+    if challenge and study is not None:
         say(
             f"{many(result.documents, 'newcomer challenges', 'newcomers challenge')} the "
             f"best-known answers of {many(result.queries, 'query')}"

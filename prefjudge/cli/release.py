@@ -1,25 +1,17 @@
 """``prefjudge release``."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import typer
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, say, stamp
+from prefjudge.cli.output import say
 
 if TYPE_CHECKING:
     from prefjudge.steps.release import ReleaseResult
 
 
-def release(call: "Callable[..., ReleaseResult]", json: Json = False) -> None:
+def release(result: "ReleaseResult") -> None:
     """Print what each file of the release holds."""
-    result = call()
-    notice(result.notices)
-    stamp(result.rehearsal)
-    if json:
-        print_json(result)
-        return
     width = max(len(one.name) for one in result.files)
     for one in result.files:
         typer.echo(f"{one.name:<{width}}  {one.rows:>9,}  {one.holds}")

@@ -1,13 +1,11 @@
 """``prefjudge resolve``."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, print_tables, say, stamp
+from prefjudge.cli.output import print_tables, say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
@@ -16,20 +14,13 @@ if TYPE_CHECKING:
 
 
 def resolve(
-    call: "Callable[..., ResolveResult]",
+    result: "ResolveResult",
     *,
     study: Path | None,
     form: Annotated[str, typer.Option("--format")],
     out: Path | None,
-    json: Json = False,
 ) -> None:
     """Print what was decided, and what leads on."""
-    result = call()
-    notice(result.notices)
-    stamp(result.rehearsal)
-    if json:
-        print_json(result)
-        return
     show(result)
     if study is not None and out is None and result.out:
         say(f"next: prefjudge score {quoted(study)}")

@@ -1,12 +1,11 @@
 """``prefjudge score``."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prefjudge.cli.options import Format, Json, Target
-from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, stamp, to_plain
+from prefjudge.cli.options import Format, Target
+from prefjudge.cli.output import print_tables, print_words, say, to_plain
 from prefjudge.counts import many
 
 if TYPE_CHECKING:
@@ -15,24 +14,8 @@ if TYPE_CHECKING:
 
 
 def score(
-    call: "Callable[..., ScoreResult]",
-    *,
-    out: Target,
-    per_query: bool,
-    format: Format = "terminal",
-    json: Json = False,
+    result: "ScoreResult", *, out: Target = None, per_query: bool = False, format: Format = "terminal"
 ) -> None:
-    """Print the leaderboards."""
-    result = call()
-    notice(result.notices)
-    stamp(result.rehearsal)
-    if json:
-        print_json(to_json(result, per_query=per_query), result.notices)
-    else:
-        show(result, format, per_query=per_query)
-
-
-def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = False) -> None:
     """Print the boards, their correlation and what else was asked for."""
     from prefjudge.gather.surprises import run_surprises
     from prefjudge.render.tables.leaderboard import per_query_table
@@ -49,14 +32,14 @@ def show(result: "ScoreResult", form: str = "terminal", *, per_query: bool = Fal
         not_judged=result.not_judged,
         left_out=result.left_out,
         samples=result.samples,
-        long=form == "csv",
+        long=format == "csv",
         provenance=result.provenance,
     )
-    if result.official and form != "csv":
+    if result.official and format != "csv":
         tables.append(official_table(result.official))
     if per_query and not result.out:
         tables = [per_query_table([scores for board in result.boards for scores in board.matrices])]
-    print_tables(tables, form, rehearsal=result.rehearsal)
+    print_tables(tables, format, rehearsal=result.rehearsal)
     for run in result.health:
         size = f"{many(run.queries, 'query')}, {many(run.lines, 'line')}"
         typer.echo()

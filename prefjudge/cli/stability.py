@@ -1,29 +1,16 @@
 """``prefjudge stability``."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, stamp, to_plain
+from prefjudge.cli.output import print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.stability.stability import Condition, StabilityResult
 
 
-def stability(call: "Callable[..., StabilityResult]", json: Json = False) -> None:
-    """Print the ranks on drawn query sets."""
-    result = call()
-    notice(result.notices)
-    stamp(result.rehearsal)
-    if json:
-        print_json(to_json(result), result.notices)
-    else:
-        show(result)
-
-
-def show(result: "StabilityResult") -> None:
+def stability(result: "StabilityResult") -> None:
     """Print the ranks under each condition, all side by side, and the noise ceilings."""
     from prefjudge.render.tables.stability import conditions_table, describe_ceiling, rank_table
 

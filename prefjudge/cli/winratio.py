@@ -1,29 +1,15 @@
 """``prefjudge winratio``."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.cli.options import Format, Json
-from prefjudge.cli.output import notice, print_json, print_tables, print_words, say, stamp, to_plain
+from prefjudge.cli.options import Format
+from prefjudge.cli.output import print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.winratio import WinRatioResult
 
 
-def winratio(
-    call: "Callable[..., WinRatioResult]", *, format: Format = "terminal", json: Json = False
-) -> None:
-    """Print the matrix of win ratios."""
-    result = call()
-    notice(result.notices)
-    stamp(result.rehearsal)
-    if json:
-        print_json(to_json(result), result.notices)
-    else:
-        show(result, format)
-
-
-def show(result: "WinRatioResult", format: str = "terminal") -> None:
+def winratio(result: "WinRatioResult", *, format: Format = "terminal") -> None:
     """Print the matrix, and the run against the qrels where that was asked for."""
     from prefjudge.render.plots.top import example_lines
     from prefjudge.render.tables.winratio import winratio_list
