@@ -1,7 +1,7 @@
 """Sniffing: what a file is, from its first lines, before a reader is chosen for it.
 
 This is where every format is told from every other: those that have a reader, and those that do not yet, with
-the way in.
+what to do about them.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ def _answer(votes: list[tuple[int, int]]) -> Answer:
         if len(leaders) == len(left):
             break
         left = graph.subgraph(leaders)
-    circles = any(len(part) > 1 for part in nx.strongly_connected_components(left))
-    return "cycle" if circles else "tie", sorted(leaders)
+    cycles = any(len(part) > 1 for part in nx.strongly_connected_components(left))
+    return "cycle" if cycles else "tie", sorted(leaders)
 
 
 def same(judgments: Judgments, queries: int) -> None:

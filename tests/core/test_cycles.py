@@ -1,4 +1,4 @@
-"""Cycles: the named circle is one, and goes through all winners of a tournament."""
+"""Cycles: the named cycle is one, and goes through all winners of a tournament."""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,14 +24,14 @@ def test_each_of_a_circle_is_preferred_to_the_next() -> None:
     beats = {tuple(line.split()[i] for i in (0, 3, 1)) for line in lines}
     for rule in ("shallow-pooling", "smith"):
         resolutions = resolve(judgments, rule=rule)
-        circles = name_cycles(judgments, resolutions)
-        assert set(circles) == {one.query_id for one in resolutions if one.status.value == "cycle"}
-        assert max(map(len, circles.values())) > 4
-        for query, circle in circles.items():
-            assert set(circle) == set(resolutions.of(query).cycle)
-            assert circle[0] == min(circle)
-            for place, doc in enumerate(circle):
-                assert (query, doc, circle[(place + 1) % len(circle)]) in beats
+        cycles = name_cycles(judgments, resolutions)
+        assert set(cycles) == {one.query_id for one in resolutions if one.status.value == "cycle"}
+        assert max(map(len, cycles.values())) > 4
+        for query, cycle in cycles.items():
+            assert set(cycle) == set(resolutions.of(query).cycle)
+            assert cycle[0] == min(cycle)
+            for place, doc in enumerate(cycle):
+                assert (query, doc, cycle[(place + 1) % len(cycle)]) in beats
 
 
 def test_without_a_circle_there_is_nothing_to_name() -> None:
@@ -63,9 +63,9 @@ def test_a_circle_goes_through_one_that_all_of_it_beat_and_one_that_beats_them_a
         pairs = [(a, b), (b, c), (c, a), (loser, master)]
         pairs += [(one, loser) for one in (a, b, c)] + [(master, one) for one in (a, b, c)]
         judgments = judgments_of(*(f"q {winner} {other} {winner}" for winner, other in pairs))
-        (circle,) = name_cycles(judgments, resolve(judgments, rule="smith")).values()
-        assert sorted(circle) == list("abcde")
-        assert set(zip(circle, (*circle[1:], circle[0]), strict=True)) <= set(pairs)
+        (cycle,) = name_cycles(judgments, resolve(judgments, rule="smith")).values()
+        assert sorted(cycle) == list("abcde")
+        assert set(zip(cycle, (*cycle[1:], cycle[0]), strict=True)) <= set(pairs)
 
 
 def test_where_pairs_are_even_a_circle_has_majorities_only() -> None:
@@ -83,13 +83,13 @@ def test_where_pairs_are_even_a_circle_has_majorities_only() -> None:
             lead[query, chosen, loser] += 1
             lead[query, loser, chosen] -= 1
     resolutions = resolve(judgments, rule="smith")
-    circles = name_cycles(judgments, resolutions)
+    cycles = name_cycles(judgments, resolutions)
     whole = 0
-    for query, circle in circles.items():
-        ends = list(zip(circle, (*circle[1:], circle[0]), strict=True))
-        left_out = set(resolutions.of(query).cycle) - set(circle)
-        assert len(circle) == len(set(circle)) > 2
+    for query, cycle in cycles.items():
+        ends = list(zip(cycle, (*cycle[1:], cycle[0]), strict=True))
+        left_out = set(resolutions.of(query).cycle) - set(cycle)
+        assert len(cycle) == len(set(cycle)) > 2
         assert all(lead[query, x, y] > 0 for x, y in ends)
         assert not any(lead[query, x, z] > 0 and lead[query, z, y] > 0 for x, y in ends for z in left_out)
         whole += not left_out
-    assert len(circles) > whole > 0
+    assert len(cycles) > whole > 0

@@ -26,21 +26,21 @@ ORDER = ("p a b a", "p b c b", "p a c a")
 
 def test_circles_and_unanimous_pairs_are_counted() -> None:
     found = check(*times(5, *CIRCLE, *ORDER), "r a b a", *times(4, "r a b b"))
-    assert (found["circles"].of, found["circles"].seen) == (2, 0.5)
+    assert (found["cycles"].of, found["cycles"].seen) == (2, 0.5)
     assert (found["unanimous"].of, found["unanimous"].seen) == (7, 6 / 7)
 
 
 def test_a_circle_of_four_holds_two_circles_of_three() -> None:
     # a > b > c > d > a, a > c and b > d: of the four threes abd and acd go round.
     lines = ("q a b a", "q b c b", "q c d c", "q d a d", "q a c a", "q b d b")
-    assert (found := check(*times(2, *lines)))["circles"].of == 4
-    assert found["circles"].seen == 0.5
+    assert (found := check(*times(2, *lines)))["cycles"].of == 4
+    assert found["cycles"].seen == 0.5
 
 
 @pytest.mark.parametrize(
     "lines",
     [
-        ORDER,  # one vote on each pair fits any number of circles
+        ORDER,  # one vote on each pair fits any number of cycles
         (*times(2, *ORDER), "p a b a"),  # a pair was asked once more
         (*times(2, *ORDER), "p a b tie", "p b c tie", "p a c tie"),
         ("p a b a", "p a b a", "p b c b", "p b c b"),  # a pair was not asked
@@ -67,7 +67,7 @@ def test_votes_of_the_model_fit_it(lapses: float) -> None:
     judgments = judgments_of(*crowd(chances, 5, seed=4))
     rng = np.random.default_rng(5)
     found = check_model(judgments, estimate_scales(judgments, rng=rng), rng=rng)
-    assert [one.name for one in found] == ["circles", "unanimous"]
+    assert [one.name for one in found] == ["cycles", "unanimous"]
     assert all(one.fits for one in found)
     assert all(one.low < one.seen < one.high and one.high - one.low < 0.3 for one in found)
 
@@ -78,10 +78,10 @@ def test_votes_that_agree_and_yet_go_in_circles_do_not_fit() -> None:
     tossed = np.where(np.triu(rng.random((60, 5, 5)) < 0.5, 1), 0.9, 0.1)
     judgments = judgments_of(*crowd(tossed, 3, seed=7))
     found = check_model(judgments, estimate_scales(judgments, rng=rng), rng=rng)
-    (circles,) = found
-    assert circles.too_much_noise
-    assert not circles.fits
-    assert circles.seen == pytest.approx(0.25, abs=0.05)
+    (cycles,) = found
+    assert cycles.too_much_noise
+    assert not cycles.fits
+    assert cycles.seen == pytest.approx(0.25, abs=0.05)
 
 
 def test_lapses_keep_the_share_of_wrong_votes() -> None:

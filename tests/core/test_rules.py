@@ -132,9 +132,9 @@ def test_on_real_crowd_judgments_an_unbeaten_winner_is_unbeaten_where_anybody_is
 
 
 def test_a_set_that_is_unbeaten_wins_only_where_no_candidate_is() -> None:
-    circle = ["q a b a", "q b c b", "q c a c", "q a d a"]
-    assert resolve(judgments_of(*circle), rule="unbeaten")[0].winners == ("a",)
-    beside = [*circle, "q a b a", "q e d e", "q e d d", "q c e tie", "q e f e"]
+    cycle = ["q a b a", "q b c b", "q c a c", "q a d a"]
+    assert resolve(judgments_of(*cycle), rule="unbeaten")[0].winners == ("a",)
+    beside = [*cycle, "q a b a", "q e d e", "q e d d", "q c e tie", "q e f e"]
     assert resolve(judgments_of(*beside), rule="unbeaten")[0].winners == ("e",)
 
 

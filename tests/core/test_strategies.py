@@ -71,8 +71,8 @@ def test_each_pool_is_judged_by_itself(strategy: Strategy, size: int) -> None:
 
 
 def test_halving_keeps_of_those_who_are_even_the_ones_with_most_votes_in_all() -> None:
-    # Round 1: a, b and c beat the others but for e over c, and each other in a circle. Round 2, of three
-    # votes a pair, is a circle too: three votes each among them, and in all five, five and four.
+    # Round 1: a, b and c beat the others but for e over c, and each other in a cycle. Round 2, of three
+    # votes a pair, is a cycle too: three votes each among them, and in all five, five and four.
     won = {"ab": 2, "ba": 1, "bc": 2, "cb": 1, "ca": 2, "ac": 1,
            "ad": 1, "ae": 1, "bd": 1, "be": 1, "cd": 1, "ec": 1, "de": 1}  # fmt: skip
     for order in permutations("abcde"):

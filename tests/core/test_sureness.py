@@ -87,17 +87,17 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
 
 
 def test_a_check_that_fails_is_said_with_its_direction() -> None:
-    fine = ModelCheck(name="circles", of=90, seen=0.1, low=0.05, high=0.15)
+    fine = ModelCheck(name="cycles", of=90, seen=0.1, low=0.05, high=0.15)
     bad = (
-        ModelCheck(name="circles", of=90, seen=0.2, low=0.05, high=0.15),
+        ModelCheck(name="cycles", of=90, seen=0.2, low=0.05, high=0.15),
         ModelCheck(name="unanimous", of=80, seen=0.9, low=0.2, high=0.4),
     )
     found = summarise_confidence(FOUND, confidence(), (fine, *bad))
     assert found.fits is False
-    first, circles, unanimous = found.words
+    first, cycles, unanimous = found.words
     assert "on average" in first
-    assert "20.0% of 90 threes go round in a circle, where 5.0% to 15.0%" in circles
-    assert circles.endswith("too high")
+    assert "20.0% of 90 threes form a cycle, where 5.0% to 15.0%" in cycles
+    assert cycles.endswith("too high")
     assert unanimous.endswith("too low")
     assert summarise_confidence(FOUND, confidence(), (fine,)).fits is True
     assert len(summarise_confidence(FOUND, confidence(), (fine,)).words) == 1

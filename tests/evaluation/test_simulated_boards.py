@@ -81,7 +81,7 @@ def test_one_study_shows_what_the_verbs_show_of_its_votes(seed: int, tmp_path: P
     better = sum(pair.a == PERFECT and pair.wins_b > pair.wins_a for pair in sure)
     assert found.better_than_perfect.mean == better > 0
     answers = resolve(pooled)
-    assert found.circles.mean == sum(one.status is Status.CYCLE for one in answers)
+    assert found.cycles.mean == sum(one.status is Status.CYCLE for one in answers)
     assert found.tau.mean == pytest.approx(kendall_tau(experiment.original, means(to_qrels(answers))))
     against = top_against_qrel(votes, heads, qrels, "new")
     assert found.qrel_ratio.mean == pytest.approx(against.a.qrel / (against.a.qrel + against.a.rival))
@@ -111,10 +111,10 @@ def test_a_simulation_tells_its_size_and_keeps_the_first_study(tmp_path: Path) -
 
 def test_circles_are_those_of_the_votes(tmp_path: Path) -> None:
     _, pooled, found = Experiment(tmp_path, TOPS).simulate(rates=Rates(error=0.45))
-    circles = sum(one.status is Status.CYCLE for one in resolve(pooled))
-    assert found.circles.mean == circles > 5, "of three that are even a quarter makes a circle"
+    cycles = sum(one.status is Status.CYCLE for one in resolve(pooled))
+    assert found.cycles.mean == cycles > 5, "of three that are even a quarter makes a cycle"
     *_, even = Experiment(tmp_path, TOPS).simulate(rates=COIN, studies=50)
-    assert even.right.mean == pytest.approx(1 / 3, abs=0.04), "of a circle one is drawn"
+    assert even.right.mean == pytest.approx(1 / 3, abs=0.04), "of a cycle one is drawn"
 
 
 def test_who_never_errs_finds_the_best_and_a_coin_finds_it_half_the_time(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_who_never_errs_finds_the_best_and_a_coin_finds_it_half_the_time(tmp_pat
     assert even.rival_ratio.mean == pytest.approx(0.5, abs=0.02)
     # Of 60 throws of a coin 2.7 % are as uneven as 39 to 21, and 5.2 % as 38 to 22.
     assert even.significant == pytest.approx(0.027, abs=0.025)
-    assert (even.circles.mean, even.circles.high) == (0.0, 0.0), "two passages make no circle"
+    assert (even.cycles.mean, even.cycles.high) == (0.0, 0.0), "two passages make no cycle"
 
 
 def test_where_the_run_never_or_always_has_the_qrel_on_top_one_ratio_is_not_known(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Cycles: names the circle of preferences that keeps a query from having one best answer."""
+"""Cycles: names the cycle of preferences that keeps a query from having one best answer."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ def name_cycles(judgments: Judgments, resolutions: Resolutions) -> dict[str, tup
     Returns
     -------
     dict of str to tuple of str
-        The circle of each cyclic query, by query_id.
+        The cycle of each cyclic query, by query_id.
     """
     rows = np.flatnonzero(resolutions.cycle)
     if not rows.size:
@@ -56,37 +56,37 @@ def _leads(judgments: Judgments, members: dict[str, set[str]]) -> dict[str, dict
 
 
 def _circle(docs: set[str], leads: dict[tuple[str, str], int]) -> tuple[str, ...]:
-    """Return a circle through as many of the documents as single and double insertions reach."""
+    """Return a cycle through as many of the documents as single and double insertions reach."""
     import networkx as nx
 
     graph = nx.DiGraph()
-    # Sorted, so that the circle found does not depend on the order of a set.
+    # Sorted, so that the cycle found does not depend on the order of a set.
     graph.add_nodes_from(sorted(docs))
     graph.add_edges_from(sorted(pair for pair, lead in leads.items() if lead > 0))
     try:
-        circle = [edge[0] for edge in nx.find_cycle(graph)]
+        cycle = [edge[0] for edge in nx.find_cycle(graph)]
     except nx.NetworkXNoCycle:
         return tuple(sorted(docs))
-    while _insert(graph, circle):
+    while _insert(graph, cycle):
         pass
-    first = circle.index(min(circle))
-    return (*circle[first:], *circle[:first])
+    first = cycle.index(min(cycle))
+    return (*cycle[first:], *cycle[:first])
 
 
-def _insert(graph: "nx.DiGraph", circle: list[str]) -> bool:
-    """Put one more document, or a pair of them, into the circle; in a tournament one of both always goes."""
-    outside = [doc for doc in graph if doc not in circle]
-    for place, before in enumerate(circle):
-        after = circle[(place + 1) % len(circle)]
+def _insert(graph: "nx.DiGraph", cycle: list[str]) -> bool:
+    """Put one more document, or a pair of them, into the cycle; in a tournament one of both always goes."""
+    outside = [doc for doc in graph if doc not in cycle]
+    for place, before in enumerate(cycle):
+        after = cycle[(place + 1) % len(cycle)]
         for doc in outside:
             if graph.has_edge(before, doc) and graph.has_edge(doc, after):
-                circle.insert(place + 1, doc)
+                cycle.insert(place + 1, doc)
                 return True
-    for place, before in enumerate(circle):
-        after = circle[(place + 1) % len(circle)]
+    for place, before in enumerate(cycle):
+        after = cycle[(place + 1) % len(cycle)]
         for x in outside:
             for y in outside:
                 if graph.has_edge(before, x) and graph.has_edge(x, y) and graph.has_edge(y, after):
-                    circle[place + 1 : place + 1] = [x, y]
+                    cycle[place + 1 : place + 1] = [x, y]
                     return True
     return False

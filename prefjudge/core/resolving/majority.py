@@ -61,7 +61,7 @@ def smith(stack: VoteMatrices) -> tuple[Floats, Flags]:
 def schwartz(beats: Flags) -> Flags:
     """Return the members of the smallest sets that nobody outside beats, shape (n, k).
 
-    Without circles these are the unbeaten candidates.
+    Without cycles these are the unbeaten candidates.
     """
     reach = reachable(beats)
     # Beaten, perhaps along a path, by somebody whom no path leads back to.

@@ -18,7 +18,7 @@ _REDRAWS = 400
 _SHARE = 0.99
 """A check fails by chance in one study of a hundred."""
 _MEANINGS = {
-    "circles": "threes go round in a circle",
+    "cycles": "threes form a cycle",
     "unanimous": "pairs are unanimous",
 }
 
@@ -30,7 +30,7 @@ class ModelCheck:
     Attributes
     ----------
     name : str
-        ``circles`` of three candidates of whom each is preferred to the next, or ``unanimous`` pairs, on
+        ``cycles`` of three candidates of whom each is preferred to the next, or ``unanimous`` pairs, on
         which all votes agree.
     of : int
         How many threes or pairs were looked at.
@@ -54,8 +54,8 @@ class ModelCheck:
 
     @property
     def too_much_noise(self) -> bool:
-        """Whether there is more disorder than the model has: more circles, or fewer unanimous pairs."""
-        return self.seen > self.high if self.name == "circles" else self.seen < self.low
+        """Whether there is more disorder than the model has: more cycles, or fewer unanimous pairs."""
+        return self.seen > self.high if self.name == "cycles" else self.seen < self.low
 
     @property
     def meaning(self) -> str:
@@ -66,7 +66,7 @@ class ModelCheck:
 def check_model(
     judgments: Judgments, scales: Scales, *, rng: np.random.Generator, pools: Pools | None = None
 ) -> tuple[ModelCheck, ...]:
-    """Hold circles and repeated votes against those that the model draws (a posterior predictive check).
+    """Hold cycles and repeated votes against those that the model draws (a posterior predictive check).
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def check_model(
     Notes
     -----
     Any share by itself fits some scale. What tells is how one goes with another: two votes on one pair agree
-    so often, and so the model has so many circles. Thus only repeated votes can contradict it. Where taste is
-    intransitive, votes agree and yet go in circles. A share is compared after what the agreement explains of
+    so often, and so the model has so many cycles. Thus only repeated votes can contradict it. Where taste is
+    intransitive, votes agree and yet go in cycles. A share is compared after what the agreement explains of
     it, in the votes drawn, is taken off (linear regression).
 
     References
@@ -128,7 +128,7 @@ def _compare(name: str, of: int, seen: float, drawn: Floats, repeats: Floats) ->
 
 
 class _Counts:
-    """How many repeats agree, threes are circles, and pairs unanimous, and of how many each."""
+    """How many repeats agree, threes are cycles, and pairs unanimous, and of how many each."""
 
     def __init__(self) -> None:
         self.count, self.of = np.zeros(3), np.zeros(3)
@@ -148,12 +148,12 @@ class _Counts:
         self.count[0] += (votes * (votes - 1.0)).sum() / 2.0
         self.of[0] += pairs * many * (many - 1.0) / 2.0
         if k > 2:
-            # The trace of the cube meets each circle three times; the square times the matrix each three in
+            # The trace of the cube meets each cycle three times; the square times the matrix each three in
             # order once, by its first and last.
             square = beats @ beats
-            circles = float(np.einsum("nxy,nyx->", square, beats)) / 3.0
-            self.count[1] += circles
-            self.of[1] += circles + float(np.einsum("nxy,nxy->", square, beats))
+            cycles = float(np.einsum("nxy,nyx->", square, beats)) / 3.0
+            self.count[1] += cycles
+            self.of[1] += cycles + float(np.einsum("nxy,nxy->", square, beats))
         # Of three votes all agree exactly as often as two do on average: nothing more is told.
         if many > 3:
             self.count[2] += np.count_nonzero(votes == many)

@@ -186,14 +186,14 @@ def _margins(block: Tournaments, winners: Index, single: Flags, won: Floats) -> 
 
 
 def _in_circle(block: Tournaments, rows: Index) -> Flags:
-    """Return which of these candidates are preferred to each other in a circle, shape (n_candidates,)."""
-    circle = np.zeros(block.doc.size, dtype=bool)
+    """Return which of these candidates are preferred to each other in a cycle, shape (n_candidates,)."""
+    cycle = np.zeros(block.doc.size, dtype=bool)
     if not rows.size:
-        return circle
+        return cycle
     for stack in vote_matrices(block.among(rows)):
         reach = reachable(stack.beats)
-        circle[rows[stack.rows]] = np.diagonal(reach, axis1=1, axis2=2)
-    return circle
+        cycle[rows[stack.rows]] = np.diagonal(reach, axis1=1, axis2=2)
+    return cycle
 
 
 def _joined(

@@ -21,7 +21,7 @@ class Status(StrEnum):
     TIE = "tie"
     """Several that the rule cannot tell apart."""
     CYCLE = "cycle"
-    """Several, because the majority prefers some of them in a circle."""
+    """Several, because the majority prefers some of them in a cycle."""
     SPARSE = "sparse"
     """Not enough is judged to say."""
 
@@ -44,7 +44,7 @@ class Resolution:
     margin : float
         How many votes the winner is ahead of the next; 0 for several winners.
     cycle : tuple of str
-        The winners that are preferred to each other in a circle.
+        The winners that are preferred to each other in a cycle.
     pool_size, votes, missing : int
         Candidates, judgments, and pairs that lack a judgment.
     """
@@ -86,7 +86,7 @@ class Resolutions:
     comparisons : ndarray of int32, shape (n_candidates,)
         The judgments that the candidate took part in.
     winner, cycle : ndarray of bool, shape (n_candidates,)
-        Whether it is a best answer, and whether it is in a circle of best answers.
+        Whether it is a best answer, and whether it is in a cycle of best answers.
     """
 
     rule: str

@@ -1,7 +1,7 @@
 """Scales: how far apart candidates are, and so how often and how votes are wrong, as far as the votes tell.
 
 The scale is the standard deviation of the candidates' strengths, in logits. Only repeated votes on a pair,
-and circles, tell it. Where they are few, one most likely scale is no more than a guess, and probabilities
+and cycles, tell it. Where they are few, one most likely scale is no more than a guess, and probabilities
 that rest on it are too sure: every scale is kept, with its probability, and what follows is averaged over
 them. So it is with the share of lapses: whether wrong votes gather on close pairs, or fall on all alike.
 """

@@ -64,8 +64,8 @@ class SimulatedPaper:
     right : Spread
         On what share of the sampled queries the preference qrel is truly the best passage of the pool; of
         several, one is taken at random.
-    circles : Spread
-        On how many of them the best answers beat each other in a circle.
+    cycles : Spread
+        On how many of them the best answers beat each other in a cycle.
     qrel_ratio : Spread
         How often the qrel beats the run's second passage where it is the run's first (category A).
     significant_ratios : Spread
@@ -85,7 +85,7 @@ class SimulatedPaper:
     rival_ratio: Spread
     significant: float
     right: Spread
-    circles: Spread
+    cycles: Spread
     qrel_ratio: Spread
     significant_ratios: Spread
     better_than_perfect: Spread
@@ -96,7 +96,7 @@ _MEASURED = (
     "significant",
     "rival_ratio",
     "right",
-    "circles",
+    "cycles",
     "qrel_ratio",
     "significant_ratios",
     "better_than_perfect",

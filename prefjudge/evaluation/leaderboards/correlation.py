@@ -61,7 +61,7 @@ class NoiseCeiling:
     ----------
     value : float
         The mean of Kendall's tau over pairs of leaderboards; NaN where none orders any runs. A leaderboard
-        that agrees so well with these preferences agrees as well as a second judging would.
+        that agrees so well with these preferences agrees as well as a second round of judging would.
     low, high : float
         The middle ``confidence`` of the taus.
     by : {'redrawn votes', 'sets of judgments'}

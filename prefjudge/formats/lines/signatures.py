@@ -1,6 +1,6 @@
 """Signatures: what the first bytes of a file say that it is, where it is not lines of text in columns.
 
-Each says what it is and the way in. A format that gets a reader leaves this table.
+Each says what it is and what to do. A format that gets a reader leaves this table.
 """
 
 import re

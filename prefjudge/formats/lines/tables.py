@@ -81,7 +81,7 @@ def pick(columns: Columns, accepted: Sequence[str], name: str, what: str) -> str
     if found is None:
         raise InputError(
             f"{name} has no column of {what}: its columns are {', '.join(columns) or 'none'}",
-            f"Name one: {' or '.join(accepted)}. An index is no column: frame.reset_index().",
+            f"Name one: {' or '.join(accepted)}. An index is not a column: frame.reset_index().",
         )
     return found
 

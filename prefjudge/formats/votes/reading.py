@@ -150,7 +150,7 @@ def _form_of(heads: Sequence[JsonObject], notices: list[Notice]) -> tuple[str, V
     for name in FORMS:
         try:
             form = FORMS[name]
-        except PluginError as error:  # one that cannot be loaded is no reason not to read what others know
+        except PluginError as error:  # one that cannot be loaded must not keep others from being read
             notices.append(Notice(where=name, what=error.message))
             continue
         if form.fits(heads):

@@ -328,7 +328,7 @@ _CEILING = (
 )
 _CEILING_WORDS = (
     "Ceiling: the τ between boards of independent votes like these (from, to: 95 % of such pairs). "
-    "A board that agrees so well agrees as well as a second judging would."
+    "A board that agrees so well agrees as well as a second round of judging would."
 )
 
 

@@ -79,7 +79,8 @@ def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
 def _trials(result: RankStability) -> str:
     if result.votes:
         return (
-            f"{many(result.trials, 'voting')} like the one cast, on the same {many(result.queries, 'query')}"
+            f"{many(result.trials, 'set of votes', 'sets of votes')} like the one cast, "
+            f"on the same {many(result.queries, 'query')}"
         )
     return f"{many(result.trials, 'sample')} of {many(result.queries, 'query')} with replacement"
 
@@ -148,7 +149,7 @@ def describe_ceiling(ceiling: NoiseCeiling, source: str) -> str:
     return (
         f"Noise ceiling: leaderboards from {source} agree with each other at τ = {ceiling.value:.2f} "
         f"({_spread(ceiling)}). Another leaderboard that agrees so well with one of them agrees as well as "
-        "a second judging would."
+        "a second round of judging would."
     )
 
 

@@ -78,7 +78,7 @@ def import_votes(
         Which column holds what: PART=COLUMN, for instance winner=pref,left=a_id,right=b_id,query=q,worker=w.
         The parts are query, query_text, left, right, left_text, right_text, left_model, right_model, winner,
         worker, id, milliseconds and gold: the expected winner, where the answer is known. Such a comparison
-        says how good its worker is, and is no vote.
+        says how good its worker is, and is not a vote.
     criterion : str, optional
         Which question's votes to take, where the file has several.
     items : Path, optional
@@ -112,7 +112,7 @@ def import_votes(
     stamped = rehearsal_in(notices)
     if stamped is not None and not found.judges and who is Judge.PERSON:
         who = Judge.SIMULATED
-        what = "the file says so of itself, and not of which votes: all are taken for simulated"
+        what = "the file says that votes are simulated, and not which: all are taken for simulated"
         notices.append(Notice(where=str(path), what=what))
     found = _with_texts(found, maybe(take_texts, queries), maybe(take_texts, collection), notices)
     name = path.name if isinstance(path, Held) else path.resolve().name

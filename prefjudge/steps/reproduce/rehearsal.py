@@ -77,7 +77,7 @@ def rehearsal_table(found: SimulatedPaper, run: str) -> Table:
         ("2. pools of a sample", f"{sampled:,} queries, {found.documents / sampled:.2f} passages each"),
         ("pairs, HITs, cost", _cost(found.pairs)),
         ("queries whose preference qrel is truly the best", _share(found.right)),
-        ("queries whose best answers go in a circle", _number(found.circles)),
+        ("queries whose best answers form a cycle", _number(found.cycles)),
         ("significant win ratios", _number(found.significant_ratios)),
         ("runs significantly better than the perfect ranking", _number(found.better_than_perfect)),
         (
