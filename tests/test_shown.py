@@ -1,7 +1,8 @@
 """Every result is a table: in a notebook what the terminal shows, and DataFrames for further work."""
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import getmembers, isclass
 from pathlib import Path
@@ -31,10 +32,39 @@ def results() -> set[type]:
     return {kind for kind in kinds if kind.__name__.endswith("Result")}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OddResult(Shown):
+    count: int
+    path: Path
+    named: dict[str, int]
+    pairs: tuple[Pair, ...]
+    texts: tuple[str, ...] = ()
+
+
 def test_what_every_function_returns_is_shown() -> None:
     found = results()
     assert len(found) >= 28
     assert {kind.__name__ for kind in found if not issubclass(kind, Shown)} == set()
+    assert {kind.__name__ for kind in found if kind.__eq__ is not Shown.__eq__} == set(), "needs eq=False"
+
+
+def test_results_are_compared_by_what_they_hold() -> None:
+    def ranked(**more: Any) -> Any:
+        return prefjudge.stability(runs=RUNS, qrels=QRELS, trials=5, **more)
+
+    assert ranked() == ranked()
+    assert ranked() != ranked(seed=1)
+    assert ranked() != prefjudge.check(DEMO / "runs" / "lexical.txt")
+    nothing = OddResult(count=1, path=Path("x"), named={"a": 1}, pairs=(Pair(name="p", share=math.nan),))
+    assert nothing == replace(nothing)
+    assert nothing != replace(nothing, named={"a": 2})
+    assert nothing != replace(nothing, pairs=())
 
 
 CALLS: dict[str, Callable[[Path], Any]] = {
@@ -89,21 +119,6 @@ def test_html_escapes_every_word() -> None:
     table = Table(title=hostile, columns=(Column(name=hostile),), rows=((hostile,),), notes=(hostile,))
     assert "<script" not in to_html(table)
     assert to_html(table).count("&lt;script&gt;") == 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    name: str
-    share: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OddResult(Shown):
-    count: int
-    path: Path
-    named: dict[str, int]
-    pairs: tuple[Pair, ...]
-    texts: tuple[str, ...] = ()
 
 
 def test_a_record_without_tables_of_its_own_is_shown_by_its_fields() -> None:

@@ -28,7 +28,7 @@ from prefjudge.study.targets import command, current_target
 
 LEAD = "lead:5"
 """A newcomer becomes the best answer, or is refused, at a lead of five votes or by the majority of 21. After
-a simulated year of monthly challenges (``scripts/upkeep.py``), the answers agree with a fresh judging as
+a simulated year of monthly challenges (``scripts/upkeep``), the answers agree with a fresh judging as
 often as two fresh judgings agree."""
 
 

@@ -28,7 +28,7 @@ from prefjudge.render.text.cells import Table
 from prefjudge.study.study import Study, open_study
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AgreementResult(Shown):
     """The agreement rates under each label set and measure."""
 

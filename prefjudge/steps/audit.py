@@ -38,7 +38,7 @@ from prefjudge.render.tables.audit import (
 from prefjudge.render.text.cells import Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AuditResult(Shown):
     """The audit of a leaderboard, and what it was made from.
 

@@ -15,7 +15,7 @@ from prefjudge.study.settings import COPIED, RECOVERING
 from prefjudge.study.study import Study, open_study
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BackupResult(Shown):
     """A backup that was read back: its rows by table, and what its ledger adds up to, in dollars.
 

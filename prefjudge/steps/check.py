@@ -55,7 +55,7 @@ class FileCheck:
         return not self.errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CheckResult(Shown):
     """All files, the groups of runs that rank alike, and the files of a manifest."""
 

@@ -42,7 +42,7 @@ _TOGETHER = 20
 """HITs whose answers are recorded together: a commit waits for the disk."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CollectResult(Shown):
     """Where the study stands after ``collect``.
 

@@ -63,7 +63,7 @@ class Comparison:
     no_outcomes: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompareResult(Shown):
     """One comparison for each label set and measure."""
 

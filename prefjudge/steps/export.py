@@ -29,7 +29,7 @@ from prefjudge.study.study import Study, open_study
 ExportName = Annotated[str, EXPORTS]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExportResult(Shown):
     """What was written: ``rows`` of a form, made of ``judgments``; ``ties`` were left out."""
 

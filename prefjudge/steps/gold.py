@@ -24,7 +24,7 @@ from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load
 from prefjudge.study.study import Study, open_study
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GoldResult(Shown):
     """How many pairs ``gold`` wrote for review, accepted and withdrew, and how many the study has."""
 

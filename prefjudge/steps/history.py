@@ -57,7 +57,7 @@ class Version:
     moved: tuple[RankShift, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HistoryResult(Shown):
     """The versions, the first one first, and the challenge that is under way, if any.
 

@@ -8,7 +8,7 @@ from prefjudge.render.shown import Shown
 from prefjudge.study.study import CONFIG_FILE, create, fill
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InitResult(Shown):
     """What ``init`` did."""
 

@@ -14,7 +14,7 @@ from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PayResult(Shown):
     """Who is, or was, owed what and why, by pseudonyms; ``decided`` counts the assignments settled by now."""
 

@@ -22,7 +22,7 @@ from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, choose_target, current_target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublishResult(Shown):
     """What ``publish`` did, or would do; ``account`` is the balance to spend, where the crowd tells it."""
 

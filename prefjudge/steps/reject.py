@@ -11,7 +11,7 @@ from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RejectResult(Shown):
     """What was rejected, and whose, by a pseudonym."""
 

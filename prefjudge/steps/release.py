@@ -60,7 +60,7 @@ class ReleasedFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReleaseResult(Shown):
     """A release in numbers: ``judgments`` count, ``dropped`` do not; ``answers`` are preference qrels."""
 

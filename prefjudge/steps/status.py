@@ -24,7 +24,7 @@ from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import command, current_target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StatusResult(Shown):
     """A study in numbers; money in dollars, as text.
 

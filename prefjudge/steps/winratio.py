@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from prefjudge.render.frames import DataFrame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WinRatioResult(Shown):
     """The win ratios of all pairs of runs, and the experiment on one run against the qrels where asked.
 

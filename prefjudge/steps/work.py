@@ -31,7 +31,7 @@ _US_REGULAR = {"locale": "US", "approved": 20_000, "approval_rate": 99}
 _FOR_SIMULATION = {"simulated": True}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkResult(Shown):
     """What the simulated workers did: HITs submitted by each worker, and how each was told to work.
 

@@ -13,7 +13,7 @@ from prefjudge.study.study import MARKETPLACE_FILE, Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, load_published_targets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DoctorResult(Shown):
     """What was examined, and whether all of it is ``well``; ``checks`` says what was found, one by one."""
 

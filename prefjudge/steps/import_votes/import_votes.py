@@ -28,7 +28,7 @@ from prefjudge.study.rehearsal import Judge, load_rehearsal
 from prefjudge.study.study import Study, open_study
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImportResult(Shown):
     """What was imported: ``votes`` are new, ``dropped`` of them do not count, ``known`` were there.
 

@@ -33,7 +33,7 @@ _MOST_QUERIES = 10_000_000
 _MOST_DOLLARS = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanResult(Shown):
     """The plans compared, and the one that the budget chooses.
 

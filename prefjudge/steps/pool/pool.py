@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from prefjudge.study.config import PoolConfig
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PoolResult(Shown):
     """A pool in numbers: ``sizes`` says how many queries have a pool of each size.
 

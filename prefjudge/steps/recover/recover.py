@@ -35,7 +35,7 @@ from prefjudge.study.targets import LIVE, SANDBOX, advised, command, find_target
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecoverResult(Shown):
     """What was recovered from a marketplace, and what remains to be done.
 

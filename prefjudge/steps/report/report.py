@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 REPORT_FILE = "report.html"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportResult(Shown):
     """What a report holds: the headings of its sections, and how many plots."""
 

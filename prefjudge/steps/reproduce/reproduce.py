@@ -65,7 +65,7 @@ class Reproduced:
     missing: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReproduceResult(Shown):
     """What was made of a paper; ``index`` is the page that shows it all in the paper's order."""
 

@@ -27,7 +27,7 @@ class Form(StrEnum):
     """Everything, one query a line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResolveResult(Shown):
     """How many queries each rule decided, and the preference qrels of the first rule."""
 

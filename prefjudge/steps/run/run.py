@@ -37,7 +37,7 @@ from prefjudge.study.targets import LIVE, choose_target, forget_rounds, refuse_o
 _MOST_ROUNDS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunResult(Shown):
     """How a study was driven to its end, or how far the budget reached."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from prefjudge.render.frames import DataFrame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreResult(Shown):
     """Leaderboards and what was asked for beside them.
 

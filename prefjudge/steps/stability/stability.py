@@ -59,7 +59,7 @@ class Condition:
     ceiling: "NoiseCeiling | None" = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StabilityResult(Shown):
     """One condition for each label set, measure and part of the queries.
 

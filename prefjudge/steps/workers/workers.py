@@ -78,7 +78,7 @@ class WorkerRow:
     barred: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkersResult(Shown):
     """All workers, from the least to the most reliable, what stands out about them, and what they share.
 

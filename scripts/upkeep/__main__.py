@@ -1,6 +1,6 @@
 """Simulate a year of monthly new runs: challenges against judging every month's pools afresh.
 
-    python scripts/upkeep.py 'runs/*.gz' --start 12
+    python scripts/upkeep 'runs/*.gz' --start 12
 
 The runs after the first ``--start`` come in one by one. Prints one JSON object: what the months cost, and how
 often the answers kept agree with a full judging of everything at the end, next to how often two such judgings
@@ -12,11 +12,11 @@ import json
 from dataclasses import asdict
 
 import numpy as np
+from maintenance import Upkeep, simulate_upkeep
 
 from prefjudge.core.asking.strategies import LeadStop
 from prefjudge.core.asking.strategy_names import parse_strategy
 from prefjudge.core.judges.noise import scale_of_error
-from prefjudge.core.planning.maintenance import Upkeep, simulate_upkeep
 from prefjudge.core.pooling.pools import build_pools
 from prefjudge.engines.files.files import top
 from prefjudge.gather.inputs import expand
