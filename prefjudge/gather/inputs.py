@@ -81,8 +81,9 @@ def expand(patterns: Runs) -> tuple[str | Path, ...]:
 
     Runs in memory stay as they are.
 
-    Addresses stay as they are, and so do folders of Parquet, which are tables. In a folder, hidden files are
-    passed over, and those whose suffix says that they are read by people or tools, such as a ``README.md``.
+    Addresses stay as they are, but for ``*`` in those of a store; and so do folders of Parquet, which are
+    tables. In a folder, hidden files are passed over, and those whose suffix says that they are read by
+    people or tools, such as a ``README.md``.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def expand(patterns: Runs) -> tuple[str | Path, ...]:
             found[_one_file(pattern)] = None
             continue
         pattern = shown(str(pattern))
-        files = [pattern] if is_address(pattern) else _matching(pattern)
+        files = _matching(pattern)
         if not files:
             raise InputError(
                 f"no file matches {pattern}",
@@ -110,7 +111,7 @@ def expand(patterns: Runs) -> tuple[str | Path, ...]:
 
 def _one_file(named: NamedFile) -> NamedFile:
     """Return a file that has a name, where it is one file."""
-    files = [named] if is_address(named) else _matching(named)
+    files = _matching(named)
     if len(files) != 1:
         raise InputError(
             f"{many(len(files), 'file')} match {named}, which is one run: {named.name!r}",
@@ -119,7 +120,13 @@ def _one_file(named: NamedFile) -> NamedFile:
     return NamedFile(str(files[0]), named.name)
 
 
-def _matching(pattern: str) -> list[Path]:
+def _matching(pattern: str) -> Sequence[str | Path]:
+    if is_address(pattern):
+        if not ("*" in pattern and is_remote(pattern)) or pattern.startswith("http"):
+            return [pattern]
+        from prefjudge.formats.lines.remote import matching
+
+        return matching(pattern)
     from prefjudge.formats.sniffing import refuse_study
 
     if glob.has_magic(pattern) and not Path(pattern).exists():  # a file's own name may have brackets

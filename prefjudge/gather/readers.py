@@ -299,7 +299,7 @@ def _check_paths(runs: Sequence[str | Path], engine: Engine) -> None:
                     f"Leave out engine={str(engine)!r}.",
                 )
             continue
-        fetched = engine is Engine.FILES and is_remote(path)
+        fetched = is_remote(path) and not is_parquet(path)
         if is_address(path) and engine is not Engine.SPARK and not fetched:
             raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")
         if is_parquet(path) and engine is Engine.FILES:

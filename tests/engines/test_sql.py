@@ -5,7 +5,9 @@ import shutil
 import sys
 from dataclasses import replace
 from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from unittest.mock import patch
 
 import numpy as np
@@ -24,6 +26,7 @@ from prefjudge.engines.sql.tables import save_table
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.lines.addresses import shown
 from prefjudge.formats.lines.parts import parts_of
 from prefjudge.formats.runs.parquet import COLUMNS
 from prefjudge.formats.runs.runs import read_chunks
@@ -672,6 +675,31 @@ def test_a_place_that_cannot_be_written(engine, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot (be )?write?"):
         engine.save("SELECT 1 AS one", str(tmp_path / "file" / "x.parquet"))
+
+
+class Server(SimpleHTTPRequestHandler):
+    def __init__(self, *given, **more):
+        super().__init__(*given, directory=DEMO / "runs", **more)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_what_is_not_shown_of_an_address_goes_with_the_work(engine, tmp_path):
+    """To whoever reads it: the processes of an engine know nothing of this one."""
+    pytest.importorskip("aiohttp", reason="reads objects (extra remote)")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        address = shown(f"http://127.0.0.1:{server.server_port}/lexical.txt?sig=s3cret")
+        asked = SqlRuns(engine, address)
+        save_pool(asked, str(tmp_path / "pool.parquet"), depth=2)
+        heads = asked.top(2)
+        server.shutdown()
+    home = files.top(DEMO / "runs" / "lexical.txt", k=2)
+    assert as_rows(heads) == as_rows(home)
+    assert sorted(parquet_rows(tmp_path / "pool.parquet")) == sorted(
+        (query, doc, run) for run, query, doc, _ in as_rows(home)
+    )
 
 
 def test_a_table_that_cannot_be_written_leaves_the_old_one(engine, tmp_path):

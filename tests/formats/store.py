@@ -2,6 +2,7 @@
 
 import http.client
 import threading
+import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -20,6 +21,7 @@ class Proxy(ThreadingHTTPServer):
         self.behind = behind
         self.faults: list[Fault | None] = []
         self.ranges = True
+        self.pack: Callable[[bytes], bytes] | None = None
         self.asked: list[str] = []
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
@@ -62,10 +64,14 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is not None and fault(self, data):
             return
         self.send_response(answer.status)
+        if proxy.pack is not None:
+            data = proxy.pack(data)
+            self.send_header("Content-Encoding", "gzip")
         for name, value in answer.getheaders():
             if name.lower() not in ("connection", "transfer-encoding", "content-length"):
                 self.send_header(name, value)
-        self.send_header("Content-Length", answer.getheader("Content-Length") or str(len(data)))
+        size = answer.getheader("Content-Length") if proxy.pack is None else None
+        self.send_header("Content-Length", size or str(len(data)))
         self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD":
@@ -97,6 +103,26 @@ def silent(handler: Any, data: bytes) -> bool:
     """Send nothing, longer than readers wait in these tests, or until they hang up."""
     handler.connection.settimeout(5)
     handler.connection.recv(1)
+    return True
+
+
+def dripping(handler: Any, data: bytes) -> bool:
+    """Send a byte now and then, until readers hang up."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(data)))
+    handler.end_headers()
+    for byte in data:
+        handler.wfile.write(bytes([byte]))
+        time.sleep(0.05)
+    return True
+
+
+def unasked(handler: Any, data: bytes) -> bool:
+    """Send a part, as if one had been asked for."""
+    handler.send_response(206)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(data[:1000])
     return True
 
 

@@ -14,7 +14,8 @@ from prefjudge.errors import InputError
 from prefjudge.formats.lines import addresses, remote
 from prefjudge.formats.lines.blocks import Holds, opened, whole_lines
 from prefjudge.formats.lines.digests import digest
-from tests.formats.store import Proxy, after, busy, cut, silent
+from prefjudge.gather.inputs import expand
+from tests.formats.store import Proxy, after, busy, cut, dripping, silent, unasked
 
 DEMO = Path(prefjudge.__file__).parent / "demo"
 LINES = b"".join(b"x%d Q0 d%d 1 1.5 r\n" % (n, n) for n in range(36_000))  # several requests long
@@ -104,6 +105,65 @@ def test_a_fault_passes_and_no_byte_is_lost(
     long.proxy.faults += faults
     assert read(f"{long.proxy.address}/runs/long.txt" if web else "s3://runs/long.txt") == LINES
     assert not long.proxy.faults or web
+
+
+@pytest.mark.parametrize("fault", [dripping, unasked])
+def test_a_web_server_that_sends_too_little_is_asked_again(
+    long: Any, monkeypatch: pytest.MonkeyPatch, fault: Any
+) -> None:
+    """A byte now and then, which is as good as silence; and a part, which is not all."""
+    monkeypatch.setattr(remote, "PATIENCE", 0.3)
+    long.proxy.faults += [fault, fault]
+    assert read(f"{long.proxy.address}/runs/long.txt") == LINES
+    assert not long.proxy.faults
+
+
+def test_what_a_web_server_packs_is_unpacked_and_read_to_its_end(long: Any) -> None:
+    """It was asked not to; where the packed data ends early, no client library says so."""
+    address = f"{long.proxy.address}/runs/long.txt"
+    long.proxy.pack = gzip.compress
+    assert read(address) == LINES
+    long.proxy.pack = lambda data: gzip.compress(data)[:-20]
+    with pytest.raises(InputError, match="gz data ends before its end"):
+        read(address)
+    long.proxy.pack = None
+
+
+def test_a_pattern_matches_objects_of_a_store(long: Any) -> None:
+    """Only * stands for others: a key may hold the other signs of patterns."""
+    for key in ("some/a[1]?.txt", "some/a1x.txt", "some/b.txt", "other/b.txt"):
+        long.put(Key=key, Body=b"q1 Q0 d1 1 1 %s\n" % key.encode().replace(b"/", b"-"))
+    assert expand(["s3://runs/some/*.txt"]) == tuple(
+        f"s3://runs/some/{name}.txt" for name in ("a1x", "a[1]?", "b")
+    )
+    assert expand(["s3:/runs/*/a[1]?*", "s3://runs/long.txt"]) == (
+        "s3://runs/some/a[1]?.txt",
+        "s3://runs/long.txt",
+    )
+    with pytest.raises(InputError, match=r"no file matches s3://runs/none/\*"):
+        expand(["s3://runs/none/*"])
+    assert prefjudge.pool(runs=["s3://runs/some/b*"]).runs == ("some-b.txt",)
+
+
+def test_objects_of_google_cloud_storage_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    server_of = pytest.importorskip("gcp_storage_emulator.server", reason="pip install 'prefjudge[dev]'")
+    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")  # asks other hosts what a bucket is
+    pytest.importorskip("gcsfs", reason="reads objects: pip install 'prefjudge[remote]'")
+    server = server_of.create_server("127.0.0.1", 0, in_memory=True, default_bucket="runs")
+    server.start()
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server._api._httpd.server_port}")
+    remote._file_system.cache_clear()
+    try:
+        files = remote._file_system("gs", remote.PATIENCE)
+        files.pipe_file("runs/a b.txt.gz", gzip.compress(LINES))
+        (address,) = expand(["gs://runs/a*"])
+        assert read(str(address)) == LINES
+        assert digest(address).startswith("etag:")
+        with pytest.raises(InputError, match=r"gs://runs/none\.txt: there is no such object"):
+            read("gs://runs/none.txt")
+    finally:
+        server.stop()
+        remote._file_system.cache_clear()
 
 
 def test_a_web_server_without_ranges_sends_it_again(long: Any) -> None:
@@ -207,6 +267,14 @@ def test_a_missing_package_is_named_with_its_installation(monkeypatch: pytest.Mo
             read(f"{scheme}://place/run.txt")
         assert "pip install 'prefjudge[remote]'" in error.value.hint
     remote._file_system.cache_clear()
+
+
+def test_duckdb_reads_objects_as_files_do(long: Any, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
+    long.put(Key="run.txt", Body=(DEMO / "runs" / "lexical.txt").read_bytes())
+    for engine in ("files", "duckdb"):
+        prefjudge.pool(runs=["s3://runs/run.txt"], depth=3, out=tmp_path / engine, engine=engine)  # type: ignore[arg-type]
+    assert (tmp_path / "duckdb").read_bytes() == (tmp_path / "files").read_bytes()
 
 
 def test_a_run_is_named_by_its_address_as_by_its_file(long: Any) -> None:

@@ -58,6 +58,7 @@ EXPECTED = [("q1", "d1", 1), ("q1", "d2", 2), ("007", "NA", 1)]
         bz2.compress(RUN.encode()),
         zstandard.compress(RUN.encode()),
         zstandard.compress(RUN.encode()[:30]) + zstandard.compress(RUN.encode()[30:]),
+        b"\x50\x2a\x4d\x18\x04\0\0\0size" + zstandard.compress(RUN.encode()),
         b"\xef\xbb\xbf" + RUN.encode(),
     ],
     ids=[
@@ -77,6 +78,7 @@ EXPECTED = [("q1", "d1", 1), ("q1", "d2", 2), ("007", "NA", 1)]
         "bz2",
         "zst",
         "frames",
+        "pzstd",
         "bom",
     ],
 )

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from prefjudge.formats.lines.blocks import columns, compression, opened
+from prefjudge.formats.lines.blocks import columns, opened
+from prefjudge.formats.lines.compressions import compression
 from prefjudge.formats.lines.line_ends import has_lone_cr
 from prefjudge.formats.lines.readers import has_reader
 from prefjudge.formats.lines.signatures import foreign_bytes, foreign_columns

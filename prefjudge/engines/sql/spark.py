@@ -25,7 +25,7 @@ from urllib.parse import unquote
 from prefjudge.engines.sql.answers import ROWS, Answer, Summary
 from prefjudge.engines.sql.tables import GroupWork, require_arrow
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
-from prefjudge.formats.lines.addresses import is_remote
+from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
 from prefjudge.formats.runs.parquet import parquet_files
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class SparkEngine:
 
     def keep(self, table: str, work: Callable[[str], Answer], paths: Sequence[str]) -> list[Summary]:
         """Fill a table with the rows that ``work`` finds in run files; return the summary of each."""
-        answers = _answers(self.session, work, paths).persist()
+        known = partial(knowing, kept_addresses(paths), work)
+        answers = _answers(self.session, known, paths).persist()
         self._kept.append(answers)
         self._view(table, answers.where("answer IS NULL"))
         return _of_each(_taken_home(self.session, answers), paths)

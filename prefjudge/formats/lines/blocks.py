@@ -21,7 +21,7 @@ from zstandard import ZstdDecompressor
 
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.addresses import is_remote
-from prefjudge.formats.lines.compressions import COMPRESSIONS
+from prefjudge.formats.lines.compressions import compression
 from prefjudge.formats.lines.datasets import dataset_lines, is_dataset
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
 from prefjudge.formats.lines.parts import FilePart, PackedPart, PartFile, stitched
@@ -75,11 +75,6 @@ class _Inflater(Protocol):
     @property
     def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, /) -> bytes: ...
-
-
-def compression(head: bytes) -> str:
-    """Return what the first bytes say: ``gz``, ``bz2``, ``zst``, ``lz4`` or nothing."""
-    return next((kind for kind, start in COMPRESSIONS.items() if head.startswith(start)), "")
 
 
 def can_reread(path: str | Path) -> bool:

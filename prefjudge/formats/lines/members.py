@@ -6,11 +6,11 @@ Members of other gzip do not: where one ends is known only once it is unpacked.
 
 import os
 
+from prefjudge.formats.lines.compressions import is_skipped
+
 _GZIP_EXTRA = b"\x1f\x8b\x08\x04"
 _BGZF = b"\x06\0BC\x02\0"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_SKIPPED = 0x184D2A5
-"""The upper bits of the magic number of a frame of zstd that holds no text, such as the seek table."""
 _RLE = 1
 
 
@@ -43,7 +43,7 @@ def _after_zstd(handle: int, at: int) -> int | None:
     from zstandard import ZstdError, frame_header_size
 
     head = os.pread(handle, 18, at)
-    if len(head) >= 8 and int.from_bytes(head[:4], "little") >> 4 == _SKIPPED:
+    if len(head) >= 8 and is_skipped(head):
         return at + 8 + int.from_bytes(head[4:8], "little")
     if head[:4] != _ZSTD:
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.compressions import COMPRESSIONS
+from prefjudge.formats.lines.compressions import compression
 from prefjudge.formats.lines.members import members_of
 
 PART = 64 << 20
@@ -71,7 +71,7 @@ def parts_of(path: str, size: int = PART) -> list[FilePart]:
         return []
     with file.open("rb", buffering=0) as opened:
         handle = opened.fileno()
-        packed = opened.read(8).startswith(tuple(COMPRESSIONS.values()))
+        packed = compression(opened.read(8))
         if packed:
             cuts: list[int | None] = [*members_of(handle, whole, size)]
         else:

@@ -32,6 +32,8 @@ _CONNECT = 10.0
 _RANGES = (256 << 10, 1 << 20, 4 << 20)
 """Bytes of the first requests, and of all that follow: a look at the head is a small one."""
 _PIECE = 256 << 10
+_SLOWEST = 1 << 10
+"""Bytes a second that a web server must send: one that sends a byte now and then is as good as silent."""
 _NEEDS = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "http": "aiohttp", "https": "aiohttp"}
 _VERSIONS = ("ETag", "etag", "Content-MD5", "Digest")
 _DATES = ("LastModified", "last_modified", "Last-Modified", "updated")
@@ -104,11 +106,10 @@ def _version(info: Mapping[str, object]) -> str:
 def _stream(name: str) -> Iterator[bytes]:
     """Yield an object's bytes; after a fault, from where it stopped."""
     info = _info(name)
-    web = _Web()
     at = faults = 0
     while True:
         try:
-            pieces = web.read(name, at) if name.startswith("http") else _read_store(name, at, info.size or 0)
+            pieces = _read_web(name, at) if name.startswith("http") else _read_store(name, at, info.size or 0)
             for piece in pieces:
                 at += len(piece)
                 yield piece
@@ -124,7 +125,7 @@ def _stream(name: str) -> Iterator[bytes]:
             time.sleep(PAUSES[min(faults, len(PAUSES)) - 1])
             _check_same(name, info)
     _check_same(name, info)
-    if info.size not in (None, at) and not web.packed:
+    if info.size not in (None, at):
         raise _changed(name)
 
 
@@ -141,27 +142,48 @@ def _read_store(name: str, at: int, size: int) -> Iterator[bytes]:
         at = end
 
 
-class _Web:
-    """Reads an object of a web server; ``packed`` where the server packs what it sends on its own account."""
+def _read_web(name: str, at: int) -> Iterator[bytes]:
+    """Yield what a web server sends from a place on; one that knows no ranges sends what was read again.
 
-    packed = False
+    A server may pack what it sends on its own account. It comes as it is: our reader unpacks gzip as that of
+    any file, and notices where it ends early.
+    """
+    files, place = _files(whole(name))
+    headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={at}-"} if at else {})}
+    with files.open(place, block_size=0, size=1, headers=headers) as file:
+        packed = file.r.headers.get("Content-Encoding", "identity").lower()
+        if packed not in ("", "identity", "gzip", "x-gzip"):
+            raise InputError(
+                f"{name} is sent packed as {packed}, which is not read", "Fetch it, and read that."
+            )
+        part = file.r.headers.get("Content-Range", "") if file.r.status == 206 else ""
+        if file.r.status == 206 and not part.startswith(f"bytes {at}-"):
+            raise ConnectionError("another range than the one asked for")
+        left = 0 if part else at
+        since, got = time.monotonic(), 0
+        while piece := file.read(_PIECE):
+            if len(piece) > left:
+                yield piece[left:]
+            left = max(0, left - len(piece))
+            got += len(piece)
+            if (passed := time.monotonic() - since) > PATIENCE:
+                if got < _SLOWEST * passed:
+                    raise ConnectionError("too slow")
+                since, got = time.monotonic(), 0
 
-    def read(self, name: str, at: int) -> Iterator[bytes]:
-        """Yield what is sent from a place on; a server that knows no ranges sends what was read again."""
-        files, place = _files(whole(name))
-        headers = {"Accept-Encoding": "identity"}
-        if at and not self.packed:
-            headers["Range"] = f"bytes={at}-"
-        with files.open(place, block_size=0, size=1, headers=headers) as file:
-            self.packed = file.r.headers.get("Content-Encoding", "identity") not in ("identity", "")
-            part = file.r.headers.get("Content-Range", "") if file.r.status == 206 else ""
-            if part and not part.startswith(f"bytes {at}-"):
-                raise ConnectionError("another range than the one asked for")
-            left = 0 if part else at
-            while piece := file.read(_PIECE):
-                if len(piece) > left:
-                    yield piece[left:]
-                left = max(0, left - len(piece))
+
+def matching(pattern: str) -> list[str]:
+    """Return the addresses of the objects of a store that a pattern matches: only ``*`` stands for others.
+
+    Raises
+    ------
+    InputError
+        The store cannot be listed.
+    """
+    files, place = _files(whole(pattern))
+    literal = "".join(f"[{letter}]" if letter in "?[" else letter for letter in place)
+    found = _asked(pattern, lambda: files.glob(literal, timeout=PATIENCE))
+    return [f"{pattern.partition('://')[0]}://{name}" for name in sorted(found)]
 
 
 def _info(name: str) -> _Info:
@@ -169,7 +191,9 @@ def _info(name: str) -> _Info:
     files, place = _files(whole(name))
     found: Mapping[str, object] = _asked(name, lambda: files.info(place, timeout=PATIENCE))
     if found.get("type") == "directory":
-        raise InputError(f"{name} is a folder, not an object", "Name the objects in it, one by one.")
+        raise InputError(
+            f"{name} is a folder, not an object", "Name the objects in it, with * for parts of their names."
+        )
     size = found.get("size")
     return _Info(size=int(str(size)) if size is not None else None, version=_version(found))
 
@@ -213,7 +237,7 @@ def _fault(name: str, error: Exception) -> InputError | None:
     error = _cause(name, error)
     status = _status(error)
     if isinstance(error, FileNotFoundError) or status in (404, 410):
-        return InputError(f"{name}: there is no such object", "Check the address. A * matches no name.")
+        return InputError(f"{name}: there is no such object", "Check the address.")
     if isinstance(error, PermissionError) or "Credentials" in type(error).__name__ or status in (401, 403):
         return InputError(
             f"{name}: access is refused",
@@ -262,7 +286,8 @@ def _file_system(scheme: str, patience: float) -> Any:
         from aiohttp import ClientTimeout
 
         options["client_kwargs"] = {
-            "timeout": ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=patience)
+            "auto_decompress": False,
+            "timeout": ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=patience),
         }
     if scheme == "s3":
         options["config_kwargs"] = {

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.formats.lines.blocks import LONGEST, compression, opened
+from prefjudge.formats.lines.blocks import LONGEST, opened
+from prefjudge.formats.lines.compressions import compression
 
 _WINDOW = 1 << 13
 _SAMPLES = 33
