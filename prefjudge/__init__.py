@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.import_votes.import_votes import import_votes as import_votes
     from prefjudge.steps.init import init as init
     from prefjudge.steps.judge.judge import judge as judge
+    from prefjudge.steps.models import models as models
     from prefjudge.steps.pay import pay as pay
     from prefjudge.steps.plan.plan import plan as plan
     from prefjudge.steps.pool.pool import pool as pool
@@ -157,6 +158,7 @@ VERBS = (
         _CROWD,
         "Ask a language model about the pairs, in both orders: an extra, distrusted assessor.",
     ),
+    Verb("models", _CROWD, "Say what models' votes are worth beside people's: a gate, and votes saved."),
     Verb("pay", _CROWD, "Show who is owed what and why, and pay it; nothing is paid twice."),
     Verb("reject", _CROWD, "Reject one assignment, with a reason that its worker reads."),
     Verb("work", _CROWD, "Let simulated workers judge at the sandbox, over HTTP as people would."),

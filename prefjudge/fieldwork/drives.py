@@ -1,5 +1,6 @@
 """What a run drives: the study's pools by a strategy, or an open challenge."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,11 +18,16 @@ from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.fieldwork.challenge import resume_challenge
+from prefjudge.gather.model_gates import check_gates
 from prefjudge.study.answers import OpenChallenge, load_open_challenge
+from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import clear_votes_wanted, is_published, load_pools
-from prefjudge.study.settings import keep_setting, load_setting
+from prefjudge.study.settings import keep_setting, load_setting, save_setting
 from prefjudge.study.study import Study
+
+_MODEL = "strategy model"
+"""The setting that names the model which orders and vetoes."""
 
 
 class Drive(Protocol):
@@ -76,7 +82,8 @@ class PoolDrive:
         if load_setting(db, "strategy") is None:
             clear_votes_wanted(db)
         keep_setting(db, "strategy", self._driver.strategy)
-        keep_setting(db, "strategy model", self._driver.model)
+        if not load_setting(db, _MODEL):
+            save_setting(db, _MODEL, self._driver.model)
 
 
 class ChallengeDrive:
@@ -124,7 +131,14 @@ class _Driver:
     model: str
 
 
-def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
+def find_drive(
+    study: Study,
+    strategy: str | None,
+    model: str | None,
+    *,
+    ungated: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Drive:
     """Return what to drive: the open challenge, or else the pools by the study's strategy.
 
     Nothing is recorded: `settle` does that, once the study may spend.
@@ -132,7 +146,8 @@ def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
     Raises
     ------
     StudyError
-        There is no pool, the study is driven in another way, or the model has judged nothing.
+        There is no pool, the study is driven in another way, or the model has judged nothing, or people's
+        votes do not vouch for it and ``ungated`` does not insist.
     InputError
         There is no such strategy.
     """
@@ -145,14 +160,26 @@ def find_drive(study: Study, strategy: str | None, model: str | None) -> Drive:
     if model is not None:
         _model_votes(study, model)  # first: a model without votes is the clearer error
     driver = _find_driver(study, strategy, model)
+    with study.transaction(write=False) as db:
+        settled = load_setting(db, _MODEL)
+    if driver.model and not settled:  # one that the study keeps was looked at when it began
+        for words in check_gates(study, [driver.model], ungated=ungated):
+            tell(words)
     first, chosen = None, parse_strategy(driver.strategy)
     if driver.model:
         # A model saves votes in two ways: passages that it finds hopeless are not shown to people, and its
         # favourite meets the others first. It never decides: only people's votes are counted.
         votes = _model_votes(study, driver.model)
-        pools = drop_candidates(pools, hopeless(votes))
+        pools = drop_candidates(pools, hopeless(votes) - _judged(study))
         first = _favoured(pools, favourites(votes))
     return PoolDrive(pools, chosen, driver, first)
+
+
+def _judged(study: Study) -> set[tuple[str, str]]:
+    """Return the candidates that people have judged: where a model joins later, it does not undo that."""
+    with study.transaction(write=False) as db:
+        pairs = load_choices(db)
+    return {(query, doc) for query, a, b in pairs for doc in (a, b)}
 
 
 def _model_votes(study: Study, model: str) -> list[ModelVote]:
@@ -170,7 +197,7 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
     """Return what the study is driven by: what is recorded, or else what is asked for."""
     read_strategy(strategy)
     with study.transaction(write=False) as db:
-        settled, settled_model = load_setting(db, "strategy"), load_setting(db, "strategy model")
+        settled, settled_model = load_setting(db, "strategy"), load_setting(db, _MODEL)
         if settled is None and is_published(db):
             raise StudyError(
                 "the study was published by `publish`, pair by pair",
@@ -178,7 +205,7 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
             )
     if settled is None:
         settled = "default" if strategy is None else strategy
-    settled_model = model or "" if settled_model is None else settled_model
+    settled_model = settled_model or model or ""  # a model may join a study that began without one
     # By their names: one strategy may be spelled in several ways.
     same = strategy is None or parse_strategy(strategy).name == parse_strategy(settled).name
     same_model = model is None or model == settled_model

@@ -17,9 +17,8 @@ from prefjudge.evaluation.comparing.winratio import (
     RUNS_SHOWN,
     Count,
     WinRatios,
-    best_runs,
     named_count,
-    named_runs,
+    runs_to_show,
     win_ratios,
 )
 from prefjudge.formats.figures import write_figure
@@ -192,7 +191,7 @@ def winratio(
         ratios = win_ratios(found.judgments, heads, labels, queries=asked, count=counted)
         result = WinRatioResult(
             winratio=ratios,
-            shown=_shown(ratios, runs_shown),
+            shown=runs_to_show(ratios, runs_shown),
             against_qrel=against,
             examples=drawn,
             provenance=made_with(reader, order) | {"judgments": str(len(found.judgments))} | found.stamp,
@@ -219,16 +218,6 @@ def _with_texts(examples: "tuple[Example, ...]", study: "Study | None") -> "tupl
         )
         for one in examples
     )
-
-
-def _shown(ratios: "WinRatios", chosen: int | str | Sequence[str]) -> tuple[str, ...]:
-    """Return the runs to show: a number, also as text, means the best ones."""
-    names = [str(chosen)] if isinstance(chosen, int | str) else list(chosen)
-    if len(names) == 1 and names[0].lstrip("-").isdecimal() and names[0] not in ratios.runs:
-        if int(names[0]) < 1:
-            raise InputError(f"--runs-shown {names[0]}: no run would be shown", "Give 1 or more.")
-        return best_runs(ratios, int(names[0]))
-    return named_runs(ratios, names)
 
 
 _TABLES = ("categories", "preferred", "examples")

@@ -107,6 +107,7 @@ def on_files(verb: Printed, folder: Path) -> None:
     verb("stability", *FILES, "--trials", 20, "--judgments", folder / "votes")
     verb("agreement", *FILES, "--splits", 4)
     verb("winratio", *FILES, "--judgments", folder / "pair", "--against-qrel", run, "--examples", 2)
+    verb("models", *FILES, "--judgments", folder / "votes", "--model", "v")
     verb("pool", "--runs", run, *FILES[2:], "--design", "top-against-qrel")
     verb("check", run, COLLECTION / "qrels.txt", folder / "bad", "--qrels", COLLECTION / "qrels.txt")
     verb("check", "--manifest", "trec-dl-2020", folder)

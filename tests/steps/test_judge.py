@@ -326,7 +326,14 @@ def test_a_good_model_saves_votes_and_people_still_find_the_best(pooled: Path, e
     with pytest.raises(StudyError, match="judge-2 has judged nothing here"):
         run(pooled, strategy="round-robin:1", model="judge-2", yes=True)
     result = run(
-        pooled, strategy="round-robin:1", model="judge-1", workers=6, error=0.0, truth=TRUTH, yes=True
+        pooled,
+        strategy="round-robin:1",
+        model="judge-1",
+        ungated=True,
+        workers=6,
+        error=0.0,
+        truth=TRUTH,
+        yes=True,
     )
     assert result.judgments < count_pairs(pooled)
     best = best_of(pooled)
@@ -336,9 +343,21 @@ def test_a_good_model_saves_votes_and_people_still_find_the_best(pooled: Path, e
 def test_the_favourite_is_tried_first_and_the_hopeless_not_at_all(pooled: Path, endpoint: Endpoint) -> None:
     found = judge(pooled, url=endpoint.url, model="judge-1")
     assert found.hopeless > 0
+    with pytest.raises(StudyError, match=r"do not vouch for judge-1: 0 votes of people[\s\S]*--ungated"):
+        run(pooled, strategy="round-robin:1", model="judge-1", yes=True)
+    told: list[str] = []
     result = run(
-        pooled, strategy="round-robin:1", model="judge-1", workers=6, error=0.0, truth=TRUTH, yes=True
+        pooled,
+        strategy="round-robin:1",
+        model="judge-1",
+        ungated=True,
+        workers=6,
+        error=0.0,
+        truth=TRUTH,
+        yes=True,
+        tell=told.append,
     )
+    assert told[0] == "judge-1 is used, though people's votes do not vouch for it"
     assert result.unfinished == 0
     assert result.judgments < count_pairs(pooled)
     assert answers(pooled).keys() == best_of(pooled).keys()
@@ -348,7 +367,14 @@ def test_the_favourite_is_tried_first_and_the_hopeless_not_at_all(pooled: Path, 
         resolve(pooled, with_models=True)
     out = pooled / "with-models.qrels"
     people = resolve(pooled, out=out).judgments
-    assert resolve(pooled, with_models=True, out=out).judgments == people + compared.pairs
+    with pytest.raises(StudyError, match="do not vouch for judge-1"):
+        resolve(pooled, with_models=True, out=out)
+    found_with = resolve(pooled, with_models=True, ungated=True, out=out)
+    assert found_with.judgments == people + compared.pairs
+    assert found_with.notices[-1] == told[0]
+    worth = prefjudge("models", pooled, "--json")
+    gate = json.loads(worth.stdout)["gates"][0]
+    assert (gate["model"], gate["open"], gate["enough"]) == ("judge-1", False, False)
     assert resolve(pooled, with_models=True, without=["model:judge-1"], out=out).judgments == people
 
 

@@ -1,8 +1,15 @@
 """Models as extra assessors: what two answers to a pair come to, and how a model compares with people."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+
+from prefjudge.core.judges.judgments import Judgments, select_judgments
+
+MODEL_PREFIX = "model:"
+"""Of the worker that a model is in a log of judgments."""
 
 Pair = tuple[str, str, str]
 """query_id, doc_a, doc_b."""
@@ -76,6 +83,34 @@ class ModelComparison:
     compared: int
     people_agreed: int
     people_compared: int
+
+
+def split_models(log: Judgments, named: Collection[str] = ()) -> tuple[Judgments, dict[str, Judgments]]:
+    """Part a log into people's votes and those of each model; the vocabularies stay.
+
+    Parameters
+    ----------
+    log : Judgments
+        The votes.
+    named : collection of str
+        Which workers are models, with or without ``model:``; by default those whose names begin with it.
+
+    Raises
+    ------
+    KeyError
+        A name is not a worker's.
+    """
+    code = {name: number for number, name in enumerate(log.workers)}
+    if named:
+        prefixed = {name.removeprefix(MODEL_PREFIX): name for name in log.workers}
+        chosen = [name if name in code else prefixed[name] for name in dict.fromkeys(named)]
+    else:
+        chosen = [name for name in log.workers if name.startswith(MODEL_PREFIX)]
+    models = {
+        name.removeprefix(MODEL_PREFIX): select_judgments(log, log.worker == code[name]) for name in chosen
+    }
+    judged_by_model = [code[name] for name in log.workers if name in chosen or name.startswith(MODEL_PREFIX)]
+    return select_judgments(log, ~np.isin(log.worker, judged_by_model)), models
 
 
 def read_choice(reply: str) -> int | None:

@@ -161,6 +161,22 @@ def named_runs(result: WinRatios, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def runs_to_show(ratios: WinRatios, chosen: int | str | Sequence[str]) -> tuple[str, ...]:
+    """Return the runs to show: a number, also as text, means the best ones.
+
+    Raises
+    ------
+    InputError
+        A name is not a run's, or no run would be shown.
+    """
+    names = [str(chosen)] if isinstance(chosen, int | str) else list(chosen)
+    if len(names) == 1 and names[0].lstrip("-").isdecimal() and names[0] not in ratios.runs:
+        if int(names[0]) < 1:
+            raise InputError(f"--runs-shown {names[0]}: no run would be shown", "Give 1 or more.")
+        return best_runs(ratios, int(names[0]))
+    return named_runs(ratios, names)
+
+
 def named_count(text: str) -> Count:
     """Return the way of counting of this name.
 
@@ -232,7 +248,7 @@ def win_ratios(
         if queries is None
         else set(queries)
     )
-    names, docs, tops, runs = _top_documents(heads, qrels, asked)
+    names, docs, tops, runs = top_documents(heads, qrels, asked)
     if len(runs) < 2:
         raise InputError(
             "win ratios compare runs, and there is only one", "Give at least two runs, or a run and qrels."
@@ -279,7 +295,7 @@ def win_ratios(
     )
 
 
-def _top_documents(
+def top_documents(
     heads: Heads, qrels: Qrels | None, asked: set[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...], Integers, tuple[str, ...]]:
     """Return the queries, the documents, the top document of each query and run (-1: none), and the runs."""

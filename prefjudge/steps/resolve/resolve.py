@@ -11,6 +11,7 @@ import numpy as np
 from annotated_types import Ge
 
 from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.models import MODEL_PREFIX
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.confidence_summary import resolved_queries
@@ -30,6 +31,7 @@ from prefjudge.formats.labels.resolutions import write_resolutions
 from prefjudge.gather.inputs import as_path, expand
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.gather.memory import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
+from prefjudge.gather.model_gates import check_gates
 from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of, write_stamp
@@ -55,6 +57,7 @@ def resolve(
     sparse_rule: RuleName | None = None,
     without: Sequence[str] = (),
     with_models: bool = False,
+    ungated: bool = False,
     confidence: bool | None = None,
     sensitivity: bool = False,
     runs: Runs = (),
@@ -87,7 +90,10 @@ def resolve(
     without : sequence of str
         Leave out the judgments of these workers, for instance of models.
     with_models : bool
-        Count the votes of the models that ``judge`` asked, too; people's alone count by default.
+        Count the votes of the models that ``judge`` asked, too; people's alone count by default. People's
+        votes must vouch for these models (see ``models``).
+    ungated : bool
+        Count models though people's votes do not vouch for them.
     confidence : bool, optional
         Compute the probability that each candidate is the best; by default up to 20,000 queries.
     sensitivity : bool
@@ -147,6 +153,8 @@ def resolve(
         raise InputError(
             "people's answers are not replaced by models'", "Give --out FILE to write those with models."
         )
+    if with_models and opened is not None:
+        notices = (*notices, *check_gates(opened, _counted_models(votes), ungated=ungated))
     if opened is not None and out is None and form is Form.TREC:
         _refuse_kept_answers(opened)
         out = own_file(opened, QRELS_FILE)
@@ -188,6 +196,12 @@ def resolve(
         rehearsal=votes.rehearsal,
         notices=(*map(str, votes.notices), *notices, *_words_on_sparse(first.counts(), opened, sparse_rule)),
     )
+
+
+def _counted_models(votes: JudgmentInput) -> list[str]:
+    """Return the models that have votes among those to resolve."""
+    names = [votes.log.workers[code] for code in np.unique(votes.log.worker[votes.log.worker >= 0])]
+    return [name.removeprefix(MODEL_PREFIX) for name in names if name.startswith(MODEL_PREFIX)]
 
 
 def _words_on_sparse(counts: dict[str, int], study: Study | None, sparse_rule: str | None) -> tuple[str, ...]:

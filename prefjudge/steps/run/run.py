@@ -61,6 +61,7 @@ def run(
     *,
     strategy: str | None = None,
     model: str | None = None,
+    ungated: bool = False,
     sandbox: bool = True,
     live: bool = False,
     yes: bool = False,
@@ -85,7 +86,10 @@ def run(
         ``lead:LEAD`` (ahead by LEAD votes, or the majority of 21). A study keeps the one that it began with.
     model : str, optional
         Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
-        lose to all others. People settle the rest. A study keeps this, too.
+        lose to all others. People settle the rest. A study keeps this, too. People's votes must vouch for
+        the model first (see ``models``).
+    ungated : bool
+        Use the model though people's votes do not vouch for it.
     sandbox : bool
         Use the sandbox: play money.
     live : bool
@@ -121,7 +125,7 @@ def run(
     if live and workers:
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
     refuse_unwhole(opened)
-    drive = find_drive(opened, strategy, model)
+    drive = find_drive(opened, strategy, model, ungated=ungated, tell=tell)
     with opened.transaction(write=False) as db:
         refuse_other_target(db, target)
     staff = partial(work, opened, workers=workers, error=error, careless=careless, truth=truth)

@@ -1,0 +1,160 @@
+"""Prediction-powered means: people's outcomes on some queries and a model's on all, in one honest estimate.
+
+Angelopoulos, Duchi and Zrnic, "PPI++: Efficient prediction-powered inference" (2023). The model's mean over
+all queries is corrected by what it gets wrong where people judged, and weighted by how well it foretells
+them. A model that is biased, or useless, costs nothing: its weight goes to 0.
+"""
+
+from dataclasses import dataclass
+from math import atanh, isnan, sqrt, tanh
+
+import numpy as np
+import scipy
+
+from prefjudge.evaluation.scoring.placings import Floats
+from prefjudge.evaluation.testing.intervals import score_intervals
+
+LEAST_JUDGED = 30
+"""With fewer queries of people's the weight is too unsure: with 15, a 95 % interval held in 89 % of cases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoweredMean:
+    """A mean by people alone, and by people and a model together.
+
+    Attributes
+    ----------
+    judged, elsewhere : int
+        The queries with an outcome of both, and those with one of the model alone.
+    people, people_low, people_high : float
+        The mean by people alone, with its interval over queries.
+    both, both_low, both_high : float
+        The mean by people and the model.
+    weight : float
+        What the model's outcomes count, from 0; the power tuning of the paper.
+    correlation, correlation_low, correlation_high : float
+        Between people's outcomes and the model's where both judged (Fisher's interval).
+    saved, saved_low, saved_high : float
+        How many more queries people would have to judge for an interval as narrow without the model; 0
+        where it saves nothing.
+    shift : float
+        How far the model's mean over people's queries is from its mean elsewhere, in standard errors: beyond
+        2.6 or so, people's queries are not a random sample of all.
+    """
+
+    judged: int
+    elsewhere: int
+    people: float
+    people_low: float
+    people_high: float
+    both: float
+    both_low: float
+    both_high: float
+    weight: float
+    correlation: float
+    correlation_low: float
+    correlation_high: float
+    saved: float
+    saved_low: float
+    saved_high: float
+    shift: float
+
+
+def prediction_powered_mean(
+    people: Floats, model: Floats, elsewhere: Floats, *, confidence: float = 0.95
+) -> PoweredMean:
+    """Estimate a mean outcome between 0 and 1 from people's sample and all outcomes of a model.
+
+    People's queries must be a random sample of all of them: what a model is worth elsewhere is learnt there.
+
+    Parameters
+    ----------
+    people, model : ndarray of float64, shape (judged,)
+        The outcomes by people, and by the model, on the queries that people judged; at least one.
+    elsewhere : ndarray of float64, shape (elsewhere,)
+        The model's outcomes on the other queries.
+    confidence : float
+        The level of the intervals.
+
+    Notes
+    -----
+    The weight that makes the variance least is cov(people, model) / ((1 + n / N) var(model)) (Example 6.1 of
+    the paper). It is learnt from the same queries, which costs a degree of freedom. The interval is the one
+    of people alone about the new mean, scaled by the ratio of the two standard errors: so it keeps what that
+    one knows about few queries and the ends of the scale, and is the same where the weight is 0.
+    """
+    n, m = people.size, elsewhere.size
+    alone = score_intervals(people[:, None], statistic="mean", confidence=confidence, ends=(0.0, 1.0))
+    value, low, high = (float(bound[0]) for bound in (alone.centre, alone.low, alone.high))
+    weight, ratio = _weigh(people, model, elsewhere)
+    both = value + weight * (float(elsewhere.mean()) - float(model.mean())) if weight else value
+    correlation = _correlation(people, model)
+    bounds = _fisher(correlation, n, confidence)
+    share = m / (n + m)
+    saved = [_saved(one, n, share) for one in (correlation, *bounds)]
+    if not weight:  # nothing is narrower, whatever the correlation promises
+        saved[:2] = 0.0, 0.0
+    return PoweredMean(
+        judged=n,
+        elsewhere=m,
+        people=value,
+        people_low=low,
+        people_high=high,
+        both=float(np.clip(both, 0.0, 1.0)),
+        both_low=max(0.0, both - ratio * (value - low)),
+        both_high=min(1.0, both + ratio * (high - value)),
+        weight=weight,
+        correlation=correlation,
+        correlation_low=bounds[0],
+        correlation_high=bounds[1],
+        saved=saved[0],
+        saved_low=saved[1],
+        saved_high=saved[2],
+        shift=_shift(model, elsewhere),
+    )
+
+
+def _weigh(people: Floats, model: Floats, elsewhere: Floats) -> tuple[float, float]:
+    """Return the model's weight, and the standard error of both as a share of that of people alone."""
+    n, m = people.size, elsewhere.size
+    if n < LEAST_JUDGED or not m or np.ptp(people) == 0 or np.ptp(model) == 0:
+        return 0.0, 1.0
+    everywhere = np.concatenate([model, elsewhere])
+    covariance = float(np.cov(people, model)[0, 1])
+    weight = max(0.0, covariance / ((1 + n / m) * float(everywhere.var(ddof=1))))
+    left = people - weight * model
+    error = ((left - left.mean()) ** 2).sum() / (n - 2) / n + weight**2 * everywhere.var(ddof=1) / m
+    ratio = sqrt(error / (people.var(ddof=1) / n))
+    return (weight, ratio) if ratio < 1 else (0.0, 1.0)
+
+
+def _correlation(people: Floats, model: Floats) -> float:
+    if people.size < 2 or np.ptp(people) == 0 or np.ptp(model) == 0:
+        return float("nan")
+    return float(np.clip(np.corrcoef(people, model)[0, 1], -1.0, 1.0))
+
+
+def _fisher(correlation: float, count: int, confidence: float) -> tuple[float, float]:
+    """Return Fisher's interval of a correlation; NaN where it is not defined."""
+    if isnan(correlation) or count < 4:
+        return float("nan"), float("nan")
+    if abs(correlation) == 1.0:  # equal throughout: as far from certain as 0.5 disagreements of `count` are
+        correlation *= 1 - 1 / count
+    centre = atanh(correlation)
+    half = float(scipy.special.ndtri(0.5 + confidence / 2)) / sqrt(count - 3)
+    return tanh(centre - half), tanh(centre + half)
+
+
+def _saved(correlation: float, judged: int, share: float) -> float:
+    """Return by how many queries people's sample seems larger: the variance falls by r² N / (n + N)."""
+    if isnan(correlation):
+        return 0.0
+    gone = max(0.0, correlation) ** 2 * share
+    return judged * gone / (1 - gone) if gone < 1 else float("inf")
+
+
+def _shift(model: Floats, elsewhere: Floats) -> float:
+    if model.size < 2 or elsewhere.size < 2:
+        return 0.0
+    error = sqrt(model.var(ddof=1) / model.size + elsewhere.var(ddof=1) / elsewhere.size)
+    return float((model.mean() - elsewhere.mean()) / error) if error else 0.0

@@ -1,0 +1,46 @@
+"""Model gates: which models people's votes vouch for, before one of them orders, vetoes or counts."""
+
+from collections.abc import Iterable
+
+from prefjudge.core.judges.models import split_models
+from prefjudge.counts import many
+from prefjudge.errors import StudyError, quoted
+from prefjudge.evaluation.comparing.with_models import gate_model
+from prefjudge.evaluation.testing.alternative_annotator import LEAST_PEOPLE, LEAST_VOTES, ModelGate
+from prefjudge.study.assignments import load_judgments
+from prefjudge.study.study import Study
+
+
+def study_gates(study: Study) -> tuple[ModelGate, ...]:
+    """Test each model that has judged in a study against the votes of its people."""
+    with study.transaction(write=False) as db:
+        people, models = split_models(load_judgments(db, models=True))
+    return tuple(gate_model(people, name, votes) for name, votes in models.items())
+
+
+def check_gates(study: Study, models: Iterable[str], *, ungated: bool) -> tuple[str, ...]:
+    """Refuse models that people's votes do not vouch for; return what to say of those used all the same.
+
+    Raises
+    ------
+    StudyError
+        The gate of a model is shut, and ``ungated`` does not insist.
+    """
+    wanted = set(models)
+    shut = [gate for gate in study_gates(study) if gate.model in wanted and not gate.open] if wanted else []
+    if shut and not ungated:
+        raise StudyError(
+            f"people's votes do not vouch for {shut[0].model}: {why_shut(shut[0])}",
+            f"See prefjudge models {quoted(study.folder)}; --ungated uses the model all the same.",
+        )
+    return tuple(f"{gate.model} is used, though people's votes do not vouch for it" for gate in shut)
+
+
+def why_shut(gate: ModelGate) -> str:
+    """Return why a gate is shut, in words."""
+    if not gate.enough:
+        return (
+            f"{many(gate.votes, 'vote')} of people, of {gate.people} with {LEAST_VOTES} or more, are on "
+            f"pairs that it and another person judged; {LEAST_PEOPLE} people are needed"
+        )
+    return f"it passes for {gate.won} of {many(gate.people, 'person', 'people')}; at least half are needed"

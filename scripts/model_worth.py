@@ -1,0 +1,82 @@
+"""How often the interval of people and a model together holds, and how wide it is, by simulation.
+
+    python scripts/model_worth.py [--studies N] [--seed N]
+
+Of each study, people judge a random sample of the queries and a model judges all of them. Printed for several
+sizes and models: in what share of the studies the 95 % interval of people alone, and that of both, holds the
+true share; its width beside that of people alone, on average and at worst; and how many queries it saves.
+"""
+
+import argparse
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.evaluation.testing.prediction_powered import prediction_powered_mean
+
+Floats = NDArray[np.float64]
+Model = Callable[[Floats, np.random.Generator], Floats]
+
+
+def noisy(wrong: float) -> Model:
+    """Say what people say, but for a share of the queries."""
+    return lambda truth, rng: np.where(rng.random(truth.size) < wrong, 1 - truth, truth)
+
+
+MODELS: dict[str, Model] = {
+    "10 % wrong": noisy(0.1),
+    "30 % wrong": noisy(0.3),
+    "a coin": noisy(0.5),
+    "biased": lambda truth, rng: (rng.random(truth.size) < 0.95).astype(float),
+    "biased, half right": lambda truth, rng: np.where(rng.random(truth.size) < 0.5, 1.0, truth),
+    "against people": noisy(0.8),
+}
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--studies", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    rng = np.random.default_rng(asked.seed)
+    print("people's  others  share  model                people  both  width  worst  saved")
+    for judged, others in ((15, 300), (30, 300), (30, 30), (100, 1000), (500, 6000)):
+        for share in (0.5, 0.8):
+            for name, model in MODELS.items():
+                print(
+                    f"{judged:8}  {others:6}  {share:5}  {name:19}",
+                    *row(judged, others, share, model, asked.studies, rng),
+                )
+
+
+def row(
+    judged: int, others: int, share: float, model: Model, studies: int, rng: np.random.Generator
+) -> tuple[str, ...]:
+    """Return the figures of one cell."""
+    held, width, saved = np.zeros((studies, 2)), np.zeros(studies), np.zeros(studies)
+    for study in range(studies):
+        truth = (rng.random(judged + others) < share).astype(float)
+        said = model(truth, rng)
+        found = prediction_powered_mean(truth[:judged], said[:judged], said[judged:])
+        held[study] = (
+            found.people_low <= share <= found.people_high,
+            found.both_low <= share <= found.both_high,
+        )
+        width[study] = (found.both_high - found.both_low) / (found.people_high - found.people_low)
+        saved[study] = found.saved
+    people, both = held.mean(axis=0)
+    return (
+        f"{people:6.3f}",
+        f"{both:.3f}",
+        f"{width.mean():5.2f}",
+        f"{width.max():5.2f}",
+        f"{saved.mean():6.0f}",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""What a model's votes are worth beside people's: the gate, and estimates of both together."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.models import split_models
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.evaluation.comparing.with_models import estimate_new_best, gate_model
+from prefjudge.evaluation.testing.alternative_annotator import SharedVotes, alternative_annotator
+from prefjudge.evaluation.testing.prediction_powered import (
+    LEAST_JUDGED,
+    PoweredMean,
+    prediction_powered_mean,
+)
+
+
+def votes_of(people: dict[str, list[int]], model: list[int]) -> Judgments:
+    """Make a log: everybody votes on pair number i of query i // 4, 0 for nothing said."""
+    names = tuple(sorted([*people, "model:m"]))
+    rows = [
+        (pair, names.index(name), choice)
+        for name, made in {**people, "model:m": model}.items()
+        for pair, choice in enumerate(made)
+        if choice is not None
+    ]
+    pair, worker, choice = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
+    flip = pair % 2 == 1  # shown in either order
+    a, b = 2 * pair, 2 * pair + 1
+    return Judgments(
+        queries=tuple(f"q{number}" for number in range(pair.max() // 4 + 1)),
+        docs=tuple(f"d{number:04}" for number in range(2 * pair.max() + 2)),
+        workers=names,
+        query=pair // 4,
+        left=np.where(flip, b, a).astype(np.int32),
+        right=np.where(flip, a, b).astype(np.int32),
+        choice=np.where(flip, -choice, choice).astype(np.int8),
+        strength=np.ones(len(pair), dtype=np.int8),
+        worker=worker,
+    )
+
+
+def crowd(error: float, model_error: float, *, people: int = 4, pairs: int = 80, seed: int = 1) -> Judgments:
+    rng = np.random.default_rng(seed)
+    truth = rng.choice([-1, 1], pairs)
+
+    def made(share: float) -> list[int]:
+        return list(map(int, truth * np.where(rng.random(pairs) < share, -1, 1)))
+
+    return votes_of({f"w{number}": made(error) for number in range(people)}, made(model_error))
+
+
+def test_a_model_as_good_as_people_passes_and_a_coin_does_not() -> None:
+    for model_error, passes in ((0.1, True), (0.5, False)):
+        people, models = split_models(crowd(0.2, model_error))
+        gate = gate_model(people, "m", models["m"])
+        assert (gate.people, gate.votes, gate.enough, gate.open) == (4, 320, True, passes)
+        assert gate.low < gate.difference < gate.high
+        assert (gate.high < 0) is not passes
+
+
+def test_the_gate_is_that_of_the_papers_authors() -> None:
+    """Figures of their code (github.com/nitaytech/AltTest) for these votes."""
+    pattern = [[1, 1, -1, 1, -1, 1], [1, -1, -1, 1, -1, 1], [1, 1, -1, -1, -1, 1], [1, 1, 1, 1, -1, -1]]
+    people, models = split_models(
+        votes_of({f"w{n}": row * 7 for n, row in enumerate(pattern[:3])}, pattern[3] * 7)
+    )
+    gate = gate_model(people, "m", models["m"])
+    assert (gate.won, gate.people) == AUTHORS[:2]
+    assert (gate.advantage, gate.people_advantage) == pytest.approx(AUTHORS[2:])
+
+
+AUTHORS = (0, 3, 0.6666666666666666, 0.888888888888889)
+
+
+def test_few_votes_leave_the_gate_shut() -> None:
+    people, models = split_models(crowd(0.0, 0.0, people=2, pairs=200))
+    assert not gate_model(people, "m", models["m"]).enough
+    people, models = split_models(crowd(0.0, 0.0, people=6, pairs=14))  # 84 votes: two people of 42 each
+    gate = gate_model(people, "m", models["m"])
+    assert (gate.people, gate.enough, gate.open) == (2, False, False)
+    alone = votes_of({"w": [1] * 100}, [1] * 100)
+    people, models = split_models(alone)
+    gate = gate_model(people, "m", models["m"])
+    assert (gate.votes, gate.people) == (0, 0)
+    assert np.isnan([gate.difference, gate.advantage, gate.winning_rate]).all()
+    none = alternative_annotator("m", SharedVotes(*[], **dict.fromkeys(FIELDS, np.empty(0, np.int64))))
+    assert not none.open
+
+
+FIELDS = ("query", "pair", "person", "choice", "model")
+
+
+def test_a_second_vote_of_one_person_on_a_pair_is_not_another_person() -> None:
+    log = crowd(0.2, 0.2)
+    people, models = split_models(log)
+    twice = replace(
+        people,
+        **{
+            name: np.tile(getattr(people, name), 2) for name in ("query", "left", "right", "choice", "worker")
+        },
+        strength=np.tile(people.strength, 2),
+    )
+    assert gate_model(twice, "m", models["m"]) == gate_model(people, "m", models["m"])
+
+
+COLUMNS = ("query", "left", "right", "choice", "strength", "worker")
+
+
+def test_models_are_named_or_known_by_their_prefix() -> None:
+    log = crowd(0.2, 0.2)
+    people, models = split_models(log, ["w0"])
+    assert set(models) == {"w0"}
+    assert len(people) == 3 * 80  # a model that is not asked for is not a person either
+    with pytest.raises(KeyError):
+        split_models(log, ["nobody"])
+
+
+def powered(people: int, others: int, wrong: float, share: float, seed: int = 0) -> tuple[float, PoweredMean]:
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(people + others) < share).astype(np.float64)
+    said = np.where(rng.random(truth.size) < wrong, 1 - truth, truth)
+    return share, prediction_powered_mean(truth[:people], said[:people], said[people:])
+
+
+def test_a_good_model_narrows_the_interval_and_no_model_widens_it() -> None:
+    held, narrower = 0, []
+    for seed in range(60):
+        share, good = powered(60, 600, 0.1, 0.6, seed)
+        held += good.both_low <= share <= good.both_high
+        narrower.append((good.both_high - good.both_low) / (good.people_high - good.people_low))
+        _, useless = powered(60, 600, 0.5, 0.6, seed)
+        assert useless.both_high - useless.both_low <= useless.people_high - useless.people_low + 1e-12
+        assert useless.saved_low < 10
+    assert held >= 54  # of 60 at 95 %: fewer by chance once in 500
+    assert max(narrower) < 0.9
+    assert np.mean(narrower) < 0.7
+
+
+def test_what_is_known_of_few_queries_stays() -> None:
+    _, few = powered(LEAST_JUDGED - 1, 500, 0.0, 0.6)
+    assert (few.weight, few.both, few.both_low, few.both_high) == (
+        0.0,
+        few.people,
+        few.people_low,
+        few.people_high,
+    )
+    ones = np.ones(50)
+    same = prediction_powered_mean(ones, ones, np.zeros(50))
+    assert (same.weight, same.saved, same.both) == (0.0, 0.0, 1.0)
+    assert same.both_low == same.people_low < 1.0
+    nothing_else = prediction_powered_mean(ones, ones, np.empty(0))
+    assert (nothing_else.saved, nothing_else.both) == (0.0, 1.0)
+
+
+def test_it_is_the_estimate_of_ppi_python() -> None:
+    """Figures of ppi_py 0.2.3, ``ppi_mean_pointestimate(people, model, elsewhere, lam=weight)``."""
+    rng = np.random.default_rng(7)
+    people = (rng.random(80) < 0.6).astype(np.float64)
+    model = np.where(rng.random(80) < 0.2, 1 - people, people)
+    elsewhere = (rng.random(400) < 0.55).astype(np.float64)
+    found = prediction_powered_mean(people, model, elsewhere)
+    assert found.both == pytest.approx(people.mean() + found.weight * (elsewhere.mean() - model.mean()))
+    assert (found.weight, found.both) == pytest.approx(PPI_PYTHON)
+
+
+PPI_PYTHON = (0.533213298350616, 0.59066876727886)
+
+
+def test_a_sample_that_is_not_random_shows() -> None:
+    people = np.tile([1.0, 0.0, 1.0], 20)
+    found = prediction_powered_mean(people, people, np.zeros(300))
+    assert found.shift > 2.6
+
+
+def test_a_new_best_answer_is_none_of_the_qrels() -> None:
+    log = votes_of({"w": [1, None, None, None, -1]}, [1, None, None, None, -1])  # type: ignore[list-item]
+    people, models = split_models(log)
+    qrels = Qrels(
+        name="official",
+        queries=("q0", "q1", "q9"),
+        docs=("d0000", "d0002", "d0008", "x"),
+        query=np.array([0, 0, 1, 2], dtype=np.int32),
+        doc=np.array([0, 1, 2, 3], dtype=np.int32),
+        grade=np.array([1.0, 1.0, 1.0, 1.0]),
+    )
+    found = estimate_new_best(people, "m", models["m"], qrels, rule="most-wins")
+    assert found is not None
+    # q0: the winner is the qrel; q1: d0009 beat the qrel d0008.
+    assert (found.mean.judged, found.mean.people) == (2, 0.5)
