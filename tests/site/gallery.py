@@ -25,7 +25,7 @@ GROUP = {
     "group_id": "3GROUP", "hit_id": "3HIT", "title": "Choose the passage that answers a question better",
     "description": "Read a question and two passages, and choose the better one. Thirteen comparisons.",
     "keywords": "search, passages", "requester": "Search research group", "reward": "2.00", "available": 24,
-    "duration": 3600, "expires": "2026-12-01T10:00:00Z", "qualified": True, "missing": [], "can_preview": True,
+    "duration": 3600, "expires": "2026-12-01T10:00:00Z", "qualified": True, "missing": [], "waits": "", "can_preview": True,
 }  # fmt: skip
 BARRED = GROUP | {
     "group_id": "3BARRED", "title": "Judge passages on " + HOSTILE, "qualified": False, "can_preview": False,

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from prefjudge.marketplace.people.requirements import TAKEN
+
 SERVICE_FOLDER = Path(__file__).parent / "service"
 """Append this to the ``search_paths`` of a botocore session's data loader."""
 
@@ -46,5 +48,10 @@ def mturk() -> Description:
         target_prefix=model["metadata"]["targetPrefix"],
         signing_name=model["metadata"]["endpointPrefix"],
         operations=model["operations"],
-        shapes=model["shapes"],
+        shapes={**model["shapes"], "Comparator": _extended(model["shapes"]["Comparator"])},
     )
+
+
+def _extended(comparator: Shape) -> Shape:
+    """Add this marketplace's own comparator; a client of the API sends it unchecked."""
+    return {**comparator, "enum": [*comparator["enum"], TAKEN]}

@@ -79,7 +79,8 @@ def accept(
     Raises
     ------
     Refusal
-        ``none_left``, ``done_before``, ``not_qualified``, ``blocked``, ``too_many`` or ``no_hit``.
+        ``none_left``, ``done_before``, ``not_qualified``, ``being_checked``, ``blocked``, ``too_many`` or
+        ``no_hit``.
     """
     for _ in range(_TRIES):
         hit = _open_hit(tx, worker_id, hit_id, hit_type_id)
@@ -149,7 +150,13 @@ def _why_none(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: 
 def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
     if blocks.blocked(tx, hit.requester_id, worker_id):
         raise Refusal("blocked", "This requester does not offer you HITs.", 403)
-    if requirements.unmet(hit.requirements, requirements.standing(tx, worker_id)):
+    if requirements.TAKEN in hit.requirements:
+        # until this ends, so that HITs taken at the same moment through other processes are counted, too
+        tx.rows(f"SELECT 1 FROM workers WHERE worker_id = :worker{tx.locked}", worker=worker_id)
+    unmet = requirements.unmet(hit.requirements, requirements.standing(tx, worker_id))
+    if requirements.waits(unmet):
+        raise Refusal("being_checked", requirements.BEING_CHECKED, 403)
+    if unmet:
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
     (held,) = tx.rows(
         "SELECT count(*) FROM assignments WHERE worker_id = :worker AND status = 'Accepted'", worker=worker_id

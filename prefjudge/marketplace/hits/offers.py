@@ -36,7 +36,7 @@ class Offer(Terms):
 
 
 class Group(TypedDict):
-    """A group of HITs of one type, as a page and JSON show it."""
+    """A group of HITs of one type, as a page and JSON show it; ``waits`` says why more come only later."""
 
     group_id: str
     hit_id: str
@@ -50,6 +50,7 @@ class Group(TypedDict):
     expires: str | None
     qualified: bool
     missing: list[requirements.Need]
+    waits: str
     can_preview: bool
 
 
@@ -135,6 +136,7 @@ def _view(tx: Transaction, row: Offer, worker: requirements.Standing, available:
         "expires": iso(row.expiration),
         "qualified": not missing,
         "missing": [requirements.describe(tx, one) for one in missing],
+        "waits": requirements.BEING_CHECKED if requirements.waits(missing) else "",
         "can_preview": not requirements.unmet(asked, worker, "preview"),
     }
 
@@ -161,7 +163,7 @@ def preview(
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
     offer = group(tx, worker_id, hit.hit_type_id) or _closed(tx, hit, worker)
     is_open = hits.status(hit, tx.now) == "Assignable"
-    reason = "" if offer["qualified"] else "You do not meet the requirements."
+    reason = "" if offer["qualified"] else offer["waits"] or "You do not meet the requirements."
     if not is_open or not offer["available"]:
         reason = "This HIT is no longer open to you."
     return Preview(group=offer, hit=hit, reason=reason)

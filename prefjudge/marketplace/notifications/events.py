@@ -56,3 +56,13 @@ def queue(tx: Transaction, destination: str, version: str, event: Event) -> None
         "deliveries",
         {"destination": destination, "secret": secret, "body": json.dumps(body), "due": tx.now},
     )
+
+
+def count_submissions(tx: Transaction, requester_id: str) -> int:
+    """Return how often work was submitted to a requester."""
+    # Counted: the last event's number would hide one of a smaller number that another process commits later.
+    (count,) = tx.rows(
+        "SELECT count(*) FROM events WHERE requester_id = :id AND event = 'AssignmentSubmitted'",
+        id=requester_id,
+    )[0]
+    return int(count)

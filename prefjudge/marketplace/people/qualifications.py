@@ -7,7 +7,7 @@ from typing import Any
 from prefjudge.marketplace.errors import invalid, missing, refused, wrong_state
 from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.people import workers
-from prefjudge.marketplace.people.requirements import SIMULATED, SYSTEM, shunned
+from prefjudge.marketplace.people.requirements import SIMULATED, SYSTEM, internal
 from prefjudge.marketplace.store.ids import new_id
 from prefjudge.marketplace.store.marketplace import Transaction
 
@@ -156,9 +156,10 @@ def get_type(tx: Transaction, type_id: str) -> QualificationType | None:
 def list_types(tx: Transaction, worker_id: str) -> list[QualificationType]:
     """Return the types that can be requested, and those that the worker has, the newest first.
 
-    Marks by which requesters exclude workers from HITs are left out: requesting one would only do harm.
+    Left out are marks by which requesters exclude workers from HITs, and scores that limit how many HITs a
+    worker takes: requesting one would only do harm.
     """
-    marks = shunned(tx)
+    marks = internal(tx)
     kinds = tx.select(
         QualificationType,
         "FROM qualification_types WHERE deleted = 0 AND (status = 'Active' OR qualification_type_id IN"

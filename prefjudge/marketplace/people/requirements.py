@@ -1,8 +1,9 @@
 """Qualification requirements: checked when a HIT type is made, and against workers who look or accept."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypedDict
 
 from prefjudge.marketplace.errors import invalid, missing
@@ -26,6 +27,14 @@ SYSTEM = {
     MASTERS[1]: "Masters",
 }
 
+TAKEN = "GreaterThanTaken"
+"""This marketplace's own comparator: the score is greater than the number of HITs that the worker has taken.
+
+Counted are the worker's assignments of HITs that require the same qualification by this comparator, except
+those returned or abandoned. Who has no score has the requirement's one value. A requester who sets the score
+to the whole number that a worker may have taken by now loses nothing if the worker takes a HIT meanwhile.
+"""
+BEING_CHECKED = "Your earlier work here is being checked. You get the next HIT when that is done."
 _GUARDS = {  # what an unqualified worker may not do
     "Accept": frozenset({"accept"}),
     "PreviewAndAccept": frozenset({"accept", "preview"}),
@@ -84,11 +93,15 @@ class Need(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What a worker has: a value for each qualification (None for a grant without one), and a locale."""
+    """What a worker has: a value for each qualification (None for a grant without one), and a locale.
+
+    ``taken`` is the number of HITs that count against the score of a qualification.
+    """
 
     values: dict[str, int | None]
     country: str
     subdivision: str
+    taken: Mapping[str, int] = field(default_factory=dict)
 
 
 def check(tx: Transaction, requirements: list[Requirement], where: str) -> list[Requirement]:
@@ -132,6 +145,8 @@ def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Require
             raise invalid(where, f"{len(values)} values are more than the maximum of {most}")
     elif len(values) > 1:
         raise invalid(where, f"{comparator} takes one value")
+    if comparator == TAKEN and type_id in SYSTEM:
+        raise invalid(where, f"{comparator} needs a qualification whose score a requester sets")
     if type_id == LOCALE and comparator not in ("EqualTo", "NotEqualTo", *_SETS, *_PRESENCE):
         raise invalid(where, f"{comparator} cannot compare locales")
     guarded = requirement.get("ActionsGuarded")
@@ -160,7 +175,30 @@ def standing(tx: Transaction, worker_id: str) -> Standing:
         )
     )
     country, _, subdivision = locale.partition("-")
-    return Standing(values=values, country=country, subdivision=subdivision)
+    return Standing(
+        values=values, country=country, subdivision=subdivision, taken=_count_taken(tx, worker_id)
+    )
+
+
+def _count_taken(tx: Transaction, worker_id: str) -> Counter[str]:
+    """Count the HITs that a worker has taken, by the qualifications whose scores limit them."""
+    taken: Counter[str] = Counter()
+    for text, number in tx.rows(
+        "SELECT t.requirements, count(*) FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
+        " JOIN hit_types t ON t.hit_type_id = h.hit_type_id WHERE a.worker_id = :worker"
+        " AND a.status IN ('Accepted', 'Submitted', 'Approved', 'Rejected') AND t.requirements LIKE :limited"
+        " GROUP BY t.requirements",
+        worker=worker_id,
+        limited=f'%"{TAKEN}"%',
+    ):
+        for type_id in _limits(str(text)):
+            taken[type_id] += int(number)
+    return taken
+
+
+def _limits(requirements_json: str) -> set[str]:
+    """Return the qualifications whose scores limit how many HITs a worker takes."""
+    return {one["QualificationTypeId"] for one in json.loads(requirements_json) if one["Comparator"] == TAKEN}
 
 
 def unmet(requirements_json: str, worker: Standing, action: str = "accept") -> list[Requirement]:
@@ -184,9 +222,16 @@ def meets(requirement: Requirement, worker: Standing) -> bool:
     wanted = requirement["IntegerValues"]
     if comparator in ("NotEqualTo", "NotIn"):
         return value not in wanted
+    if comparator == TAKEN:
+        return (wanted[0] if value is None else value) > worker.taken.get(type_id, 0)
     if value is None:
         return False
     return bool(_COMPARED[comparator](value, wanted))
+
+
+def waits(unmet_ones: list[Requirement]) -> bool:
+    """Tell whether all that keeps a worker from more HITs is that earlier ones are being checked."""
+    return bool(unmet_ones) and all(one["Comparator"] == TAKEN for one in unmet_ones)
 
 
 def _locale_meets(comparator: str, locales: list[Locale], worker: Standing) -> bool:
@@ -199,21 +244,28 @@ def _locale_meets(comparator: str, locales: list[Locale], worker: Standing) -> b
     return inside == (comparator in ("EqualTo", "In"))
 
 
-def shunned(tx: Transaction) -> frozenset[str]:
-    """Return the qualification types that HITs require workers not to have."""
+def internal(tx: Transaction) -> frozenset[str]:
+    """Return the qualification types that no worker has a reason to request.
+
+    HITs require workers not to have them, or they limit how many HITs a worker takes.
+    """
     return frozenset(
         one["QualificationTypeId"]
         for (text,) in tx.rows(
-            "SELECT DISTINCT requirements FROM hit_types WHERE requirements LIKE '%DoesNotExist%'"
+            "SELECT DISTINCT requirements FROM hit_types"
+            f" WHERE requirements LIKE '%DoesNotExist%' OR requirements LIKE '%{TAKEN}%'"
         )
         for one in json.loads(text)
-        if one["Comparator"] == "DoesNotExist"
+        if one["Comparator"] in ("DoesNotExist", TAKEN)
     )
 
 
 def describe(tx: Transaction, requirement: Requirement) -> Need:
     """Put a requirement in words, for the worker's pages."""
     type_id = requirement["QualificationTypeId"]
+    if requirement["Comparator"] == TAKEN:
+        told = {"name": "Your earlier work", "requirement": "is being checked"}
+        return {"qualification_type_id": type_id, "has_page": False, **told}
     rows = tx.rows(
         "SELECT name, deleted FROM qualification_types WHERE qualification_type_id = :id", id=type_id
     )

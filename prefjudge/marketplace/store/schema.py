@@ -141,4 +141,8 @@ INSERT INTO qualifications (qualification_type_id, worker_id, value, granted, st
     AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'money' AND value = 'real')
 """
 
-STEPS = (_FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED)
+_SUBMISSIONS = """
+CREATE INDEX events_submitted ON events (requester_id, seq) WHERE event = 'AssignmentSubmitted'
+"""
+
+STEPS = (_FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS)

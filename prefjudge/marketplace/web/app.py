@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from prefjudge.marketplace import site
+from prefjudge.marketplace.people.requirements import TAKEN
 from prefjudge.marketplace.web import admin, frames, panels, qualifications, signin, work
 from prefjudge.marketplace.web.access import (
     PublicRoute,
@@ -93,7 +94,7 @@ def build_app(state: AppState) -> Starlette:
     async def health(request: Request) -> Response:
         await state.executor.run(lambda tx: tx.rows("SELECT 1"), write=False)
         kind = {"marketplace": state.marketplace.ident, "sandbox": state.marketplace.sandbox}
-        return JSONResponse({**kind, "status": "ok", "version": __version__})
+        return JSONResponse({**kind, "status": "ok", "version": __version__, "comparators": [TAKEN]})
 
     routes = [
         Route("/", home, methods=["GET", "POST"]),

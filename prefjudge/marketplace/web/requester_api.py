@@ -23,6 +23,7 @@ from prefjudge.marketplace.errors import (
     Throttled,
     UnknownOperation,
 )
+from prefjudge.marketplace.notifications.events import count_submissions
 from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.settings import LOOPBACK
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -30,6 +31,9 @@ from prefjudge.marketplace.web.connections import drop_connection
 from prefjudge.marketplace.web.state import AppState, read_body
 
 MEDIA_TYPE = "application/x-amz-json-1.1"
+PULSE = "x-prefjudge-submissions"
+"""A header of the reply to GetAccountBalance: how many assignments were submitted to the requester so far.
+One small call tells whether there is anything to fetch."""
 _PASSED_ON = ("x-forwarded-", "forwarded", "x-real-ip", "via")
 """Prefixes of the headers that a web server adds to a call that it forwards."""
 _LOG = logging.getLogger("prefjudge.marketplace.api")
@@ -44,7 +48,7 @@ async def requester_api(state: AppState, request: Request) -> Response:
     fault = state.faults.next(operation)
     try:
         await _before(fault)
-        body = await _answer(state, request, operation)
+        body, pulse = await _answer(state, request, operation)
     except ApiError as error:
         return _failed(error, request_id)
     except ClientDisconnect:
@@ -57,7 +61,8 @@ async def requester_api(state: AppState, request: Request) -> Response:
         return _failed(ServiceFault("The marketplace failed. Try again."), request_id)
     if fault and fault.kind == "drop":
         return drop_connection(request)
-    return Response(body, media_type=MEDIA_TYPE, headers={"x-amzn-RequestId": request_id})
+    headers = {"x-amzn-RequestId": request_id, **({PULSE: str(pulse)} if pulse is not None else {})}
+    return Response(body, media_type=MEDIA_TYPE, headers=headers)
 
 
 async def _before(fault: Fault | None) -> None:
@@ -71,7 +76,8 @@ async def _before(fault: Fault | None) -> None:
         raise ServiceFault("A fault that the admin asked for.")
 
 
-async def _answer(state: AppState, request: Request, operation: str) -> bytes:
+async def _answer(state: AppState, request: Request, operation: str) -> tuple[bytes, int | None]:
+    """Return the response, and with the balance the requester's count of submissions: see ``PULSE``."""
     act = OPERATIONS.get(operation)
     if act is None:
         raise UnknownOperation(f"There is no operation {operation[:64]!r}.")
@@ -83,9 +89,10 @@ async def _answer(state: AppState, request: Request, operation: str) -> bytes:
     unsigned = _may_be_unsigned(state, request)
     now = time.time()  # signatures follow real clocks, and the marketplace's may be a test's
 
-    def answer(tx: Transaction) -> bytes:
+    def answer(tx: Transaction) -> tuple[bytes, int | None]:
         requester_id = _requester(tx, headers, body, unsigned, now)
-        return wire.serialize(operation, act(tx, requester_id, wire.parse(operation, body)))
+        pulse = count_submissions(tx, requester_id) if operation == "GetAccountBalance" else None
+        return wire.serialize(operation, act(tx, requester_id, wire.parse(operation, body))), pulse
 
     return await state.executor.run(answer)
 
