@@ -1,6 +1,5 @@
 """``prefjudge collect``."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from prefjudge.counts import many
 from prefjudge.errors import NotFinished, quoted
 
 if TYPE_CHECKING:
+    from prefjudge.fieldwork.watching import Watch
     from prefjudge.steps.collect import CollectResult
 
 
@@ -23,12 +23,16 @@ def collect(
     study: Path,
     live: bool,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on collecting until every pair is judged.")
+        bool,
+        typer.Option("--watch", help="Go on until every pair is judged; take in work as it is submitted."),
     ] = False,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between looks with --watch.")] = 60.0,
+    every: Annotated[
+        float, typer.Option(min=0.1, help="Seconds between looks with --watch while nothing is submitted.")
+    ] = 60.0,
     json: Json = False,
 ) -> None:
     """Print what was collected, at each look; the exit code is 3 while HITs are open."""
+    waits = _watch(study, live) if watch else None
     shown = None
     while True:
         with progress("collecting") as bar:
@@ -37,9 +41,9 @@ def collect(
         if not json and seen != shown:
             _show(result)
         shown = seen
-        if result.finished or not watch:
+        if result.finished or waits is None:
             break
-        time.sleep(every)
+        waits.wait(every)
     if json:
         print_json(result)
     if not result.finished:
@@ -52,6 +56,14 @@ def collect(
     if not json:
         verb, switch = ("run", " --live" * live) if result.challenge else ("resolve", "")
         say(f"every pair is judged; next: prefjudge {verb} {quoted(study)}{switch}")
+
+
+def _watch(study: Path, live: bool) -> "Watch":
+    from prefjudge.fieldwork.watching import Watch
+    from prefjudge.study.study import open_study
+    from prefjudge.study.targets import LIVE, SANDBOX
+
+    return Watch(open_study(study), LIVE if live else SANDBOX)
 
 
 def _show(result: "CollectResult") -> None:

@@ -32,6 +32,12 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
     say(f"waiting      {many(result.waiting, 'pair')} that no HIT will settle")
     for worker, reason in result.barred.items():
         say(f"barred       {worker}: {reason}")
+    if result.to_decide:
+        waits = many(len(result.to_decide), "assignment waits", "assignments wait")
+        say(f"to decide    {waits} for you to pay or reject:")
+        for assignment_id, why in result.to_decide.items():
+            say(f"  {assignment_id}: {why}")
+        say(f"  pay them: prefjudge pay {quoted(study)} --held; or: prefjudge reject {quoted(study)} …")
     of_budget = f" of a budget of ${result.budget}" if result.budget else ""
     say(f"committed    ${result.committed}{of_budget}")
     if result.version:

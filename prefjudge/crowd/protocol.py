@@ -177,3 +177,16 @@ class Crowd(Protocol):
         Tasks that are closed to the group are no longer offered to the worker, even if already published.
         """
         ...
+
+    def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
+        """Let a worker take so many of the tasks that are limited by a group, in all; a repeat is harmless.
+
+        What the worker gave back does not count. ``submitted`` says how many of the tasks the caller has
+        received: where a crowd cannot count what a worker takes, the worker may take the difference until the
+        next call, and perhaps more.
+        """
+        ...
+
+    def pulse(self) -> str:
+        """Return a mark that is another one when something was submitted since; it is cheap to ask often."""
+        ...

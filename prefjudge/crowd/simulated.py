@@ -6,59 +6,23 @@ and re-issues, before people work.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from html.parser import HTMLParser
-from math import exp
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
-import numpy as np
 import urllib3
 
 from prefjudge.core.asking.hits import Layout, layout_index
+from prefjudge.crowd.tempers import LOOKERS
+from prefjudge.crowd.tempers import Mind as Mind
+from prefjudge.crowd.tempers import SeenSlot as SeenSlot
+from prefjudge.crowd.tempers import Temper as Temper
+from prefjudge.crowd.tempers import Truth as Truth
 from prefjudge.errors import CrowdError
 
-Truth = Mapping[tuple[str, str], float]
-"""How well a passage answers a query, by their texts as :func:`seen` reads them; others are off-topic."""
-
-
-class Temper(StrEnum):
-    """How a simulated worker works."""
-
-    HONEST = "honest"
-    """Chooses the better passage, with an error rate; never chooses an off-topic passage over an answer."""
-    CARELESS = "careless"
-    """Chooses at random, at once."""
-    LEFT = "left"
-    """Always chooses the left passage."""
-    FIRST = "first"
-    """Always chooses the passage that comes first in the page's source."""
-    HASTY = "hasty"
-    """Chooses like an honest worker, faster than anyone reads."""
-    GOLD_AWARE = "gold-aware"
-    """Chooses at random, but never an off-topic passage: passes the gold pairs without working."""
-    QUITTER = "quitter"
-    """Judges honestly and stops after a few pairs."""
-    GARBAGE = "garbage"
-    """Submits fields that the page does not have."""
-    TWICE = "twice"
-    """Judges honestly and submits everything twice."""
-
-
 _CONTROL = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
-_LOOKS = (Temper.HONEST, Temper.HASTY, Temper.QUITTER, Temper.TWICE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenSlot:
-    """One comparison as the page's source holds it."""
-
-    name: str
-    query: str
-    tokens: tuple[str, str]
-    passages: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,24 +42,18 @@ class SimulatedWorker:
         The worker site.
     invite : str
         The invitation that signs the worker in.
-    truth : Truth
-        What the worker would say with enough thought.
-    temper : Temper
-        How the worker works.
-    error : float
-        How often an honest choice is wrong.
-    rng : Generator
-        Draws the choices and the times.
+    mind : Mind
+        What the worker knows, and how it chooses.
+    pause : callable, optional
+        Waits for so many seconds before a HIT is submitted; without it nobody waits.
     """
 
     def __init__(
-        self, site: str, invite: str, *, truth: Truth, temper: Temper, error: float, rng: np.random.Generator
+        self, site: str, invite: str, mind: Mind, *, pause: Callable[[float], None] | None = None
     ) -> None:
         self._site = site.rstrip("/")
-        self._truth = truth
-        self._temper = temper
-        self._error = error
-        self._rng = rng
+        self._mind = mind
+        self._pause = pause
         self._begun: set[str] = set()
         self._http = urllib3.PoolManager(
             retries=urllib3.Retry(3, backoff_factor=0.1), timeout=30.0, maxsize=2
@@ -106,7 +64,7 @@ class SimulatedWorker:
     @property
     def true_error(self) -> float:
         """How often the worker chooses the worse passage of a pair."""
-        return self._error if self._temper in _LOOKS else 0.5
+        return self._mind.error if self._mind.temper in LOOKERS else 0.5
 
     def take_hit(self) -> bool:
         """Judge a HIT and submit it: one that an earlier, stopped call left, or the first on offer.
@@ -133,51 +91,31 @@ class SimulatedWorker:
         page = read_page(self._http.request("GET", frame, headers=self._headers).data.decode())
         site = parse_qs(urlsplit(frame).query)["turkSubmitTo"][0]
         fields = {"assignmentId": assignment_id, **self._fields(page, assignment_id)}
-        for _ in range(2 if self._temper is Temper.TWICE else 1):
+        self._mind.remember(page.slots)
+        if self._pause:
+            spent = sum(int(value) for name, value in fields.items() if name.endswith(".ms"))
+            self._pause(spent / 1000)
+        for _ in range(2 if self._mind.temper is Temper.TWICE else 1):
             self._http.request("POST", f"{site}/mturk/externalSubmit", fields=fields, encode_multipart=False)
 
     def _fields(self, page: SeenPage, assignment_id: str) -> dict[str, str]:
-        if self._temper is Temper.GARBAGE:
+        if self._mind.temper is Temper.GARBAGE:
             return {
                 "consent": "yes",
-                "answer": "<!DOCTYPE x>]]>&\x0b" + "!" * int(self._rng.integers(1, 200)),
+                "answer": "<!DOCTYPE x>]]>&\x0b" + "!" * int(self._mind.rng.integers(1, 200)),
             }
         index = layout_index(assignment_id, len(page.layouts))
         layout = page.layouts[index]
         shown = layout.order
         fields = {"consent": "yes", "layout": str(index)}
-        if self._temper is Temper.QUITTER:
-            shown = shown[: int(self._rng.integers(1, len(shown)))]
+        if self._mind.temper is Temper.QUITTER:
+            shown = shown[: int(self._mind.rng.integers(1, len(shown)))]
             fields["stopped"] = "1"
         for place in shown:
             slot = page.slots[place]
-            fields[slot.name] = slot.tokens[self._choose(slot, first_on_left=not layout.swapped[place])]
-            fields[f"{slot.name}.ms"] = str(self._milliseconds(slot))
+            fields[slot.name] = slot.tokens[self._mind.choose(slot, first_on_left=not layout.swapped[place])]
+            fields[f"{slot.name}.ms"] = str(self._mind.milliseconds(slot))
         return fields
-
-    def _choose(self, slot: SeenSlot, *, first_on_left: bool) -> int:
-        """Return 0 for the slot's first passage, 1 for its second."""
-        if self._temper is Temper.LEFT:
-            return 0 if first_on_left else 1
-        if self._temper is Temper.FIRST:
-            return 0
-        at_random = int(self._rng.random() < 0.5)
-        if self._temper is Temper.CARELESS:
-            return at_random
-        values = [self._truth.get((slot.query, passage)) for passage in slot.passages]
-        if None in values:
-            return int(values[0] is None)
-        if self._temper is Temper.GOLD_AWARE:
-            return at_random
-        better = int((values[1] or 0.0) > (values[0] or 0.0))
-        return 1 - better if self._rng.random() < self._error else better
-
-    def _milliseconds(self, slot: SeenSlot) -> int:
-        """Return how long the slot was visible: the time to read about four words a second, or hardly any."""
-        if self._temper in (Temper.CARELESS, Temper.HASTY, Temper.LEFT, Temper.FIRST):
-            return int(self._rng.integers(300, 1200))
-        words = sum(len(passage.split()) for passage in slot.passages)
-        return int(1000 * (2 + words / 4) * exp(self._rng.normal(0, 0.25)))
 
     def _sign_in(self, invite: str) -> None:
         reply = self._http.request(

@@ -29,12 +29,16 @@ class Eligibility:
         The least percentage of a worker's submissions that were approved.
     closed_to : tuple of WorkerGroup
         Nobody in one of these groups is offered the task.
+    limited_by : WorkerGroup, optional
+        Nobody takes more of the tasks with this group than :meth:`Crowd.allow` has allowed; a worker for whom
+        it was never called takes one.
     """
 
     locales: tuple[str, ...] = ()
     approved_more_than: int | None = None
     min_approval_rate: int | None = None
     closed_to: tuple[WorkerGroup, ...] = ()
+    limited_by: WorkerGroup | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,9 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from prefjudge.core.asking.slot_answers import Answer, BadAnswerError, check_answer
+from prefjudge.core.judges.screening import is_unreadable
 from prefjudge.crowd.submissions import Submission
-from prefjudge.fieldwork.settlement import GIVEN_UP, UNUSABLE
+from prefjudge.fieldwork.settlement import GIVEN_UP, TOO_FAST, UNUSABLE
 from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
 from prefjudge.study.hits import StudyHit
 from prefjudge.study.rehearsal import Judge
@@ -36,12 +37,13 @@ def check_assignment(
     withdrawn: Collection[int] = (),
     *,
     judge: Judge = Judge.PERSON,
+    words: int | None = None,
 ) -> StudyAssignment:
     """Return the assignment with its verdict, by the gold pairs that were not withdrawn.
 
     It is kept, or the verdict says why its data is dropped. It is simulated where the marketplace says so;
     otherwise ``judge`` decides, since a program may use an account made for a person, and only the requester
-    knows.
+    knows. With ``words``, which the page shows, a person must have had the time to read them.
     """
     if found.simulated:
         judge = Judge.SIMULATED
@@ -52,6 +54,8 @@ def check_assignment(
         verdict = MISSED_GOLD
     elif answer and len(golds) < sum(is_gold):
         verdict = STOPPED
+    if answer and words is not None and judge is Judge.PERSON and _too_fast(hit, found, answer, words):
+        verdict = TOO_FAST
     return StudyAssignment(
         assignment_id=found.submission_id,
         hit_key=hit.hit_key,
@@ -69,6 +73,14 @@ def check_assignment(
         verdict=verdict,
         judgments=_judgments(hit, answer, pairs) if answer else (),
     )
+
+
+def _too_fast(hit: StudyHit, found: Submission, answer: Answer, words: int) -> bool:
+    """Return whether nobody can have read what was answered, by the times that the crowd has measured."""
+    if found.accepted is None or found.submitted is None or not answer.choices:
+        return False
+    share = len(answer.choices) / len(hit.slots)
+    return is_unreadable(found.submitted - found.accepted, len(answer.choices), int(share * words))
 
 
 def _read(hit: StudyHit, found: Submission, design: "DesignConfig") -> tuple[Answer | None, str]:

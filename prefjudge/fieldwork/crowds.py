@@ -35,6 +35,15 @@ def open_crowd(study: Study, target: str = SANDBOX) -> Iterator[Crowd]:
         yield _pinned(study, target, configured)
 
 
+def reach_crowd(study: Study, target: str) -> Crowd | None:
+    """Return the crowd of a study's target; None for the study's own marketplace where nobody serves it."""
+    configured = _find_target(study, target)
+    if configured.crowd != MARKETPLACE or configured.url:
+        return _pinned(study, target, configured)
+    running = find_running(study.folder)
+    return _pinned(study, target, configured, running) if running else None
+
+
 @contextmanager
 def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
     """Yield the address of the marketplace of a study's target, for callers that use HTTP.

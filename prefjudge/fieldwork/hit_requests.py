@@ -1,6 +1,7 @@
 """HITs as tasks for a crowd: the page that workers see, and who may take it."""
 
 from prefjudge.core.asking.costs import CENT, prorated
+from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.tasks import Eligibility, Page, Task, WorkerGroup
 from prefjudge.errors import InputError, StudyError, quoted
@@ -111,6 +112,20 @@ def eligibility(study: Study) -> Eligibility:
         approved_more_than=workers.approved_more_than,
         min_approval_rate=workers.min_approval_rate,
         closed_to=(barred_group(study),) if workers.exclude_barred else (),
+        limited_by=trusted_group(study) if climbs(study) else None,
+    )
+
+
+def climbs(study: Study) -> bool:
+    """Return whether workers get more HITs only as fast as their work is screened."""
+    return study.config.screening.policy is BarringPolicy.LADDER
+
+
+def trusted_group(study: Study) -> WorkerGroup:
+    """Return the group by which the study limits how many HITs a worker takes."""
+    return WorkerGroup(
+        name=f"prefjudge {study.opaque('trusted')}",
+        notice="How many of these tasks you may take; the number grows as your work is looked at.",
     )
 
 

@@ -13,13 +13,21 @@ from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.spending import intended
-from prefjudge.study.assignments import load_undecided, save_decision, save_decisions, save_rejection
+from prefjudge.study.assignments import (
+    UndecidedAssignment,
+    load_undecided,
+    save_decision,
+    save_decisions,
+    save_rejection,
+)
 from prefjudge.study.config import EarlyExit
 from prefjudge.study.hits import load_unused
 from prefjudge.study.ledger import Intent, settle
 from prefjudge.study.past import note_deleted
 from prefjudge.study.study import Study
 
+TOO_FAST = "faster than anybody can read"
+"""The verdict on an assignment that was submitted too soon after acceptance, by the marketplace's clock."""
 UNUSABLE = "unusable answer"
 """The start of the verdict on an assignment whose fields the page cannot have sent."""
 GIVEN_UP = "its HIT was given up: the texts that it shows are lost"
@@ -37,7 +45,8 @@ class Act(StrEnum):
     PRORATE = "prorate"
     """A bonus for the comparisons made, in place of the reward: the worker stopped early."""
     DECIDE = "decide"
-    """Nothing yet: the answer is not the page's, so a person has to look at it."""
+    """Nothing yet: the answer is not the page's, or came faster than anybody can read. A person has to look
+    at it, and pay or reject."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +63,8 @@ class Due:
     why: str
 
 
-def find_dues(study: Study, target: str) -> tuple[Due, ...]:
-    """Return what the assignments that nobody has decided on are owed."""
+def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ...]:
+    """Return what the assignments that nobody has decided on are owed; with ``held`` a person has decided."""
     prorates = study.config.pay.early_exit is EarlyExit.BONUS
     with study.transaction(write=False) as db:
         undecided = load_undecided(db, target)
@@ -67,8 +76,8 @@ def find_dues(study: Study, target: str) -> tuple[Due, ...]:
         act, amount = Act.APPROVE, reward
         if one.verdict == GIVEN_UP:  # paid whole, never rejected: nobody knows how much was answered
             why = GIVEN_UP
-        elif one.verdict.startswith(UNUSABLE):
-            act, amount, why = Act.DECIDE, Decimal("0.00"), one.verdict
+        elif suspect := _evidence(one):
+            act, amount, why = (act, amount, suspect) if held else (Act.DECIDE, Decimal("0.00"), suspect)
         elif unfinished and prorates and reward:
             act, amount = Act.PRORATE, prorated(reward, one.answered, one.slots)
         dues.append(
@@ -84,6 +93,15 @@ def find_dues(study: Study, target: str) -> tuple[Due, ...]:
             )
         )
     return tuple(dues)
+
+
+def _evidence(one: UndecidedAssignment) -> str:
+    """Return why a person has to look at an assignment before it is paid; empty where nobody has to."""
+    if one.verdict != TOO_FAST:
+        return one.verdict if one.verdict.startswith(UNUSABLE) else ""
+    seconds = (one.submitted or 0.0) - (one.accepted or 0.0)
+    made = many(one.answered, "comparison")
+    return f"{TOO_FAST}: {made} in {seconds:.1f} seconds by the marketplace's clock"
 
 
 def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.judges.screening import BarringRule
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.submissions import SubmissionState
@@ -15,18 +14,17 @@ from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, StudyError, quoted
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
-from prefjudge.fieldwork.hit_requests import barred_group
+from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.settlement import find_dues, pay_dues, release_unused
 from prefjudge.fieldwork.spending import intended, lock_crowd, refuse_unwhole
+from prefjudge.fieldwork.trust import allow_more, bar_workers, exclude_barred
 from prefjudge.render.shown import Shown
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
     KEPT,
     load_decisions,
-    load_gold_records,
     save_assignment,
-    save_barred,
     save_decisions,
 )
 from prefjudge.study.gold import load_withdrawn
@@ -35,6 +33,7 @@ from prefjudge.study.ledger import count_settled, settle
 from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.shown_words import count_shown_words
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
 
@@ -131,7 +130,9 @@ class _Collection:
         with self._study.transaction(write=False) as db:
             looked_at = load_hits(db, self._target, HitStatus.OPEN)
         self._visit_each(looked_at, progress)
-        self._bar()
+        bar_workers(self._study, self._crowd, self._target)
+        exclude_barred(self._study, self._target)
+        allow_more(self._study, self._crowd, self._target)
         if self._study.config.pay.when == "collect":
             self._pay()
         release_unused(self._study, self._crowd, self._target)
@@ -186,11 +187,23 @@ class _Collection:
         """Append new assignments to the log, and what was decided elsewhere, as by the crowd's own delay."""
         design = self._study.config.design
         judge = assumed_judge(self._study, self._target)
-        checked = [
-            (hit, check_assignment(hit, found, self._pairs, design, self._withdrawn, judge=judge))
+        new = [
+            (hit, found)
             for hit, state in seen
             for found in state.submissions
             if found.submission_id not in self._known
+        ]
+        words = self._count_words([hit for hit, _ in new])
+        checked = [
+            (
+                hit,
+                check_assignment(
+                    *(hit, found, self._pairs, design, self._withdrawn),
+                    judge=judge,
+                    words=words.get(hit.hit_key),
+                ),
+            )
+            for hit, found in new
         ]
         decided = {
             found.submission_id: found.state.value
@@ -206,6 +219,13 @@ class _Collection:
         self._known |= {**dict.fromkeys(assignment.assignment_id for _, assignment in checked), **decided}
         self._collected += len(checked)
         self._reasons.update(one.verdict for _, one in checked if one.verdict != KEPT)
+
+    def _count_words(self, hits: Sequence[StudyHit]) -> dict[str, int]:
+        """Return how many words HITs show, where the policy asks whether they can have been read."""
+        if not hits or not climbs(self._study):
+            return {}
+        with self._study.transaction(write=False) as db:
+            return count_shown_words(db, hits)
 
     def _extend(self, hit: StudyHit, fetched: TaskState, dropped: int) -> bool:
         """Ask for one more worker for each assignment that was dropped whole; return whether any was."""
@@ -235,30 +255,6 @@ class _Collection:
             settle(db, intent.token, "extended", time.time())
             save_extension(db, hit.hit_key)
         self._reissued += 1
-
-    def _bar(self) -> None:
-        """Bar the workers whom the policy bars, first at the crowd and then in the store."""
-        screening = self._study.config.screening
-        rule = BarringRule(
-            policy=screening.policy,
-            accuracy=screening.accuracy,
-            careless=screening.careless,
-            confidence=screening.confidence,
-        )
-        with self._study.transaction(write=False) as db:
-            records, barred = load_gold_records(db, self._target), load_barred(db, self._target)
-        newly = [
-            worker for worker, record in sorted(records.items()) if worker not in barred and rule.bars(record)
-        ]
-        if not newly:
-            return
-        group = barred_group(self._study)
-        for worker in newly:
-            self._crowd.bar(worker, group)
-            met = records[worker].missed + records[worker].right
-            reason = f"missed {records[worker].missed} of {many(met, 'gold pair')}"
-            with self._study.transaction() as db:
-                save_barred(db, self._target, worker, reason, time.time())
 
     def _reissue_loose_pairs(self) -> None:
         """Publish new HITs for pairs that no HIT will settle any more, once there are enough to fill one."""

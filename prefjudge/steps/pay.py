@@ -37,7 +37,9 @@ class PayResult(Shown):
         return (Table(title="Settlement", columns=columns, rows=rows),)
 
 
-def pay(study: str | Path | Study, *, live: bool = False, dry_run: bool = False) -> PayResult:
+def pay(
+    study: str | Path | Study, *, live: bool = False, dry_run: bool = False, held: bool = False
+) -> PayResult:
     """Pay what is owed to the workers whose assignments were collected; nothing is paid twice.
 
     Parameters
@@ -48,11 +50,13 @@ def pay(study: str | Path | Study, *, live: bool = False, dry_run: bool = False)
         Pay at the live target.
     dry_run : bool
         Show the settlement only.
+    held : bool
+        Pay also what waits for a person to decide, since something speaks against the work. Look at it first.
     """
     opened = open_study(study)
     target = LIVE if live else SANDBOX
     with (open_crowd if dry_run else lock_crowd)(opened, target) as crowd:
-        dues = find_dues(opened, target)
+        dues = find_dues(opened, target, held=held)
         if not dry_run:
             pay_dues(opened, crowd, target, dues)
             release_unused(opened, crowd, target)

@@ -1,5 +1,8 @@
 """Runs a marketplace until it is interrupted, or issues and revokes a requester's key."""
 
+import logging
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,8 +10,15 @@ from typing import Annotated, Any
 
 from annotated_types import Interval
 
+from prefjudge.errors import PrefjudgeError
 from prefjudge.fieldwork.own_marketplace import Address, address_of, announce, retract, store_url
+from prefjudge.fieldwork.watching import Watch
+from prefjudge.steps.collect import collect
+from prefjudge.study.progress import count_hits
 from prefjudge.study.study import Study, open_study
+from prefjudge.study.targets import SANDBOX
+
+_LOG = logging.getLogger("prefjudge.marketplace.study")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +42,7 @@ def serve(
     proxy: str = "127.0.0.1",
     new_key: str | None = None,
     revoke_key: str | None = None,
+    screen: bool = True,
     ready: Callable[[Address], None] | None = None,
 ) -> IssuedKey | None:
     """Run a marketplace until it is interrupted, or issue or revoke a requester's key.
@@ -59,6 +70,8 @@ def serve(
         Issue a key to the requester of this name, and return it instead of serving.
     revoke_key : str, optional
         Take the access key back instead of serving; a marketplace that is running knows at once.
+    screen : bool
+        Collect the study's work as it is submitted: screen it, bar, pay and re-issue as ``collect`` does.
     ready : callable, optional
         Called once it answers.
     """
@@ -77,6 +90,7 @@ def serve(
         return None
 
     announced: list[Address] = []
+    screener = _Screener(folder) if opened and screen and not live else None
 
     def told(market: Any) -> None:
         address = address_of(market, url)
@@ -85,6 +99,8 @@ def serve(
             announced.append(address)
         if ready:
             ready(address)
+        if screener:
+            screener.start()
 
     try:
         run(
@@ -98,6 +114,51 @@ def serve(
             ready=told,
         )
     finally:
+        if screener:
+            screener.stop()
         for address in announced:
             retract(folder, address)
     return None
+
+
+class _Screener(threading.Thread):
+    """Collects a study's work as it is submitted, for as long as its marketplace is served.
+
+    It is killed with the process: `collect` may be killed at any time, and continues where it stopped.
+    """
+
+    _LONGEST = 60.0
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self._folder = folder
+        self._over = threading.Event()
+        self._said = ""
+
+    def run(self) -> None:
+        """Collect at once, then whenever something was submitted, and once a minute for what was not told."""
+        study = Study(self._folder)
+        watch = Watch(study, SANDBOX)
+        looked = float("-inf")
+        while not self._over.is_set():
+            if watch.wait(1.0) or time.monotonic() - looked >= self._LONGEST:
+                looked = time.monotonic()
+                self._look(study)
+
+    def _look(self, study: Study) -> None:
+        try:
+            with study.transaction(write=False) as db:
+                published = count_hits(db, SANDBOX)
+            if published:
+                collect(study)
+            self._said = ""
+        except PrefjudgeError as error:  # such as a budget that is used up; said once, and tried again
+            if error.message != self._said:
+                _LOG.warning("collecting: %s", error.message)
+            self._said = error.message
+
+    def stop(self) -> None:
+        """End after the look under way."""
+        self._over.set()
+        if self.is_alive():
+            self.join(timeout=10)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.fieldwork.settlement import Act, find_dues
 from prefjudge.render.shown import Shown
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
 from prefjudge.study.ledger import committed_cents
@@ -28,7 +29,8 @@ from prefjudge.study.targets import command, current_target
 class StatusResult(Shown):
     """A study in numbers; money in dollars, as text.
 
-    ``barred`` names workers by pseudonyms, as ``workers`` does. ``hours_left`` is how long the assignments
+    ``barred`` names workers by pseudonyms, as ``workers`` does. ``to_decide`` says which assignments wait for
+    a person to pay or reject them, and why. ``hours_left`` is how long the assignments
     that are missing will take at the pace so far; None where there is no pace yet. ``version`` is that of the
     best-known answers which ``run`` keeps, 0 where there is none. ``notices`` says where the store may lack
     what happened since.
@@ -44,6 +46,7 @@ class StatusResult(Shown):
     dropped_judgments: int
     waiting: int
     barred: dict[str, str]
+    to_decide: dict[str, str]
     committed: str
     budget: str | None
     missing: int
@@ -78,6 +81,11 @@ def status(study: str | Path | Study) -> StatusResult:
             dropped_judgments=dropped,
             waiting=len(waiting_pairs(db)),
             barred={opened.opaque("worker", worker): reason for worker, reason in load_barred(db).items()},
+            to_decide={
+                due.assignment_id: due.why
+                for due in find_dues(opened, current_target(db))
+                if due.act is Act.DECIDE
+            },
             committed=f"{cents // 100}.{cents % 100:02}",
             budget=opened.budget,
             missing=missing,

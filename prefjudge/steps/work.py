@@ -1,17 +1,19 @@
 """Lets simulated workers judge at a study's sandbox, over HTTP as people would."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import urllib3
-from annotated_types import Ge
+from annotated_types import Ge, Interval
 
 from prefjudge.crowd.simulated import SimulatedWorker, Temper, Truth, seen
+from prefjudge.crowd.tempers import Mind, SeenPair
 from prefjudge.errors import CrowdError, InputError, StudyError, quoted
 from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.fieldwork.own_marketplace import Address
@@ -19,6 +21,7 @@ from prefjudge.formats.lines.blocks import read_text
 from prefjudge.gather.inputs import as_path
 from prefjudge.render.shown import Shown
 from prefjudge.study.answers import load_newcomers
+from prefjudge.study.assignments import load_gold_records
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
 from prefjudge.study.progress import count_hits
@@ -54,9 +57,11 @@ def work(
     temper: Sequence[
         Temper
         | Literal["honest", "careless", "left", "first", "hasty", "gold-aware", "quitter", "garbage", "twice"]
+        | Literal["clicker", "lexical", "script", "colluders", "sleeper"]
     ] = (),
     truth: str | Path | None = None,
     most: Annotated[int, Ge(1)] | None = None,
+    slip: Annotated[float, Interval(ge=0, le=0.5)] | None = None,
 ) -> WorkResult:
     """Let simulated workers judge every HIT that is open to them.
 
@@ -76,12 +81,15 @@ def work(
     careless : int
         How many of the workers choose at random.
     temper : sequence of Temper
-        How workers who replace honest ones work, one each: ``left``, ``hasty``, ``quitter`` ….
+        How workers who replace honest ones work, one each: ``left``, ``hasty``, ``quitter``, ``lexical`` ….
     truth : Path, optional
         A file of utilities to use instead, tab-separated: query_id, doc_id, utility. A passage that is not
         in it is off-topic.
     most : int, optional
         The most HITs that one worker takes in this call.
+    slip : float, optional
+        How often an honest worker chooses wrong where one passage is off-topic, as in gold pairs; a quarter
+        of the worker's error by default, as such pairs are easier than others.
 
     Raises
     ------
@@ -102,11 +110,9 @@ def work(
                 f"Run: prefjudge publish {quoted(opened.folder)} --sandbox",
             )
     utilities = simulated_truth(opened, truth)
+    minds = _minds(tempers, errors, slip, utilities)
     with open_marketplace(opened) as address:
-        staff = [
-            _worker(opened, address, number, kind, rate, utilities)
-            for number, (kind, rate) in enumerate(zip(tempers, errors, strict=True))
-        ]
+        staff = [_worker(opened, address, number, mind) for number, mind in enumerate(minds)]
         done = _work_in_turns([member for _, member in staff], most, opened.rng(f"turns/{_visits(opened)}"))
     names = [worker_id for worker_id, _ in staff]
     return WorkResult(
@@ -163,8 +169,26 @@ def _errors(study: Study, workers: int, error: float | tuple[float, float]) -> l
     return [low + step * int(place) for place in study.rng("errors").permutation(workers)]
 
 
+def _minds(
+    tempers: Sequence[Temper], errors: Sequence[float], slip: float | None, truth: Truth
+) -> list[Callable[..., Mind]]:
+    """Return what makes each worker's mind, but for what is new at each visit; colluders know the same."""
+    pooled: set[SeenPair] = set()
+    return [
+        partial(
+            Mind,
+            temper=kind,
+            truth=truth,
+            error=error,
+            slip=error / 4 if slip is None else slip,
+            met=pooled if kind is Temper.COLLUDERS else set(),
+        )
+        for kind, error in zip(tempers, errors, strict=True)
+    ]
+
+
 def _worker(
-    study: Study, address: Address, number: int, temper: Temper, error: float, truth: Truth
+    study: Study, address: Address, number: int, mind: Callable[..., Mind]
 ) -> tuple[str, SimulatedWorker]:
     """Return a worker's id and the worker, who is registered at the first call."""
     key = f"worker:{number}"
@@ -173,15 +197,9 @@ def _worker(
     with study.transaction() as db:
         keep_setting(db, key, json.dumps(card))
         visit = count_up(db, f"visits:{number}")
-    worker = SimulatedWorker(
-        address.worker_site,
-        card["invite"],
-        truth=truth,
-        temper=temper,
-        error=error,
-        rng=study.rng(f"worker/{number}/{visit}"),
-    )
-    return card["worker_id"], worker
+        earlier = load_gold_records(db, SANDBOX).get(card["worker_id"])
+    made = mind(rng=study.rng(f"worker/{number}/{visit}"), done=len(earlier.hits) if earlier else 0)
+    return card["worker_id"], SimulatedWorker(address.worker_site, card["invite"], made)
 
 
 def _register(address: Address, name: str) -> dict[str, Any]:
@@ -217,7 +235,7 @@ def simulated_truth(study: Study, path: Path | None) -> Truth:
     """Return the utility of each passage that may be shown, by the texts that the pages show."""
     with study.transaction(write=False) as db:
         queries, passages, gold = load_queries(db), load_passages(db), load_gold(db)
-    values = _read_truth(path) if path else _drawn_truth(study)
+    values = _read_truth(path) if path else drawn_truth(study)
     known: dict[tuple[str, str], float] = {}
     for (query, doc), value in values.items():
         if query in queries and doc in passages:  # of passages with the same text, the first counts
@@ -228,7 +246,7 @@ def simulated_truth(study: Study, path: Path | None) -> Truth:
     return known
 
 
-def _drawn_truth(study: Study) -> dict[tuple[str, str], float]:
+def drawn_truth(study: Study) -> dict[tuple[str, str], float]:
     """Draw a normal utility for each candidate, one higher for those that the qrels contributed.
 
     The pools and each challenge have random streams of their own: with one stream, a newcomer would change

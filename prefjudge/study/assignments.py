@@ -124,6 +124,8 @@ class UndecidedAssignment:
     assignment_id: str
     worker_id: str
     hit_key: str
+    accepted: float | None
+    submitted: float | None
     answered: int
     verdict: str
     reward_cents: int
@@ -247,12 +249,19 @@ WHERE h.target = :target AND h.hit_id IS NOT NULL AND b.worker_id IS NULL
 
 def load_gold_records(db: Connection, target: str | None = None) -> dict[str, GoldRecord]:
     """Return how each worker has answered gold pairs at a target."""
-    rows = db.execute(
-        "SELECT worker_id, sum(gold_right), sum(gold_missed) FROM assignments JOIN hits h USING (hit_key) "
-        "WHERE h.target = :target GROUP BY worker_id",
+    hits: dict[str, list[tuple[int, int]]] = {}
+    for worker, right, missed in db.execute(
+        "SELECT worker_id, gold_right, gold_missed FROM assignments JOIN hits h USING (hit_key) "
+        "WHERE h.target = :target ORDER BY submitted, collected, assignment_id",
         target=target or current_target(db),
-    )
-    return {worker: GoldRecord(right=int(right), missed=int(missed)) for worker, right, missed in rows}
+    ):
+        hits.setdefault(worker, []).append((int(right), int(missed)))
+    return {
+        worker: GoldRecord(
+            right=sum(right for right, _ in each), missed=sum(missed for _, missed in each), hits=tuple(each)
+        )
+        for worker, each in hits.items()
+    }
 
 
 def load_choices(db: Connection) -> dict[tuple[str, str, str], list[int]]:

@@ -105,18 +105,21 @@ class FeesConfig(_Section):
 class ScreeningConfig(_Section):
     """What a missed gold pair means."""
 
-    policy: BarringPolicy = BarringPolicy.FIRST_MISS
+    policy: BarringPolicy = BarringPolicy.LADDER
     accuracy: Share = 0.9
     careless: Share = 0.6
     confidence: Share = 0.95
 
     @model_validator(mode="after")
-    def _sequential_needs_room(self) -> Self:
+    def _tests_need_room(self) -> Self:
         ordered = 0 < self.careless < self.accuracy < 1 and 0.5 < self.confidence < 1
         if self.policy is BarringPolicy.SEQUENTIAL and not ordered:
             raise ValueError(
                 "the policy sequential needs 0 < careless < accuracy < 1 and a confidence between 0.5 and 1"
             )
+        ordered = 0.5 < self.accuracy < 1 and 0.5 < self.confidence < 1
+        if self.policy is BarringPolicy.LADDER and not ordered:
+            raise ValueError("the policy ladder needs an accuracy and a confidence between 0.5 and 1")
         return self
 
 

@@ -157,13 +157,14 @@ def close_lost(db: Connection, target: str) -> int:
     """Close all HITs at a target whose marketplace is lost; return how many could still get answers.
 
     Their ids are deleted, because no marketplace knows them: nothing there is asked or taken back. The
-    intents keep them.
+    intents keep them. Nor does one know any more how many HITs a worker may take.
     """
     still_open = db.execute(
         "SELECT count(*) FROM hits WHERE target = :target AND status <> :closed",
         target=target,
         closed=HitStatus.CLOSED,
     )
+    db.execute("DELETE FROM allowances WHERE target = :target", target=target)
     db.execute(
         "UPDATE hits SET status = :closed, hit_id = NULL WHERE target = :target",
         closed=HitStatus.CLOSED,

@@ -156,4 +156,9 @@ STEPS = [
     );
     ALTER TABLE judgments ADD COLUMN vote_id TEXT;
     """,
+    """
+    CREATE TABLE allowances (
+        target TEXT NOT NULL, worker_id TEXT NOT NULL, hits BIGINT NOT NULL, PRIMARY KEY (target, worker_id)
+    );
+    """,
 ]

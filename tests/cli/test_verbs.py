@@ -6,7 +6,6 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -237,16 +236,18 @@ def test_who_watches_is_told_only_what_is_new(
     pooled: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from prefjudge.cli import collect
+    from prefjudge.fieldwork.watching import Watch
 
     prefjudge("publish", pooled, "--sandbox", "--yes")
     looks: list[float] = []
 
-    def work_after_the_third_look(seconds: float) -> None:
+    def work_after_the_third_look(_: object, seconds: float) -> bool:
         looks.append(seconds)
         if len(looks) == 3:
             prefjudge("work", pooled, "--workers", 1, "--error", 0)
+        return True
 
-    monkeypatch.setattr(collect, "time", SimpleNamespace(sleep=work_after_the_third_look))
+    monkeypatch.setattr(Watch, "wait", work_after_the_third_look)
     collect.collect(partial(library.collect, pooled), study=pooled, live=False, watch=True, every=1.0)
     assert looks == [1.0] * 3
     assert capsys.readouterr().err.count("judgments count") == 2

@@ -1,11 +1,12 @@
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.core.asking.costs import estimate, hourly_pay, prorated
-from prefjudge.core.judges.screening import BarringPolicy, BarringRule, GoldRecord
+from prefjudge.core.judges.screening import BarringPolicy, BarringRule, GoldRecord, climb
 
 
 def test_the_paper_pays_two_dollars_and_forty_cents_a_hit() -> None:
@@ -87,6 +88,69 @@ def test_a_prorated_reward_never_pays_less_than_the_share(
 )
 def test_who_is_barred(policy: BarringPolicy, record: GoldRecord, barred: bool) -> None:
     assert BarringRule(policy=policy).bars(record) is barred
+
+
+@pytest.mark.parametrize(
+    ("hits", "barred"),
+    [
+        # Between guessing and an accuracy of 0.9 a miss weighs log 5 = 1.609, a right answer -0.588.
+        # The whole record bars from log 19 = 2.944 on, a turn from log 99 = 4.595 on.
+        ([(1, 2)], False),
+        ([(0, 3)], True),
+        ([(3, 0), (1, 2), (1, 2)], True),
+        ([(2, 1), (1, 2)], True),
+        ([(2, 1), (3, 0), (2, 1)], False),
+        ([(3, 0)] * 20 + [(1, 2)], False),
+        ([(3, 0)] * 20 + [(1, 2), (1, 2)], True),
+        ([(3, 0)] * 20 + [(1, 2), (3, 0), (1, 2)], False),
+    ],
+)
+def test_the_ladder_bars_who_guesses_and_who_turns_to_guessing(
+    hits: list[tuple[int, int]], barred: bool
+) -> None:
+    right, missed = (sum(hit[side] for hit in hits) for side in (0, 1))
+    record = GoldRecord(right=right, missed=missed, hits=tuple(hits))
+    assert BarringRule(policy=BarringPolicy.LADDER).bars(record) is barred
+
+
+@pytest.mark.parametrize(
+    ("hits", "well"),
+    [([(3, 0), (3, 0), (1, 2)], True), ([(3, 0), (1, 2), (3, 0)], False), ([(0, 3)], False), ([], False)],
+)
+def test_six_gold_pairs_before_the_first_miss_show_that_nobody_guessed(
+    hits: list[tuple[int, int]], well: bool
+) -> None:
+    record = GoldRecord(right=0, missed=0, hits=tuple(hits))
+    assert BarringRule(policy=BarringPolicy.LADDER).began_well(record) is well
+
+
+def test_the_ladder_bars_few_of_those_who_slip_and_all_who_guess() -> None:
+    rng, rule = np.random.default_rng(19), BarringRule(policy=BarringPolicy.LADDER)
+
+    def share_barred(accuracy: float, workers: int) -> float:
+        return (
+            sum(
+                any(rule.bars(screened(right[: n + 1])) for n in range(10))
+                for right in rng.binomial(3, accuracy, size=(workers, 10)).tolist()
+            )
+            / workers
+        )
+
+    def screened(right: list[int]) -> GoldRecord:
+        each = tuple((one, 3 - one) for one in right)
+        return GoldRecord(right=sum(right), missed=3 * len(right) - sum(right), hits=each)
+
+    assert share_barred(0.95, 1000) < 0.01
+    assert share_barred(0.5, 500) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("clean", "rung"),
+    [("", 1), ("+", 2), ("++", 2), ("+++", 4), ("+" * 7, 8), ("+" * 15, 16), ("+" * 90, 16), ("-", 1),
+     ("+-", 1), ("+++-", 2), ("+" * 90 + "-", 8), ("+" * 7 + "--", 2), ("--+", 2)],
+)  # fmt: skip
+def test_a_miss_costs_a_rung_of_the_ladder(clean: str, rung: int) -> None:
+    assert climb([(3, 0) if one == "+" else (2, 1) for one in clean]) == rung
 
 
 def test_the_posterior_of_an_accuracy_begins_with_a_uniform_prior() -> None:

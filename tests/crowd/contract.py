@@ -249,6 +249,30 @@ class CrowdContract:
         assert [stage.offers(barred, task_id) for task_id in (before, after, anyone)] == [False, False, True]
         assert [stage.offers(free, task_id) for task_id in (before, after, anyone)] == [True] * 3
 
+    def test_a_worker_takes_as_many_tasks_as_were_allowed(self, stage: Stage) -> None:
+        limited = Eligibility(limited_by=BARRED)
+        tasks = [stage.crowd.publish(task(f"task-{n}", eligibility=limited)) for n in range(4)]
+        worker, free = stage.join(), stage.crowd.publish(task("free"))
+        first = stage.take(worker, tasks[0])
+        assert not stage.offers(worker, tasks[1]), "a newcomer takes one"
+        stage.submit(worker, first, {"choice": "a"})
+        assert not stage.offers(worker, tasks[1])
+        stage.take(worker, free)
+        for crowd in (stage.crowd, stage.crowd, stage.open_again()):  # a repeat is harmless
+            crowd.allow(worker, BARRED, 3, submitted=1)
+        for task_id in tasks[1:3]:
+            stage.take(worker, task_id)
+        assert not stage.offers(worker, tasks[3]), "three in all"
+        assert stage.offers(stage.join(), tasks[3])
+
+    def test_the_pulse_tells_that_something_was_submitted(self, stage: Stage) -> None:
+        task_id, worker = stage.crowd.publish(task()), stage.join()
+        submission = stage.take(worker, task_id)
+        before = stage.crowd.pulse()
+        assert stage.open_again().pulse() == before
+        stage.submit(worker, submission, {"choice": "a"})
+        assert stage.crowd.pulse() != before
+
     def test_a_group_is_the_same_whoever_made_it(self, stage: Stage) -> None:
         worker, other = stage.join(), stage.open_again()
         stage.crowd.bar(worker, BARRED)

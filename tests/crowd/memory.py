@@ -12,7 +12,7 @@ from decimal import ROUND_UP, Decimal
 
 from prefjudge.crowd.protocol import CrowdSettings, Identity, RefusedError
 from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
-from prefjudge.crowd.tasks import ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.crowd.tasks import Eligibility, ListedTask, Page, Task, TaskState, WorkerGroup
 from prefjudge.errors import CrowdError
 
 CENT = Decimal("0.01")
@@ -75,6 +75,7 @@ class Platform:
     prices: Prices = Prices()
     people: dict[str, Person] = field(default_factory=dict)
     groups: dict[str, set[str]] = field(default_factory=dict)
+    limits: dict[tuple[str, str], int] = field(default_factory=dict)
     tasks: dict[str, Published] = field(default_factory=dict)
     bonuses: list[PaidBonus] = field(default_factory=list)
     tokens: dict[str, tuple[float, str]] = field(default_factory=dict)
@@ -106,6 +107,19 @@ class Platform:
             and (who.approved_more_than is None or person.approved > who.approved_more_than)
             and (who.min_approval_rate is None or person.approval_rate >= who.min_approval_rate)
             and not any(worker_id in self.groups.get(group.name, ()) for group in who.closed_to)
+            and (who.limited_by is None or self.taken(worker_id, who.limited_by) < self.limit(worker_id, who))
+        )
+
+    def limit(self, worker_id: str, who: Eligibility) -> int:
+        return self.limits.get((who.limited_by.name, worker_id), 1) if who.limited_by else 0
+
+    def taken(self, worker_id: str, group: WorkerGroup) -> int:
+        """How many tasks of a group a worker has, or has sent back."""
+        return sum(
+            work.worker_id == worker_id and (work.sent is not None or work in self.held(found))
+            for found in self.tasks.values()
+            if found.task.eligibility.limited_by == group
+            for work in found.works.values()
         )
 
     def room(self, found: Published) -> int:
@@ -282,6 +296,14 @@ class MemoryCrowd:
         if worker_id not in self._at.people:
             raise RefusedError(f"nobody is {worker_id}")
         self._at.groups.setdefault(group.name, set()).add(worker_id)
+
+    def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
+        if worker_id not in self._at.people:
+            raise RefusedError(f"nobody is {worker_id}")
+        self._at.limits[group.name, worker_id] = tasks
+
+    def pulse(self) -> str:
+        return str(sum(len(self._at.submissions(found)) for found in self._at.tasks.values()))
 
     def _task(self, task_id: str) -> Published:
         if task_id not in self._at.tasks:

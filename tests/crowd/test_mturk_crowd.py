@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from prefjudge.crowd.mturk import MTurkCrowd, client, crowd, listed
+from prefjudge.crowd.mturk import MTurkCrowd, client, crowd, groups, listed
 from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.tasks import Eligibility
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.keys import LOCAL_KEY, issue_key
 from prefjudge.marketplace.server import Server, start
-from tests.crowd.contract import CrowdContract, task
+from tests.crowd.contract import BARRED, CrowdContract, task
 from tests.marketplace.conftest import stopping as stopping
 from tests.marketplace.people import Admin, Clock, Worker
 
@@ -51,6 +52,12 @@ class MarketplaceStage:
     def submit(self, worker_id: str, submission_id: str, fields: Mapping[str, str]) -> None:
         self._workers[worker_id].submit(submission_id, dict(fields))
 
+    def ask_for(self, worker_id: str, name: str) -> None:
+        """Let a worker ask for a qualification."""
+        worker = self._workers[worker_id]
+        (kind,) = [one for one in worker.get("/qualifications")["types"] if one["name"] == name]
+        worker.post(f"/qualifications/{kind['qualification_type_id']}")
+
     def pass_time(self, seconds: float) -> None:
         self._clock.advance(seconds)
 
@@ -81,6 +88,27 @@ class TestMTurkCrowd(CrowdContract):
         yield MarketplaceStage(market, clock, monkeypatch)
         stopping.append(threading.Thread(target=market.stop))
         stopping[-1].start()
+
+    def test_where_taken_hits_are_not_counted_a_worker_has_what_is_left(
+        self, stage: MarketplaceStage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A server that knows no more than the API: the score is what the worker may still take."""
+        monkeypatch.setattr(groups, "knows_comparator", lambda *_: False)
+        monkeypatch.setattr(crowd, "PULSE", "x-no-such-header")
+        foreign = stage.open_again()
+        limited = Eligibility(limited_by=BARRED)
+        first, second = (foreign.publish(task(key, eligibility=limited)) for key in ("task-1", "task-2"))
+        worker = stage.join()
+        assert not stage.offers(worker, first), "nobody has the qualification before asking for it"
+        stage.ask_for(worker, BARRED.name)
+        before = foreign.pulse()
+        assert foreign.pulse() == before
+        stage.submit(worker, stage.take(worker, first), {"choice": "a"})
+        assert foreign.pulse() != before, "the counts of the listed HITs tell"
+        foreign.allow(worker, BARRED, 1, submitted=1)
+        assert not stage.offers(worker, second)
+        foreign.allow(worker, BARRED, 3, submitted=1)
+        assert stage.offers(worker, second)
 
     def test_what_the_account_cannot_pay_is_refused(self, tmp_path: Path) -> None:  # type: ignore[override]
         """A sandbox has play money without end; live, an account holds what was paid in."""

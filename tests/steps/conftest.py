@@ -27,8 +27,15 @@ def pool_demo(study: Path) -> PoolResult:
 
 @pytest.fixture
 def pooled(tmp_path: Path) -> Path:
-    """A study with its pool and gold pairs, ready to be published."""
-    study = tmp_path / "study"
+    """A study with its pool and gold pairs, ready to be published; everybody may take all HITs at once."""
+    study = climbing_study(tmp_path / "study")
+    config = study / "study.toml"
+    config.write_text(f'{config.read_text()}\n[screening]\npolicy = "first-miss"\n')
+    return study
+
+
+def climbing_study(study: Path) -> Path:
+    """A study like ``pooled`` with the default policy: workers climb the ladder of trust."""
     init(study, config="demo", name="trial")
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from prefjudge.cli.app import app
 from prefjudge.crowd.mturk import crowd, groups
-from prefjudge.crowd.simulated import SimulatedWorker, Temper
+from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
 from prefjudge.errors import CrowdError, StudyError
 from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.marketplace.people.requirements import SIMULATED
@@ -46,10 +46,13 @@ def people_work(study: Path, hits: int = 100) -> None:
             person = SimulatedWorker(
                 door.worker_site,
                 reply.json()["invite"],
-                truth=simulated_truth(opened, TRUTH),
-                temper=Temper.HONEST,
-                error=0.0,
-                rng=opened.rng(f"person/{number}"),
+                Mind(
+                    truth=simulated_truth(opened, TRUTH),
+                    temper=Temper.HONEST,
+                    error=0.0,
+                    slip=0.0,
+                    rng=opened.rng(f"person/{number}"),
+                ),
             )
             for _ in range(hits):
                 if not person.take_hit():

@@ -1,5 +1,6 @@
 """Screening: whose work is dropped for missed gold pairs, and who is barred from further HITs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import log
@@ -13,6 +14,9 @@ class BarringPolicy(StrEnum):
     The data of a HIT with a missed gold pair is dropped and re-issued under every policy.
     """
 
+    LADDER = "ladder"
+    """When the whole record of gold pairs speaks for chance, or its last part does. A slip costs a step on
+    the ladder of trust (:func:`climb`), not the worker."""
     FIRST_MISS = "first-miss"
     """At the first miss, as the paper does (section 3.1)."""
     POSTERIOR = "posterior"
@@ -30,10 +34,13 @@ class GoldRecord:
     ----------
     right, missed : int
         The counts over all assignments.
+    hits : tuple of (int, int)
+        The counts in each assignment, in the order of submission; needed by the ladder alone.
     """
 
     right: int
     missed: int
+    hits: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +52,14 @@ class BarringRule:
     policy : BarringPolicy
         When to bar.
     accuracy : float
-        The share of gold pairs that an acceptable worker gets right.
+        The share of gold pairs that an acceptable worker gets right; above a half for ``ladder``.
     careless : float
         The share that a careless worker gets right (``sequential`` only).
     confidence : float
         How sure to be before barring.
     """
 
-    policy: BarringPolicy = BarringPolicy.FIRST_MISS
+    policy: BarringPolicy = BarringPolicy.LADDER
     accuracy: float = 0.9
     careless: float = 0.6
     confidence: float = 0.95
@@ -65,7 +72,106 @@ class BarringRule:
             return True
         if self.policy is BarringPolicy.POSTERIOR:
             return _chance_below(self.accuracy, record) >= self.confidence
+        if self.policy is BarringPolicy.LADDER:
+            return self.guesses(record) or _turned_to_chance(self.accuracy, record.hits)
         return _decides_careless(self, record)
+
+    def guesses(self, record: GoldRecord) -> bool:
+        """Return whether a worker is no better than chance, with a posterior probability of ``confidence``.
+
+        A worker guesses (is right half of the time) or is acceptable, each as likely before the first gold
+        pair.
+        """
+        return _weight(self.accuracy, record.right, record.missed) >= _log_odds(self.confidence)
+
+    def began_well(self, record: GoldRecord) -> bool:
+        """Return whether the HITs before the first miss show, at ``confidence``, that nobody guessed.
+
+        With an accuracy of 0.9 and a confidence of 0.95 it takes six gold pairs.
+        """
+        return _weight(self.accuracy, _before_miss(record.hits), 0) <= -_log_odds(self.confidence)
+
+
+UNREADABLE = 40.0
+"""Words a second that no reader can reach: ten times the pace of reading (Brysbaert, 2019), so that whoever
+decides by the first lines of a passage is well below it."""
+_LEAST = 0.5
+"""Seconds that a person needs at least to see a comparison and choose."""
+
+
+def _before_miss(hits: Sequence[tuple[int, int]]) -> int:
+    """Return how many gold pairs were right in the HITs before the first with a miss."""
+    right = 0
+    for found, missed in hits:
+        if missed:
+            break
+        right += found
+    return right
+
+
+def is_unreadable(seconds: float, comparisons: int, words: int) -> bool:
+    """Return whether nobody can have read what was compared in this time.
+
+    Parameters
+    ----------
+    seconds : float
+        The time from acceptance to submission, by the marketplace's clock.
+    comparisons : int
+        How many were made.
+    words : int
+        How many words they show; 0 where that is not known.
+    """
+    return seconds < max(_LEAST * comparisons, words / UNREADABLE)
+
+
+_TURN = 0.99
+"""How sure to be that a worker has turned to guessing. The test looks again after each HIT and forgets what
+was good before: at 95 % it would bar one in twelve of those who slip in 5 % of gold pairs within 40 HITs."""
+_TOP = 16
+"""The most HITs that a worker may have in hand or waiting for review."""
+
+
+def climb(hits: Sequence[tuple[int, int]]) -> int:
+    """Return how many HITs a worker may have in hand or waiting for review.
+
+    Parameters
+    ----------
+    hits : sequence of (int, int)
+        Gold pairs right and missed in each HIT that was screened, in the order of submission.
+
+    Returns
+    -------
+    int
+        1 for a newcomer, 2 after one HIT without a miss, 4 after two more, then 8 and 16, each after as many
+        as the rung before. A HIT with a miss costs one rung.
+    """
+    good = 0
+    for _, missed in hits:
+        good = good // 2 if missed else min(_TOP - 1, good + 1)
+    return 1 << ((good + 1).bit_length() - 1)
+
+
+def _turned_to_chance(accuracy: float, hits: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a worker has turned from acceptable work to guessing, by Page's test (Biometrika, 1954).
+
+    It adds up the evidence for guessing and begins anew whenever none is left, so that good work in the past
+    does not hide what came after it.
+    """
+    weight, bound = 0.0, _log_odds(_TURN)
+    for right, missed in hits:
+        weight = max(0.0, weight + _weight(accuracy, right, missed))
+        if weight >= bound:
+            return True
+    return False
+
+
+def _weight(accuracy: float, right: int, missed: int) -> float:
+    """Return the log likelihood ratio of guessing to an accuracy."""
+    return right * log(0.5 / accuracy) + missed * log(0.5 / (1 - accuracy))
+
+
+def _log_odds(probability: float) -> float:
+    return log(probability / (1 - probability))
 
 
 def _chance_below(accuracy: float, record: GoldRecord) -> float:

@@ -1,5 +1,6 @@
 """A crowd behind the Mechanical Turk API: prefjudge's marketplace, or another that speaks it."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -17,6 +18,8 @@ from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
 from prefjudge.crowd.tasks import ListedTask, Page, Task, TaskState, WorkerGroup
 from prefjudge.errors import CrowdError
 
+PULSE = "x-prefjudge-submissions"
+"""A header by which prefjudge's marketplace tells with the balance how many assignments were submitted."""
 _STATES = {
     "Submitted": SubmissionState.SUBMITTED,
     "Approved": SubmissionState.APPROVED,
@@ -238,6 +241,21 @@ class MTurkCrowd:
     def bar(self, worker_id: str, group: WorkerGroup) -> None:
         """Mark a worker, without a message, so that HITs that forbid the mark are not offered."""
         self._groups.add(worker_id, group)
+
+    def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
+        """Set how many HITs a worker may take, by the score in a qualification."""
+        self._groups.limit(worker_id, group, tasks, submitted)
+
+    def pulse(self) -> str:
+        """Return how much was submitted; or what a list says of all HITs, where the balance does not tell."""
+        told = self._client.call("get_account_balance")["ResponseMetadata"]["HTTPHeaders"]
+        if PULSE in told:
+            return str(told[PULSE])
+        counts = ("HITId", "NumberOfAssignmentsPending", "NumberOfAssignmentsAvailable", "MaxAssignments")
+        digest = hashlib.sha256()
+        for hit in self._client.each("list_hits", "HITs"):
+            digest.update(repr([hit.get(name) for name in counts]).encode())
+        return digest.hexdigest()
 
     def _hit(self, task_id: str) -> dict[str, Any]:
         return self._client.call("get_hit", HITId=task_id)["HIT"]  # type: ignore[no-any-return]

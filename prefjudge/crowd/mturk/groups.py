@@ -1,13 +1,17 @@
 """Who may take a HIT, as the API's qualifications; a group of workers is a qualification of the requester."""
 
+from functools import cached_property
 from typing import Any
 
 from prefjudge.crowd.mturk.client import AlreadyDoneError, Client
+from prefjudge.crowd.mturk.identity import knows_comparator
 from prefjudge.crowd.tasks import Eligibility, WorkerGroup
 
 LOCALE = "00000000000000000071"
 NUMBER_APPROVED = "00000000000000000040"
 PERCENT_APPROVED = "000000000000000000L0"
+TAKEN = "GreaterThanTaken"
+"""The comparator of prefjudge's marketplace: the score is greater than the number of HITs taken."""
 SIMULATED = "00000000000000000SIM"
 """The qualification of accounts that were made for simulation, at prefjudge's marketplace.
 
@@ -40,33 +44,62 @@ class Groups:
                 )
         for group in who.closed_to:
             needs.append({"QualificationTypeId": self._find(group), "Comparator": "DoesNotExist"})
-        return [{**need, "ActionsGuarded": "DiscoverPreviewAndAccept"} for need in needs]
+        needs = [{**need, "ActionsGuarded": "DiscoverPreviewAndAccept"} for need in needs]
+        return [*needs, self._limit(who.limited_by)] if who.limited_by else needs
+
+    def _limit(self, group: WorkerGroup) -> dict[str, object]:
+        """Return the requirement by which a score limits how many HITs a worker takes.
+
+        It is the marketplace's own comparator, which counts what a worker has taken. Where that is unknown,
+        the score is what the worker may still take, and a worker gets a first one by asking for it.
+        """
+        comparator, value = (TAKEN, 1) if self._counts_taken else ("GreaterThan", 0)
+        return {
+            "QualificationTypeId": self._find(group, granted=not self._counts_taken),
+            "Comparator": comparator,
+            "IntegerValues": [value],
+            # Listed, so that workers read why they cannot take another one yet; not shown, as it hides gold.
+            "ActionsGuarded": "PreviewAndAccept",
+        }
+
+    def limit(self, worker_id: str, group: WorkerGroup, tasks: int, submitted: int) -> None:
+        """Let a worker take so many HITs that a group limits, of which these were submitted."""
+        self._score(worker_id, group, tasks if self._counts_taken else max(0, tasks - submitted))
+
+    @cached_property
+    def _counts_taken(self) -> bool:
+        """Whether the marketplace counts what a worker has taken."""
+        return knows_comparator(self._client.endpoint, TAKEN)
 
     def add(self, worker_id: str, group: WorkerGroup) -> None:
         """Give a worker the qualification, without a message."""
+        self._score(worker_id, group, 1)
+
+    def _score(self, worker_id: str, group: WorkerGroup, score: int) -> None:
         self._client.call(
             "associate_qualification_with_worker",
             QualificationTypeId=self._find(group),
             WorkerId=worker_id,
-            IntegerValue=1,
+            IntegerValue=score,
             SendNotification=False,
         )
 
-    def _find(self, group: WorkerGroup) -> str:
+    def _find(self, group: WorkerGroup, *, granted: bool = False) -> str:
         """Return the id of the qualification; make it if there is none."""
         if self._known is None:
             self._known = self._listed()
         if group.name not in self._known:
-            self._known[group.name] = self._make(group)
+            self._known[group.name] = self._make(group, granted)
         return self._known[group.name]
 
-    def _make(self, group: WorkerGroup) -> str:
+    def _make(self, group: WorkerGroup, granted: bool) -> str:
         try:
             made = self._client.call(
                 "create_qualification_type",
                 Name=group.name,
                 Description=group.notice,
                 QualificationTypeStatus="Active",
+                **({"AutoGranted": True, "AutoGrantedValue": 1} if granted else {}),
             )
         except AlreadyDoneError:  # by an earlier attempt of this call, whose reply was lost
             listed = self._listed()

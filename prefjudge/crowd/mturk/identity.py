@@ -1,5 +1,6 @@
 """Who answers at a marketplace's address: prefjudge's gives its id, any other is known by its address."""
 
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from prefjudge.crowd.protocol import Identity
@@ -16,6 +17,22 @@ def ask_identity(endpoint: str) -> Identity:
     CrowdError
         Nothing answers, or the server fails: this does not tell who it is.
     """
+    said = _ask(endpoint)
+    try:
+        return Identity(name=str(said["marketplace"]), play_money=bool(said["sandbox"]))
+    except KeyError:
+        parts = urlsplit(endpoint)
+        return Identity(name=f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/"), play_money=None)
+
+
+def knows_comparator(endpoint: str, name: str) -> bool:
+    """Return whether a marketplace says that it has a comparator of qualifications that the API lacks."""
+    known = _ask(endpoint).get("comparators")
+    return isinstance(known, list) and name in known
+
+
+def _ask(endpoint: str) -> Mapping[str, object]:
+    """Return what prefjudge's marketplace says of itself; nothing where another server answers."""
     import urllib3
 
     url = f"{endpoint.rstrip('/')}/healthz"
@@ -27,10 +44,9 @@ def ask_identity(endpoint: str) -> Identity:
         raise _silent(endpoint)
     try:
         said = reply.json()
-        return Identity(name=str(said["marketplace"]), play_money=bool(said["sandbox"]))
-    except (ValueError, KeyError, TypeError):
-        parts = urlsplit(endpoint)
-        return Identity(name=f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/"), play_money=None)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def refuse_closed(endpoint: str) -> None:

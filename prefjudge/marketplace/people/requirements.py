@@ -264,8 +264,12 @@ def describe(tx: Transaction, requirement: Requirement) -> Need:
     """Put a requirement in words, for the worker's pages."""
     type_id = requirement["QualificationTypeId"]
     if requirement["Comparator"] == TAKEN:
-        told = {"name": "Your earlier work", "requirement": "is being checked"}
-        return {"qualification_type_id": type_id, "has_page": False, **told}
+        return {
+            "qualification_type_id": type_id,
+            "name": "Your earlier work",
+            "has_page": False,
+            "requirement": "is being checked",
+        }
     rows = tx.rows(
         "SELECT name, deleted FROM qualification_types WHERE qualification_type_id = :id", id=type_id
     )

@@ -1,6 +1,5 @@
 """Drives a study by a strategy: it publishes and collects in rounds, until all is settled or paid out."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,6 +19,7 @@ from prefjudge.evaluation.leaderboards.correlation import RankShift
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd
 from prefjudge.fieldwork.drives import find_drive
 from prefjudge.fieldwork.spending import refuse_unknown_hits, refuse_unwhole
+from prefjudge.fieldwork.watching import Watch
 from prefjudge.render.shown import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import PublishResult, publish
@@ -105,7 +105,7 @@ def run(
     truth : Path, optional
         A file of utilities for the simulated workers: query_id, doc_id, utility, separated by tabs.
     every : float
-        Seconds between looks at the marketplace while people work.
+        Seconds between looks at the marketplace while nothing is submitted; work is taken in as it comes.
     confirm : callable, optional
         Shown the first round's estimate and the budget.
     tell : callable, optional
@@ -191,6 +191,7 @@ class _Crew:
     def judge_all(self) -> str:
         """Collect until no HIT is open; return what ended it early, if anything did."""
         before, refused = "", ""
+        watch = None if self.work else Watch(self.study, self.target)
         while _standing(self.study, self.target)[1]:
             submitted = self.work().submitted if self.work else 0
             try:
@@ -204,8 +205,8 @@ class _Crew:
             before = now
             if self.work and not submitted and still_open:
                 return f"a lack of workers: none may take the {many(still_open, 'open HIT')}"
-            if still_open and not self.work:
-                time.sleep(self.every)
+            if still_open and watch:
+                watch.wait(self.every)
         return refused
 
 

@@ -1,0 +1,105 @@
+"""Who may take how many HITs, and who none any more: by the gold pairs that were answered so far."""
+
+import time
+
+from prefjudge.core.judges.screening import BarringRule, climb
+from prefjudge.counts import many
+from prefjudge.crowd.protocol import Crowd
+from prefjudge.fieldwork.hit_requests import barred_group, climbs, trusted_group
+from prefjudge.fieldwork.settlement import TOO_FAST
+from prefjudge.study.assignments import load_gold_records, save_barred
+from prefjudge.study.progress import load_barred
+from prefjudge.study.study import Study
+from prefjudge.study.trust import (
+    count_workers_verdicts,
+    find_first_miss,
+    load_allowances,
+    save_allowance,
+    save_exclusion,
+)
+
+
+def barring_rule(study: Study) -> BarringRule:
+    """Return the rule of a study's config."""
+    screening = study.config.screening
+    return BarringRule(
+        policy=screening.policy,
+        accuracy=screening.accuracy,
+        careless=screening.careless,
+        confidence=screening.confidence,
+    )
+
+
+def bar_workers(study: Study, crowd: Crowd, target: str) -> None:
+    """Bar the workers whom the policy bars, first at the crowd and then in the store."""
+    rule = barring_rule(study)
+    with study.transaction(write=False) as db:
+        records, barred = load_gold_records(db, target), load_barred(db, target)
+        fast = count_workers_verdicts(db, target, TOO_FAST)
+    group = barred_group(study)
+    for worker, record in sorted(records.items()):
+        if worker in barred or not (worker in fast or rule.bars(record)):
+            continue
+        crowd.bar(worker, group)
+        met = record.missed + record.right
+        reason = f"missed {record.missed} of {many(met, 'gold pair')}"
+        if worker in fast:
+            reason = f"{many(fast[worker], 'HIT')} of {len(record.hits)} done {TOO_FAST}; {reason}"
+        with study.transaction() as db:
+            save_barred(db, target, worker, reason, time.time())
+
+
+GUESSED = "by a worker whose gold pairs were answered no better than by chance"
+UNREAD = "by a worker who was mostly faster than anybody can read"
+UNPROVEN = "by a worker who was barred before enough gold pairs were right"
+AFTER_MISS = "by a worker who was barred, from the first miss on"
+
+
+def exclude_barred(study: Study, target: str) -> None:
+    """Drop the judgments of barred workers that never count, each with the reason; their pairs wait again.
+
+    These are all judgments of who guesses or does not read, and of who never showed anything else. Of others
+    it is what they did from the first HIT on in which they missed a gold pair or did not read. It is derived
+    from the log each time, so that work which comes after the worker was barred is found, and a repeat drops
+    nothing more.
+    """
+    if not climbs(study):
+        return
+    rule = barring_rule(study)
+    with study.transaction(write=False) as db:
+        records = load_gold_records(db, target)
+        fast = count_workers_verdicts(db, target, TOO_FAST)
+        barred = [worker for worker in load_barred(db, target) if worker in records]
+    with study.transaction() as db:
+        for worker in barred:
+            record = records[worker]
+            if rule.guesses(record):
+                save_exclusion(db, target, worker, GUESSED, time.time())
+            elif 2 * fast.get(worker, 0) >= len(record.hits):
+                save_exclusion(db, target, worker, UNREAD, time.time())
+            elif not rule.began_well(record):
+                save_exclusion(db, target, worker, UNPROVEN, time.time())
+            else:
+                since = find_first_miss(db, target, worker, TOO_FAST)
+                save_exclusion(db, target, worker, AFTER_MISS, time.time(), since=since)
+
+
+def allow_more(study: Study, crowd: Crowd, target: str) -> None:
+    """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives.
+
+    The number is the whole one, so nothing is lost where the worker takes a HIT at the same moment. It is
+    recorded after the call: a call whose record is missing is repeated, and a repeat is harmless.
+    """
+    if not climbs(study):
+        return
+    with study.transaction(write=False) as db:
+        records, barred = load_gold_records(db, target), load_barred(db, target)
+        allowed = load_allowances(db, target)
+    for worker, record in sorted(records.items()):
+        screened = len(record.hits)
+        hits = screened + climb(record.hits)
+        if worker in barred or allowed.get(worker) == hits:
+            continue
+        crowd.allow(worker, trusted_group(study), hits, submitted=screened)
+        with study.transaction() as db:
+            save_allowance(db, target, worker, hits)

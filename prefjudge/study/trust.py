@@ -1,0 +1,64 @@
+"""What the store keeps of trust: how many HITs each worker may take, and whose work never counts."""
+
+from prefjudge.database import Connection
+
+
+def count_workers_verdicts(db: Connection, target: str, verdict: str) -> dict[str, int]:
+    """Return how many assignments of each worker got a verdict at a target; others are left out."""
+    return {
+        worker: int(count)
+        for worker, count in db.execute(
+            "SELECT worker_id, count(*) FROM assignments JOIN hits USING (hit_key) "
+            "WHERE target = :target AND verdict = :verdict GROUP BY worker_id",
+            target=target,
+            verdict=verdict,
+        )
+    }
+
+
+def find_first_miss(db: Connection, target: str, worker_id: str, verdict: str) -> float:
+    """Return when a worker first submitted a HIT with a missed gold pair, or of a verdict, at a target."""
+    rows = db.execute(
+        "SELECT min(coalesce(submitted, collected)) FROM assignments JOIN hits USING (hit_key) "
+        "WHERE worker_id = :worker AND target = :target AND (gold_missed > 0 OR verdict = :verdict)",
+        worker=worker_id,
+        target=target,
+        verdict=verdict,
+    )
+    return float(rows[0][0] or 0.0)
+
+
+def save_exclusion(
+    db: Connection, target: str, worker_id: str, reason: str, when: float, *, since: float = 0.0
+) -> None:
+    """Drop the judgments of a worker that count at a target, of what was submitted from ``since`` on."""
+    db.execute(
+        "INSERT INTO drops (judgment_id, reason, dropped) SELECT j.judgment_id, :reason, :when "
+        "FROM assignments a JOIN hits h USING (hit_key) JOIN judgments j USING (assignment_id) "
+        "WHERE a.worker_id = :worker AND h.target = :target AND coalesce(a.submitted, a.collected) >= :since "
+        "AND NOT EXISTS (SELECT 1 FROM drops d WHERE d.judgment_id = j.judgment_id)",
+        worker=worker_id,
+        target=target,
+        reason=reason,
+        when=when,
+        since=since,
+    )
+
+
+def save_allowance(db: Connection, target: str, worker_id: str, hits: int) -> None:
+    """Record how many HITs a worker was allowed to take at a target, in all."""
+    db.insert(
+        "allowances",
+        {"target": target, "worker_id": worker_id, "hits": hits},
+        "ON CONFLICT (target, worker_id) DO UPDATE SET hits = excluded.hits",
+    )
+
+
+def load_allowances(db: Connection, target: str) -> dict[str, int]:
+    """Return how many HITs each worker was allowed to take at a target, in all."""
+    return {
+        worker: int(hits)
+        for worker, hits in db.execute(
+            "SELECT worker_id, hits FROM allowances WHERE target = :target", target=target
+        )
+    }
