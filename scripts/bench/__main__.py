@@ -35,6 +35,7 @@ SECTIONS = (
     "store",
     "starting",
     "study",
+    "crowd",
 )
 
 
