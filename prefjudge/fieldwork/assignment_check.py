@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from prefjudge.core.asking.slot_answers import Answer, BadAnswerError, check_answer
 from prefjudge.core.judges.screening import is_unreadable
 from prefjudge.crowd.submissions import Submission
-from prefjudge.fieldwork.settlement import GIVEN_UP, TOO_FAST, UNUSABLE
+from prefjudge.fieldwork.settlement import GIVEN_UP
 from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
 from prefjudge.study.hits import StudyHit
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.study import Study
+from prefjudge.study.undecided import TOO_FAST, UNUSABLE
 
 if TYPE_CHECKING:
     from prefjudge.study.config import DesignConfig

@@ -14,8 +14,6 @@ from prefjudge.errors import CrowdError
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.spending import intended
 from prefjudge.study.assignments import (
-    UndecidedAssignment,
-    load_undecided,
     save_decision,
     save_decisions,
     save_rejection,
@@ -25,11 +23,8 @@ from prefjudge.study.hits import load_unused
 from prefjudge.study.ledger import Intent, settle
 from prefjudge.study.past import note_deleted
 from prefjudge.study.study import Study
+from prefjudge.study.undecided import evidence_against, load_undecided
 
-TOO_FAST = "faster than anybody can read"
-"""The verdict on an assignment that was submitted too soon after acceptance, by the marketplace's clock."""
-UNUSABLE = "unusable answer"
-"""The start of the verdict on an assignment whose fields the page cannot have sent."""
 GIVEN_UP = "its HIT was given up: the texts that it shows are lost"
 """The verdict on an assignment that nobody can read any more."""
 
@@ -76,7 +71,7 @@ def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ..
         act, amount = Act.APPROVE, reward
         if one.verdict == GIVEN_UP:  # paid whole, never rejected: nobody knows how much was answered
             why = GIVEN_UP
-        elif suspect := _evidence(one):
+        elif suspect := evidence_against(one):
             act, amount, why = (act, amount, suspect) if held else (Act.DECIDE, Decimal("0.00"), suspect)
         elif unfinished and prorates and reward:
             act, amount = Act.PRORATE, prorated(reward, one.answered, one.slots)
@@ -93,15 +88,6 @@ def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ..
             )
         )
     return tuple(dues)
-
-
-def _evidence(one: UndecidedAssignment) -> str:
-    """Return why a person has to look at an assignment before it is paid; empty where nobody has to."""
-    if one.verdict != TOO_FAST:
-        return one.verdict if one.verdict.startswith(UNUSABLE) else ""
-    seconds = (one.submitted or 0.0) - (one.accepted or 0.0)
-    made = many(one.answered, "comparison")
-    return f"{TOO_FAST}: {made} in {seconds:.1f} seconds by the marketplace's clock"
 
 
 def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> None:

@@ -6,7 +6,6 @@ from prefjudge.core.judges.screening import BarringRule, climb
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.fieldwork.hit_requests import barred_group, climbs, trusted_group
-from prefjudge.fieldwork.settlement import TOO_FAST
 from prefjudge.study.assignments import load_gold_records, save_barred
 from prefjudge.study.progress import load_barred
 from prefjudge.study.study import Study
@@ -17,6 +16,7 @@ from prefjudge.study.trust import (
     save_allowance,
     save_exclusion,
 )
+from prefjudge.study.undecided import TOO_FAST
 
 
 def barring_rule(study: Study) -> BarringRule:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.fieldwork.settlement import Act, find_dues
 from prefjudge.render.shown import Shown
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
 from prefjudge.study.ledger import committed_cents
@@ -23,6 +22,7 @@ from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import RECOVERING, load_setting
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import command, current_target
+from prefjudge.study.undecided import evidence_against, load_undecided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,9 +82,9 @@ def status(study: str | Path | Study) -> StatusResult:
             waiting=len(waiting_pairs(db)),
             barred={opened.opaque("worker", worker): reason for worker, reason in load_barred(db).items()},
             to_decide={
-                due.assignment_id: due.why
-                for due in find_dues(opened, current_target(db))
-                if due.act is Act.DECIDE
+                one.assignment_id: why
+                for one in load_undecided(db, current_target(db))
+                if (why := evidence_against(one))
             },
             committed=f"{cents // 100}.{cents % 100:02}",
             budget=opened.budget,

@@ -114,37 +114,6 @@ def load_decisions(db: Connection) -> dict[str, str | None]:
     return dict(db.execute("SELECT assignment_id, decision FROM assignments"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndecidedAssignment:
-    """An assignment that was not approved or rejected, and what its HIT offers and asks.
-
-    ``hit_assignments`` is how many assignments the HIT has, ``slots`` how many comparisons.
-    """
-
-    assignment_id: str
-    worker_id: str
-    hit_key: str
-    accepted: float | None
-    submitted: float | None
-    answered: int
-    verdict: str
-    reward_cents: int
-    hit_assignments: int
-    slots: int
-
-
-def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
-    """Return the assignments at a target that nobody has decided on, in the order of collection."""
-    return db.select(
-        UndecidedAssignment,
-        "FROM (SELECT a.*, h.reward_cents, h.assignments AS hit_assignments, h.target, "
-        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key) AS slots "
-        "FROM assignments a JOIN hits h ON h.hit_key = a.hit_key) AS undecided "
-        "WHERE decision IS NULL AND target = :target ORDER BY collected, assignment_id",
-        target=target,
-    )
-
-
 def load_collected(db: Connection, target: str) -> dict[str, set[str]]:
     """Return the ids of the assignments that were collected at a target, by their HIT's key."""
     collected: dict[str, set[str]] = {}

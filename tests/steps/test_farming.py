@@ -11,7 +11,7 @@ from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
 from prefjudge.fieldwork import trust
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
-from prefjudge.fieldwork.settlement import TOO_FAST, Act
+from prefjudge.fieldwork.settlement import Act
 from prefjudge.steps.collect import collect
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
@@ -19,6 +19,7 @@ from prefjudge.steps.serve import _Screener
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.study import Study
+from prefjudge.study.undecided import TOO_FAST
 from tests.steps.conftest import COLLECTION, climbing_study
 
 

@@ -1,0 +1,51 @@
+"""Assignments that nobody has decided on, and what speaks against paying for them; standard library only."""
+
+from dataclasses import dataclass
+
+from prefjudge.counts import many
+from prefjudge.database import Connection
+
+TOO_FAST = "faster than anybody can read"
+"""The verdict on an assignment that was submitted too soon after acceptance, by the marketplace's clock."""
+UNUSABLE = "unusable answer"
+"""The start of the verdict on an assignment whose fields the page cannot have sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndecidedAssignment:
+    """An assignment that was not approved or rejected, and what its HIT offers and asks.
+
+    ``hit_assignments`` is how many assignments the HIT has, ``slots`` how many comparisons.
+    """
+
+    assignment_id: str
+    worker_id: str
+    hit_key: str
+    accepted: float | None
+    submitted: float | None
+    answered: int
+    verdict: str
+    reward_cents: int
+    hit_assignments: int
+    slots: int
+
+
+def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
+    """Return the assignments at a target that nobody has decided on, in the order of collection."""
+    return db.select(
+        UndecidedAssignment,
+        "FROM (SELECT a.*, h.reward_cents, h.assignments AS hit_assignments, h.target, "
+        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key) AS slots "
+        "FROM assignments a JOIN hits h ON h.hit_key = a.hit_key) AS undecided "
+        "WHERE decision IS NULL AND target = :target ORDER BY collected, assignment_id",
+        target=target,
+    )
+
+
+def evidence_against(one: UndecidedAssignment) -> str:
+    """Return why a person has to look at an assignment before it is paid; empty where nobody has to."""
+    if one.verdict != TOO_FAST:
+        return one.verdict if one.verdict.startswith(UNUSABLE) else ""
+    seconds = (one.submitted or 0.0) - (one.accepted or 0.0)
+    made = many(one.answered, "comparison")
+    return f"{TOO_FAST}: {made} in {seconds:.1f} seconds by the marketplace's clock"
