@@ -6,6 +6,7 @@ from pathlib import Path
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.study.study import Study
 from tests.cli.conftest import Finished, prefjudge
+from tests.steps.conftest import let_all_work_at_once
 
 
 def walk(*arguments: object) -> Finished:
@@ -17,6 +18,7 @@ def walk(*arguments: object) -> Finished:
 def test_ten_runs_and_fifty_two_queries_become_preference_qrels(data_dir: Path, tmp_path: Path) -> None:
     cacm, study = data_dir / "cacm", tmp_path / "study"
     walk("init", study)
+    let_all_work_at_once(study)
     pooled = walk(
         "pool", study, "--runs", cacm / "runs" / "*.txt.gz", "--qrels", cacm / "qrels.txt",
         "--queries", cacm / "queries.tsv", "--collection", cacm / "collection.tsv", "--depth", 1,
@@ -30,7 +32,7 @@ def test_ten_runs_and_fifty_two_queries_become_preference_qrels(data_dir: Path, 
     rounds = 0
     while True:
         rounds += 1
-        walk("work", study, "--workers", 20, "--error", 0.2, "--careless", 2)
+        walk("work", study, "--workers", 20, "--error", 0.2, "--slip", 0, "--careless", 2)
         collected = prefjudge("collect", study, "--json")
         state = json.loads(collected.stdout)
         assert collected.returncode == (0 if state["open"] == state["waiting"] == 0 else 3)

@@ -25,6 +25,7 @@ from prefjudge.steps.status import status
 from prefjudge.steps.work import WorkResult, work
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.study import Study
+from tests.steps.conftest import let_all_work_at_once
 
 T = TypeVar("T")
 
@@ -86,6 +87,7 @@ def finished(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Finish
         pytest.skip("no cacm/ in the real data")
     study = tmp_path_factory.mktemp("kinds") / "study"
     init(study)
+    let_all_work_at_once(study)
     config = study / "study.toml"
     text = config.read_text().replace("# sample = 500 ", "sample = 40")
     config.write_text(text.replace("judgments_per_pair = 1", "judgments_per_pair = 3"))
@@ -112,7 +114,7 @@ def _take_the_road(study: Path, address: Address) -> Finished:
     market.break_replies()
     interruptions = _until_done(lambda: publish(study, yes=True))
     for _ in range(20):
-        done = work(study, workers=WORKERS, error=(0.1, 0.35), temper=KINDS, most=6)
+        done = work(study, workers=WORKERS, error=(0.1, 0.35), slip=0.0, temper=KINDS, most=6)
         interruptions += _until_done(lambda: collect(study))
         state = status(study)
         if not state.waiting and not state.hits.get("open") and not state.hits.get("planned"):

@@ -88,16 +88,16 @@ def half_done(served: Path) -> Path:
         ("budget = 100.00", "budget = 500.00"),
     )
     publish(served, yes=True)
-    work(served, workers=3, error=0.1, most=4)
+    work(served, workers=3, error=0.1, slip=0.0, most=4)
     collect(served)
-    work(served, workers=3, error=0.1, temper=("quitter",), most=2)
+    work(served, workers=3, error=0.1, slip=0.0, temper=("quitter",), most=2)
     return served
 
 
 def finish(study: Path) -> None:
     publish(study, yes=True)
     while not collect(study).finished:
-        work(study, workers=8, error=0.1)
+        work(study, workers=8, error=0.1, slip=0.0)
 
 
 def test_a_study_whose_texts_are_lost_goes_on_once_their_hits_are_given_up(half_done: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_collect_broken_at_every_call_loses_and_doubles_nothing(
     state = None
     while state is None or not state.finished:
         wire.kind = ""
-        work(served, workers=6, error=0.1, careless=2)
+        work(served, workers=6, error=0.1, slip=0.0, careless=2)
         wire.kind = kind
         state = wire.until_done(lambda: collect(served))
     wire.kind = ""

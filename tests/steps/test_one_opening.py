@@ -86,10 +86,10 @@ def judging(tmp_path_factory: pytest.TempPathFactory) -> Path:
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     with keep_marketplace_open(Study(study)):
         publish(study, yes=True)
-        work(study, workers=6, most=1, error=0.1)
+        work(study, workers=6, most=1, error=0.1, slip=0.0)
         collect(study)
         resolve(study)
-        work(study, workers=5, error=0.1)
+        work(study, workers=5, error=0.1, slip=0.0)
     return study
 
 

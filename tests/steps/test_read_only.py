@@ -22,7 +22,7 @@ from tests.unprivileged import run_bound
 def sealed(served: Path) -> Iterator[Path]:
     """A judged study, of which every file and the folder may be read and not written."""
     publish(served, yes=True)
-    work(served, workers=8, error=0.1)
+    work(served, workers=8, error=0.1, slip=0.0)
     collect(served)
     resolve(served)
     copy = served.with_name("sealed")

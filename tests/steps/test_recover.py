@@ -45,9 +45,9 @@ def judged(served: Path) -> Path:
     edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 5"), ("budget = 100.00", "budget = 500.00"))
     publish(served, yes=True)
     tempers = ("careless", "quitter", "quitter", "left", "garbage")
-    work(served, workers=9, error=0.1, temper=tempers, most=3)
+    work(served, workers=9, error=0.1, slip=0.0, temper=tempers, most=3)
     collect(served)
-    work(served, workers=9, error=0.1, temper=tempers, most=1)
+    work(served, workers=9, error=0.1, slip=0.0, temper=tempers, most=1)
     collect(served)
     publish(served, yes=True)  # what early exits left unanswered
     collect(served)
@@ -205,9 +205,9 @@ def test_a_lost_store_is_rebuilt_as_it_was_and_nothing_is_paid_or_published_twic
     pay(judged)
     collect(judged)
     assert there(judged) == market
-    work(judged, workers=9, error=0.1)
+    work(judged, workers=9, error=0.1, slip=0.0)
     while not collect(judged).finished:
-        assert work(judged, workers=14, error=0.1).submitted
+        assert work(judged, workers=14, error=0.1, slip=0.0).submitted
     assert status(judged).waiting == 0
 
 
@@ -316,7 +316,7 @@ def test_a_recovery_broken_at_every_call_ends_as_one_that_was_not(
 def test_an_older_store_pays_nobody_whom_a_person_has_rejected_since(served: Path) -> None:
     (served / "study.toml").write_text((served / "study.toml").read_text() + '\n[pay]\nwhen = "pay"\n')
     publish(served, yes=True)
-    work(served, workers=2, error=0.1, temper=("quitter", "quitter"), most=1)
+    work(served, workers=2, error=0.1, slip=0.0, temper=("quitter", "quitter"), most=1)
     collect(served)
     first, *_ = pay(served, dry_run=True).dues
     assert first.act == "prorate"

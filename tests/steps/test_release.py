@@ -31,7 +31,7 @@ def judged(served: Path) -> Path:
     """A study whose every pair is judged, some of them again after careless work, and resolved."""
     publish(served, yes=True)
     for _ in range(9):
-        work(served, workers=20, error=0.1, careless=9, truth=COLLECTION / "truth.tsv")
+        work(served, workers=20, error=0.1, slip=0.0, careless=9, truth=COLLECTION / "truth.tsv")
         if collect(served).finished:
             resolve(served)
             return served
@@ -169,7 +169,7 @@ def test_a_release_that_was_killed_is_taken_up_and_leaves_nothing_behind(
 
 def test_a_study_under_way_and_the_votes_of_models_are_said(served: Path) -> None:
     publish(served, yes=True)
-    work(served, workers=3, most=1, error=0.1, truth=COLLECTION / "truth.tsv")
+    work(served, workers=3, most=1, error=0.1, slip=0.0, truth=COLLECTION / "truth.tsv")
     collect(served)
     resolve(served)
     with Study(served).transaction() as db:

@@ -19,7 +19,7 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
-from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import COLLECTION, let_all_work_at_once
 from tests.steps.test_road import TRUTH
 
 RUN = COLLECTION / "runs" / "lexical.txt"
@@ -86,6 +86,7 @@ def test_a_study_of_one_run_needs_no_resolve_and_finds_what_it_pooled(tmp_path: 
     qrels.write_text("".join(lines))
     few.write_text((COLLECTION / "collection.tsv").read_text())
     init(study, config="demo")
+    let_all_work_at_once(study)
     pooled = pool(
         study, runs=[RUN], qrels=qrels, queries=COLLECTION / "queries.tsv", collection=few,
         design="top-against-qrel",  # type: ignore[arg-type]

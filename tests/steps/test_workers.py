@@ -103,7 +103,7 @@ def test_without_overlap_the_report_says_so(tmp_path: Path) -> None:
 def test_a_study_names_workers_by_pseudonyms_and_looks_at_dropped_work_too(served: Path) -> None:
     publish(served, yes=True)
     for _ in range(20):
-        done = work(served, workers=6, error=(0.0, 0.2), temper=["left", "hasty"], most=2)
+        done = work(served, workers=6, error=(0.0, 0.2), slip=0.0, temper=["left", "hasty"], most=2)
         if collect(served).finished:
             break
     result, named = workers(served), workers(served, ids=True)

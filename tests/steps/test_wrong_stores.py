@@ -106,9 +106,9 @@ def test_a_study_goes_on_without_its_marketplace_once_that_is_given_up(pooled: P
     )
     with keep_marketplace_open(Study(pooled)):
         publish(pooled, yes=True)
-        work(pooled, workers=3, error=0.1, most=4)
+        work(pooled, workers=3, error=0.1, slip=0.0, most=4)
         collect(pooled)
-        work(pooled, workers=3, error=0.1, most=1)  # what is not collected is lost
+        work(pooled, workers=3, error=0.1, slip=0.0, most=1)  # what is not collected is lost
     before = status(pooled)
     assert before.judgments
     lose_marketplace(pooled)
@@ -127,7 +127,7 @@ def test_a_study_goes_on_without_its_marketplace_once_that_is_given_up(pooled: P
         config.write_text(config.read_text().replace(f"budget = {after.committed}", "budget = 500.00"))
         publish(pooled, yes=True)
         while not collect(pooled).finished:
-            assert work(pooled, workers=6, error=0.1).submitted
+            assert work(pooled, workers=6, error=0.1, slip=0.0).submitted
         assert pay(pooled).dues
         assert doctor(pooled).well
     assert (status(pooled).waiting, status(pooled).judgments > before.judgments) == (0, True)
