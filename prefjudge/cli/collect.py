@@ -80,4 +80,6 @@ def _show(result: "CollectResult") -> None:
         f"{many(result.judgments, 'judgment counts', 'judgments count')}, "
         f"{many(result.dropped_judgments, 'is', 'are')} dropped; {many(result.open, 'HIT')} open{held}"
     )
+    if result.stopped:
+        say(result.stopped)
     stamp(result.rehearsal)

@@ -18,6 +18,8 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
+        if result.advice:
+            say(result.advice)
         from prefjudge.study.study import Study
         from prefjudge.study.targets import find_target
 

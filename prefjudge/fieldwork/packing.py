@@ -10,7 +10,7 @@ from prefjudge.core.asking.gold import rotate_gold
 from prefjudge.core.asking.hits import pack_pairs, plan_hit
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
-from prefjudge.study.gold import load_active_gold, ways_to_gold
+from prefjudge.study.gold import count_hidden, load_active_gold, ways_to_gold
 from prefjudge.study.hits import HitKey, StudyHit, StudySlot, last_batch
 from prefjudge.study.progress import count_rows, waiting_pairs
 from prefjudge.study.study import Study
@@ -40,7 +40,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
             for pair_id, query_id, _, _, votes in waiting_pairs(db, target)
         ]
         pairs = count_rows(db, "pairs")
-        gold = load_active_gold(db)
+        gold, used = load_active_gold(db), count_hidden(db, target)
         batch = last_batch(db) + 1
     if not pairs:
         raise StudyError(
@@ -66,6 +66,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         design.gold_per_hit,
         len(packed),
         rng=rng,
+        used=[used.get(number, 0) for number in gold],
         queries=[pair.query_id for pair in gold.values()] if apart else (),
         taken=[{pair.query_id for pair in pairs} for pairs, _ in packed] if apart else (),
     )

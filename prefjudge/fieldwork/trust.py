@@ -7,9 +7,10 @@ from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.fieldwork.hit_requests import barred_group, climbs, trusted_group
 from prefjudge.study.assignments import load_gold_records, save_barred
-from prefjudge.study.progress import load_barred
+from prefjudge.study.progress import count_hits, load_barred
 from prefjudge.study.study import Study
 from prefjudge.study.trust import (
+    count_last_dropped,
     count_workers_verdicts,
     find_first_miss,
     load_allowances,
@@ -84,6 +85,30 @@ def exclude_barred(study: Study, target: str) -> None:
                 save_exclusion(db, target, worker, AFTER_MISS, time.time(), since=since)
 
 
+_LOOKED_AT, _ENOUGH = 50, 20
+"""How many of the last assignments tell the share that is dropped, and how many there must be."""
+
+
+def why_stopped(study: Study, target: str) -> str:
+    """Return why nothing should be published for now, as too much of what comes is dropped; else nothing."""
+    limit = study.config.screening.most_dropped
+    with study.transaction(write=False) as db:
+        came, dropped = count_last_dropped(db, target, _LOOKED_AT)
+    if came < _ENOUGH or dropped <= limit * came:
+        return ""
+    return (
+        f"{dropped} of the last {came} assignments were dropped, more than {limit:.0%}: nothing is published "
+        "until others come, or most_dropped in [screening] of study.toml allows it"
+    )
+
+
+def _cap(study: Study, published: int) -> int:
+    """Return the most HITs that a worker may take."""
+    workers = study.config.workers
+    of_study = max(1, int(workers.most_share * published))
+    return of_study if workers.most_hits is None else min(of_study, workers.most_hits)
+
+
 def allow_more(study: Study, crowd: Crowd, target: str) -> None:
     """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives.
 
@@ -95,9 +120,10 @@ def allow_more(study: Study, crowd: Crowd, target: str) -> None:
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
         allowed = load_allowances(db, target)
+        cap = _cap(study, sum(count_hits(db, target).values()))
     for worker, record in sorted(records.items()):
         screened = len(record.hits)
-        hits = screened + climb(record.hits)
+        hits = min(screened + climb(record.hits), cap)
         if worker in barred or allowed.get(worker) == hits:
             continue
         crowd.allow(worker, trusted_group(study), hits, submitted=screened)

@@ -18,7 +18,7 @@ from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.settlement import find_dues, pay_dues, release_unused
 from prefjudge.fieldwork.spending import intended, lock_crowd, refuse_unwhole
-from prefjudge.fieldwork.trust import allow_more, bar_workers, exclude_barred
+from prefjudge.fieldwork.trust import allow_more, bar_workers, exclude_barred, why_stopped
 from prefjudge.render.shown import Shown
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
@@ -46,7 +46,8 @@ class CollectResult(Shown):
     """Where the study stands after ``collect``.
 
     ``challenge`` says whether newcomers still meet the best-known answers: `run` ends that, not `resolve`.
-    ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands.
+    ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands. ``stopped``
+    says why nothing is issued again for now.
     """
 
     endpoint: str
@@ -60,6 +61,7 @@ class CollectResult(Shown):
     dropped_judgments: int
     waiting: int
     reasons: dict[str, int]
+    stopped: str
     challenge: bool
     rehearsal: Rehearsal | None
 
@@ -118,6 +120,7 @@ class _Collection:
         self._reissued = 0
         self._held = 0
         self._refused: BudgetError | None = None
+        self._stopped = why_stopped(study, target)
         self._unseen: list[CrowdError] = []
         self._unpaid: CrowdError | None = None
         with study.transaction(write=False) as db:
@@ -170,6 +173,7 @@ class _Collection:
         if not seen:
             return
         self._take(seen)
+        self._stopped = why_stopped(self._study, self._target)
         with self._study.transaction(write=False) as db:
             dropped = count_dropped(db, [hit.hit_key for hit, _ in seen])
         over = []
@@ -229,7 +233,7 @@ class _Collection:
 
     def _extend(self, hit: StudyHit, fetched: TaskState, dropped: int) -> bool:
         """Ask for one more worker for each assignment that was dropped whole; return whether any was."""
-        if not dropped or hit.given_up:
+        if not dropped or hit.given_up or self._stopped:
             return False
         with self._study.transaction(write=False) as db:
             promised = count_settled(db, hit.hit_key, intents.EXTEND)
@@ -263,7 +267,7 @@ class _Collection:
         with self._study.transaction(write=False) as db:
             loose = len(waiting_pairs(db, self._target))
             still_open = count_hits(db, self._target).get(HitStatus.OPEN, 0)
-        if not loose or (still_open and loose < self._study.config.design.pairs_per_hit):
+        if self._stopped or not loose or (still_open and loose < self._study.config.design.pairs_per_hit):
             return
         hits = plan_batch(self._study, self._target)
         try:
@@ -291,6 +295,7 @@ class _Collection:
                 dropped_judgments=dropped,
                 waiting=len(waiting_pairs(db, self._target)),
                 reasons=dict(self._reasons),
+                stopped=self._stopped,
                 challenge=load_open_challenge(db) is not None,
                 rehearsal=load_rehearsal(db),
             )

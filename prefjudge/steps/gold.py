@@ -11,6 +11,7 @@ from annotated_types import Ge
 from prefjudge.core.asking.gold import GoldPair, likely_answers, suggest_gold
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
 from prefjudge.formats.labels.gold import read_gold, write_gold
@@ -26,13 +27,30 @@ from prefjudge.study.study import Study, open_study
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GoldResult(Shown):
-    """How many pairs ``gold`` wrote for review, accepted and withdrew, and how many the study has."""
+    """How many pairs ``gold`` wrote for review, accepted and withdrew, and how many the study has.
+
+    ``hits`` is how many HITs the study's pairs fill. A worker who takes one HIT after another meets a gold
+    pair again after ``hits_before_repeat`` of them (None where HITs hide none): what repeats is known.
+    """
 
     suggested: int
     accepted: int
     withdrawn: int
     gold: int
+    hits: int
+    hits_before_repeat: int | None
     file: str
+
+    @property
+    def advice(self) -> str:
+        """What a session tells of gold; empty where no gold pair needs to repeat."""
+        if self.hits_before_repeat is None or self.hits <= self.hits_before_repeat:
+            return ""
+        return (
+            f"a worker may do {many(self.hits_before_repeat, 'HIT')} before a gold pair repeats, and is then "
+            f"known to be one; the study has {many(self.hits, 'HIT')}: more gold pairs, or most_hits = "
+            f"{max(1, self.hits_before_repeat)} in [workers], hide them for longer"
+        )
 
 
 def gold(
@@ -74,8 +92,16 @@ def gold(
         reviewed = _as_stored(db, read_gold(path)) if accept else ()
         accepted, withdrawn = save_gold(db, reviewed, time.time()) if accept else (0, 0)
         count = len(load_active_gold(db))
+        votes = sum(votes for _, _, _, _, votes in load_pairs(db))
+    design = opened.config.design
     return GoldResult(
-        suggested=len(suggestions), accepted=accepted, withdrawn=withdrawn, gold=count, file=str(path)
+        suggested=len(suggestions),
+        accepted=accepted,
+        withdrawn=withdrawn,
+        gold=count,
+        hits=-(-votes // design.pairs_per_hit),
+        hits_before_repeat=count // design.gold_per_hit if design.gold_per_hit else None,
+        file=str(path),
     )
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from prefjudge.core.asking.costs import CENT, Estimate, estimate
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, Prices, RefusedError
-from prefjudge.errors import StudyError
+from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.pool_store import follow_design
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.spending import lock_spending, refuse_unknown_hits
+from prefjudge.fieldwork.trust import why_stopped
 from prefjudge.render.shown import Shown
 from prefjudge.study.hits import HitStatus, StudyHit
 from prefjudge.study.imports import count_imported
@@ -104,6 +105,10 @@ def publish(
                     "Answer the question with yes, or add --yes.",
                 )
         with lock_spending(opened):
+            if stopped := why_stopped(opened, target):
+                raise StudyError(
+                    stopped, f"Look at the work first: prefjudge workers {quoted(opened.folder)}"
+                )
             hits = _due(opened, target)
             offer = _offer(opened, target, crowd, hits)
             if agreed is not None and offer.total > agreed.total:

@@ -92,6 +92,8 @@ class WorkersConfig(_Section):
     approved_more_than: Annotated[int, Field(ge=0)] | None = None
     min_approval_rate: Annotated[int, Field(ge=0, le=100)] | None = None
     exclude_barred: bool = True
+    most_hits: Annotated[int, Field(ge=1)] | None = None
+    most_share: Annotated[float, Field(gt=0, le=1)] = 1.0
 
 
 class FeesConfig(_Section):
@@ -109,6 +111,7 @@ class ScreeningConfig(_Section):
     accuracy: Share = 0.9
     careless: Share = 0.6
     confidence: Share = 0.95
+    most_dropped: Share = 0.8
 
     @model_validator(mode="after")
     def _tests_need_room(self) -> Self:
@@ -199,6 +202,16 @@ class StudyConfig(_Section):
             except InputError as error:
                 raise ValueError(str(error)) from None
         return each
+
+    @model_validator(mode="after")
+    def _caps_need_the_ladder(self) -> Self:
+        capped = self.workers.most_hits is not None or self.workers.most_share < 1
+        if capped and self.screening.policy is not BarringPolicy.LADDER:
+            raise ValueError(
+                "workers.most_hits and workers.most_share limit how many HITs a worker takes, which only the "
+                'policy "ladder" of [screening] counts'
+            )
+        return self
 
     @model_validator(mode="after")
     def _live_needs_a_budget(self) -> Self:

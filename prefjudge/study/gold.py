@@ -64,6 +64,18 @@ def load_active_gold(db: Connection) -> dict[int, GoldPair]:
     return {number: pair for number, pair in load_gold(db).items() if number not in withdrawn}
 
 
+def count_hidden(db: Connection, target: str) -> dict[int, int]:
+    """Return how many HITs at a target hide each gold pair; those that none hides are left out."""
+    return {
+        number: int(count)
+        for number, count in db.execute(
+            "SELECT gold_id, count(*) FROM slots JOIN hits USING (hit_key) "
+            "WHERE target = :target AND gold_id IS NOT NULL GROUP BY gold_id",
+            target=target,
+        )
+    }
+
+
 def load_withdrawn(db: Connection) -> frozenset[int]:
     """Return the numbers of the withdrawn gold pairs: missing one of them has no consequence."""
     rows = db.execute("SELECT key FROM settings WHERE key LIKE :any", any=f"{_WITHDRAWN}%")

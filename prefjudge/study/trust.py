@@ -16,6 +16,18 @@ def count_workers_verdicts(db: Connection, target: str, verdict: str) -> dict[st
     }
 
 
+def count_last_dropped(db: Connection, target: str, last: int) -> tuple[int, int]:
+    """Return how many assignments there are of the last so many at a target, and how many were dropped."""
+    came, dropped = db.execute(
+        "SELECT count(*), coalesce(sum(CASE WHEN verdict = 'kept' THEN 0 ELSE 1 END), 0) FROM ("
+        "SELECT verdict FROM assignments JOIN hits USING (hit_key) WHERE target = :target "
+        "ORDER BY submitted DESC, collected DESC, assignment_id LIMIT :last) AS recent",
+        target=target,
+        last=last,
+    )[0]
+    return int(came), int(dropped)
+
+
 def find_first_miss(db: Connection, target: str, worker_id: str, verdict: str) -> float:
     """Return when a worker first submitted a HIT with a missed gold pair, or of a verdict, at a target."""
     rows = db.execute(

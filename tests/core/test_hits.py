@@ -62,6 +62,13 @@ def test_gold_is_dealt_evenly_and_neighbours_share_none(
         assert len(set(met)) == len(met)
 
 
+def test_gold_that_fewest_hits_hide_is_dealt_first() -> None:
+    dealt = rotate_gold(6, 2, 2, rng=np.random.default_rng(6), used=[1, 0, 1, 0, 1, 0])
+    hidden = [gold for hit in dealt for gold in hit]
+    assert set(hidden[:3]) == {1, 3, 5}
+    assert len(set(hidden)) == 4
+
+
 def test_gold_waits_for_a_hit_without_its_query() -> None:
     queries = [f"q{i}" for i in range(8)]
     taken = [{f"q{(hit + i) % 8}" for i in range(4)} for hit in range(40)]

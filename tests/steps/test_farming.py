@@ -9,10 +9,12 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
+from prefjudge.errors import ConfigError, StudyError
 from prefjudge.fieldwork import trust
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
 from prefjudge.fieldwork.settlement import Act
 from prefjudge.steps.collect import collect
+from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.serve import _Screener
@@ -125,6 +127,37 @@ def test_a_kill_between_the_call_and_its_record_takes_nothing_from_a_worker(
 
 def _killed(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
+
+
+def test_a_cap_ends_the_climb(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = person(served, "capped")
+    assert take_all(worker) == 1
+    monkeypatch.setenv("PREFJUDGE_WORKERS__MOST_HITS", "2")
+    for more in (1, 0):
+        collect(served)
+        assert take_all(worker) == more
+    monkeypatch.delenv("PREFJUDGE_WORKERS__MOST_HITS")
+    monkeypatch.setenv("PREFJUDGE_WORKERS__MOST_SHARE", "0.5")
+    monkeypatch.setenv("PREFJUDGE_SCREENING__POLICY", "first-miss")
+    with pytest.raises(ConfigError, match="only the policy"):
+        collect(served)
+
+
+def test_nothing_is_published_while_too_much_is_dropped(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust, "_ENOUGH", 1)
+    assert collect(served).stopped == ""
+    monkeypatch.setenv("PREFJUDGE_SCREENING__MOST_DROPPED", "0.0")
+    assert "assignments were dropped, more than 0%: nothing is published" in collect(served).stopped
+    with pytest.raises(StudyError, match="assignments were dropped, more than 0%"):
+        publish(served, sandbox=True, yes=True)
+
+
+def test_gold_says_how_long_a_session_hides_it(served: Path) -> None:
+    found = gold(served)
+    assert found.hits_before_repeat == found.gold // 3 < found.hits
+    assert f"a worker may do {found.hits_before_repeat} HITs before a gold pair repeats" in found.advice
 
 
 def test_work_is_screened_as_it_comes_while_the_study_is_served(served: Path) -> None:

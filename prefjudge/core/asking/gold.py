@@ -236,6 +236,7 @@ def rotate_gold(
     hits: int,
     *,
     rng: np.random.Generator,
+    used: Sequence[int] = (),
     queries: Sequence[str] = (),
     taken: Sequence[Collection[str]] = (),
 ) -> Sequence[tuple[int, ...]]:
@@ -252,6 +253,9 @@ def rotate_gold(
     rng : Generator
         Shuffles the gold pairs once; the deal then goes round, so that a worker who takes HITs in turn meets
         ``count // per_hit`` of them before a gold pair returns.
+    used : sequence of int, optional
+        How many earlier HITs hide each gold pair: those that fewest do come first, so that the deal for HITs
+        that are issued again goes on where the last one ended.
     queries, taken : sequence, optional
         For HITs with at most one pair of a query: the query of each gold pair, and those of each HIT's pairs.
         A gold pair whose query the HIT has already waits for a later one, for of two comparisons with one
@@ -265,6 +269,8 @@ def rotate_gold(
     if count < per_hit:
         raise ValueError(f"a HIT hides {per_hit} gold pairs, and there are only {count}")
     waiting = [int(gold) for gold in rng.permutation(count)]
+    if used:
+        waiting.sort(key=lambda gold: used[gold])
     dealt = []
     for hit in range(hits):
         asked = set(taken[hit]) if queries else set()
