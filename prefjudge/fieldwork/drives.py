@@ -7,11 +7,12 @@ from typing import Protocol
 import numpy as np
 
 from prefjudge.core.asking.strategies import LeadStop, Strategy
-from prefjudge.core.asking.strategy_names import parse_strategy
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.models import ModelVote, favourites, hopeless
 from prefjudge.core.planning.challenge import Duel, conclude_challenge, next_challenge_round
 from prefjudge.core.planning.rounds import Round, next_round
+from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.pools import Pools, drop_candidates
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import encode
@@ -36,8 +37,8 @@ class Drive(Protocol):
     name: str
     challenge: OpenChallenge | None
 
-    def next(self, log: Judgments) -> Round:
-        """Return what to ask for next."""
+    def next(self, log: Judgments, most: int | None = None) -> Round:
+        """Return what to ask for next, of at most so many votes where the strategy knows their worth."""
 
     def conclude(self, log: Judgments) -> tuple[Qrels, tuple[Duel, ...]]:
         """Return the best answers by the judgments so far."""
@@ -58,15 +59,22 @@ class PoolDrive:
         self._strategy = strategy
         self._first = first
 
-    def next(self, log: Judgments) -> Round:
+    def next(self, log: Judgments, most: int | None = None) -> Round:
         """Return what the strategy asks for next."""
-        return next_round(log, self._pools, self._strategy, best_known=self._first)
+        by_worth = isinstance(self._strategy, Sure)
+        return next_round(
+            log, self._pools, self._strategy, best_known=self._first, most=most if by_worth else None
+        )
 
     def conclude(self, log: Judgments) -> tuple[Qrels, tuple[Duel, ...]]:
-        """Return the leaders of the finished queries; the others get no answer."""
+        """Return the leaders of the finished queries.
+
+        The others get no answer, unless the strategy says how probable the best so far is.
+        """
         last = self.next(log)
         # `leaders` has a flag for each row of the pools, `open` one for each query: spread it to the rows.
-        rows = np.flatnonzero(last.leaders & ~last.open[self._pools.query])
+        told = isinstance(self._strategy, Sure)
+        rows = np.flatnonzero(last.leaders & (told | ~last.open[self._pools.query]))
         return Qrels(
             name="preference",
             queries=self._pools.queries,
@@ -97,7 +105,7 @@ class ChallengeDrive:
         self._strategy = strategy
         self._challenge = resume_challenge(study, challenge)
 
-    def next(self, log: Judgments) -> Round:
+    def next(self, log: Judgments, most: int | None = None) -> Round:
         """Return what the duels need next."""
         return next_challenge_round(self._challenge, log, self._strategy)
 

@@ -174,7 +174,8 @@ def save_votes_wanted(db: Connection, votes: Mapping[int, int]) -> None:
 def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], target: str) -> None:
     """Ask for more votes: query_id, doc_a, doc_b, and how many besides those that count at a target.
 
-    A pair that the study did not have is added.
+    A pair that the study did not have is added. Of other pairs no more votes are wanted than they have: what
+    an earlier round asked for in vain need not be what the votes of today ask for.
     """
     kept = {
         (query, a, b): votes
@@ -186,6 +187,14 @@ def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], tar
             target=target,
         )
     }
+    db.executemany(
+        "UPDATE pairs SET votes = :votes WHERE pair_id = :id",
+        [
+            {"id": number, "votes": kept.get((query, a, b), 0)}
+            for number, query, a, b, votes in load_pairs(db)
+            if votes > kept.get((query, a, b), 0)
+        ],
+    )
     following = int(db.execute("SELECT coalesce(max(pair_id), 0) + 1 FROM pairs")[0][0])
     db.insert_all(
         "pairs",

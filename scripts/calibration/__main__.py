@@ -38,7 +38,7 @@ from ceilings import table
 from cells import NOISES, Answers, Design, join, simulate
 from real import compare_files
 
-from prefjudge.core.asking.strategy_names import parse_strategy
+from prefjudge.core.planning.strategy_names import parse_strategy
 
 GOAL, WORST = 0.05, 0.08
 HEAD = (

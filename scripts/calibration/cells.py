@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.asking.strategy_names import parse_strategy
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, Noise, scale_of_error
 from prefjudge.core.planning.simulation import play
+from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.confidence import assess_confidence
 

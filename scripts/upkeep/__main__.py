@@ -15,8 +15,8 @@ import numpy as np
 from maintenance import Upkeep, simulate_upkeep
 
 from prefjudge.core.asking.strategies import LeadStop
-from prefjudge.core.asking.strategy_names import parse_strategy
 from prefjudge.core.judges.noise import scale_of_error
+from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.pooling.pools import build_pools
 from prefjudge.engines.files.files import top
 from prefjudge.gather.inputs import expand

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from prefjudge.core.asking.strategies import Knockout, LeadStop
-from prefjudge.core.asking.strategy_names import DEFAULT
 from prefjudge.core.judges.noise import scale_of_error
+from prefjudge.core.planning.strategy_names import DEFAULT
 from prefjudge.core.pooling.pools import build_pools
 from tests.core.tables import pools_of
 

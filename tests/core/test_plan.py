@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from prefjudge.core.asking.strategies import Halving, Knockout, LeadStop, RoundRobin, Strategy
-from prefjudge.core.asking.strategy_names import parse_strategy
 from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, error_of_scale, scale_of_error
 from prefjudge.core.planning.plan import Packing, compare_plans, overall_chance
 from prefjudge.core.planning.plan_choice import choose_plan, look_again
 from prefjudge.core.planning.simulation import Outlook, simulate
+from prefjudge.core.planning.strategy_names import parse_strategy
 
 PACKING = Packing(price=lambda assignments: Decimal("2.40"))
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from prefjudge.core.asking.strategies import Halving, Knockout, LeadStop, RoundRobin, Strategy
-from prefjudge.core.asking.strategy_names import DEFAULT
 from prefjudge.core.judges.noise import ConstantNoise
+from prefjudge.core.planning.strategy_names import DEFAULT
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prefjudge.core.asking.strategies import Halving, Knockout, RoundRobin
-from prefjudge.core.asking.strategy_names import DEFAULT, BySize, combine, parse_strategy
+from prefjudge.core.planning.strategy_names import DEFAULT, BySize, combine, parse_strategy
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,9 @@ from prefjudge.core.asking.strategy_names import DEFAULT, BySize, combine, parse
         "lead:2x9",
         "2=lead:2,4=knockout:3",
         "round-robin:99",
+        "sure:80",
+        "sure:99.5x10",
+        "3=lead:3,9=sure:70x8",
     ],
 )
 def test_names_are_read_back(name: str) -> None:
@@ -27,6 +30,7 @@ def test_names_are_read_back(name: str) -> None:
 @pytest.mark.parametrize(
     "wrong",
     ["", "best", "halving:0", "lead:x", "knockout:1x2x3", "round-robin:-1", "round-robin:100", "halving:1x5",
+     "sure", "sure:0", "sure:101", "sure:80x0", "sure:80x", "sure:nan", "sure:-1", "sure:1e1", "sure:80x1001",
      "2=", "=lead:2", "2=lead:2,", "2=lead:2,2=lead:3", "0=lead:2", "2=default", "2=3=lead:2"],
 )  # fmt: skip
 def test_other_names_are_refused(wrong: str) -> None:

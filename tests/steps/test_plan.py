@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from prefjudge.cli.output import to_plain
-from prefjudge.core.asking.strategy_names import parse_strategy
 from prefjudge.core.judges.noise import error_of_scale, log_weight_of_golds, scale_of_error
+from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.resolving.scales import weigh_scales
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.init import init

@@ -312,3 +312,40 @@ def test_who_lets_people_judge_is_told_where(pooled: Path) -> None:
     with keep_marketplace_open(Study(pooled)), pytest.raises(KeyboardInterrupt):
         run(pooled, yes=True, tell=tell)
     assert not any("serve" in line for line in said)
+
+
+def test_a_query_is_judged_until_its_best_answer_is_sure_enough(young: Path, wire: Wire) -> None:
+    asked = {"sure": 0.6, "most_rounds": 2}
+    wire.kind = "kill after"
+    result = wire.until_done(lambda: run(young, **asked, **HONEST))  # type: ignore[arg-type]
+    wire.kind = ""
+    assert (result.strategy, result.unfinished) == ("sure:60x2", 0)
+    assert listed(young) == recorded(young)
+    assert status(young).waiting == 0, "what an interrupted round asked for is not asked for still"
+    found, best = answers(young), best_of(young)
+    assert found.keys() == best.keys()
+    assert {len(docs) for docs in found.values()} == {1}
+    assert run(young, **asked, **HONEST).rounds == 0  # type: ignore[arg-type]
+    with pytest.raises(StudyError, match="driven by sure:60x2, not sure:90"):
+        run(young, sure=0.9, **HONEST)  # type: ignore[arg-type]
+
+
+def test_a_small_budget_goes_where_it_tells_most_and_is_kept(young: Path) -> None:
+    config = young / "study.toml"
+    config.write_text(config.read_text().replace("budget = 100.00", "budget = 12.50"))
+    result = run(young, sure=0.99, **HONEST)  # type: ignore[arg-type]
+    assert result.stopped_by.startswith("the budget")
+    assert result.unfinished > 0
+    assert float(status(young).committed) <= 12.50
+    assert len(answers(young)) > result.queries - result.unfinished, "the best so far is an answer"
+    config.write_text(config.read_text().replace("budget = 12.50", "budget = 0.00"))
+    assert run(young, sure=0.99, **HONEST).rounds == 0  # type: ignore[arg-type]
+
+
+def test_sure_is_a_strategy_of_its_own(young: Path) -> None:
+    with pytest.raises(InputError, match="--sure is a strategy of its own"):
+        run(young, sure=0.8, strategy="default", **HONEST)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="--most-rounds is for --sure"):
+        run(young, most_rounds=3, **HONEST)  # type: ignore[arg-type]
+    result = run(young, sure=0.95, most_rounds=2, **HONEST)  # type: ignore[arg-type]
+    assert (result.strategy, result.rounds <= 2) == ("sure:95x2", True)

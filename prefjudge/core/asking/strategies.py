@@ -40,7 +40,7 @@ class Asked:
         return self.votes.size
 
 
-_NOTHING = Asked(*(np.empty(0, dtype=np.int64) for _ in range(4)))
+NOTHING = Asked(*(np.empty(0, dtype=np.int64) for _ in range(4)))
 
 
 def _joined(asked: Sequence[Asked]) -> Asked:
@@ -146,7 +146,7 @@ class Halving(_Played):
         """Ask for what the pairs of the current round lack; the best are the last ones left."""
         n, k, _ = votes.shape
         alive, pools = np.ones((n, k), dtype=bool), np.arange(n)
-        asked, in_all = [_NOTHING], votes.sum(axis=2)
+        asked, in_all = [NOTHING], votes.sum(axis=2)
         left, target, more = k, 0, self.votes_per_pair
         while left > 1 and pools.size:
             target, more = target + more, more * self.factor
@@ -238,7 +238,7 @@ class LeadStop(_Played):
         """Ask for the fewest votes that could bring the lead; the best has won the matches so far."""
         n, k, _ = votes.shape
         best, going, query = np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool), np.arange(n)
-        asked = [_NOTHING]
+        asked = [NOTHING]
         for challenger in range(1, k):
             kept, lost = votes[query, best, challenger], votes[query, challenger, best]
             ahead = kept - lost

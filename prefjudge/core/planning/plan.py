@@ -16,9 +16,10 @@ from prefjudge.core.asking.strategies import (
     RoundRobin,
     Strategy,
 )
-from prefjudge.core.asking.strategy_names import DEFAULT
 from prefjudge.core.judges.noise import Noise
 from prefjudge.core.planning.simulation import Outlook, simulate
+from prefjudge.core.planning.strategy_names import DEFAULT
+from prefjudge.core.planning.sure import Sure
 
 Price = Callable[[int], Decimal]
 """Returns what one assignment costs, fees included, of a HIT with that many assignments."""
@@ -38,6 +39,8 @@ STRATEGIES: tuple[Strategy, ...] = (
     Knockout(5),
     LeadStop(2),
     LeadStop(3),
+    Sure(0.5),
+    Sure(0.7),
 )
 """What a plan compares; the first is the default."""
 

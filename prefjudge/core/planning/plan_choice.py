@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from prefjudge.core.asking.strategy_names import combine, parse_strategy
 from prefjudge.core.judges.noise import Noise
 from prefjudge.core.planning.plan import Office, Packing, Plan, overall_chance
 from prefjudge.core.planning.simulation import Outlook, simulate
+from prefjudge.core.planning.strategy_names import combine, parse_strategy
 
 
 def choose_plan(

@@ -6,12 +6,18 @@ import numpy as np
 
 from prefjudge.core.asking.strategies import Counts, Flags, Strategy
 from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.planning.strategy_names import of_size
+from prefjudge.core.planning.sure import Sure, most_probable, worth
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes, encode
+from prefjudge.core.resolving.confidence import assess_confidence
 from prefjudge.core.resolving.tournament import Index, Tournaments, tournaments
-from prefjudge.core.resolving.vote_matrices import VoteMatrices, vote_matrices
+from prefjudge.core.resolving.vote_matrices import Floats, VoteMatrices, vote_matrices
+
+_SEED = 18
+"""Of the posterior samples: the same votes ask for the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +31,7 @@ class Round:
     votes : ndarray of int64, shape (len(pairs),)
         How many more votes each pair needs, each by another worker.
     open : ndarray of bool, shape (n_queries,)
-        Which queries these pairs belong to. A query without any has finished.
+        Which queries need more votes, in this round or a later one. The others have finished.
     leaders : ndarray of bool, shape (n_rows,)
         For each row of the pools, whether it is the best by the votes so far; several where they are even.
     """
@@ -43,6 +49,7 @@ def next_round(
     *,
     best_known: Qrels | None = None,
     settled: Flags | None = None,
+    most: int | None = None,
 ) -> Round:
     """Ask a strategy for the next votes of every query.
 
@@ -61,25 +68,62 @@ def next_round(
         The best answers so far: they come first in the order of candidates, so that challengers meet them.
     settled : ndarray of bool, shape (n_queries,), optional
         Queries that are sure enough, and get no more votes.
+    most : int, optional
+        How many votes there are to hand out. Where a strategy wants more, those go first that raise the
+        expected number of right winners most, whatever the query; this needs P(best), as `Sure` does.
     """
     rank = _ranks(pools, best_known)
+    chance = _chances(judgments, pools, strategy)
     leaders = np.zeros(pools.query.size, dtype=bool)
-    query, first, second, votes = [], [], [], []
+    query, first, second, votes, values = [], [], [], [], []
     begins = np.searchsorted(pools.query, np.arange(len(pools.queries)))
     for block in tournaments(judgments, pools=pools):
         offset = int(begins[block.first]) if block.n_queries else 0
         row_of = _pool_rows(block, pools, offset)
         for stack in vote_matrices(block, ties=0.5):
             rows, played = _ordered(stack, row_of, rank)
-            leaders[rows] = strategy.leaders(played)
-            asked = strategy.ask(played)
+            one = of_size(strategy, rows.shape[1])
+            if isinstance(one, Sure) and chance is not None:
+                believed = chance[rows]
+                # The best of one candidate needs no votes.
+                judged = np.asarray(played.any(axis=(1, 2))) | (rows.shape[1] == 1)
+                leaders[rows] = most_probable(believed) & judged[:, None]
+                asked, value = one.ask_by(played, believed), worth(played, believed)
+            else:
+                leaders[rows], asked = one.leaders(played), one.ask(played)
+                value = np.zeros(len(rows))
             codes = (stack.queries[asked.pool] + block.first).astype(np.int32)
             kept = np.ones(codes.size, dtype=bool) if settled is None else ~settled[codes]
             query.append(codes[kept])
             first.append(rows[asked.pool, asked.x][kept])
             second.append(rows[asked.pool, asked.y][kept])
             votes.append(asked.votes[kept])
-    return _round(pools, query, first, second, votes, leaders)
+            values.append(value[asked.pool][kept])
+    return _round(pools, query, first, second, _within(most, votes, values), leaders)
+
+
+def _chances(judgments: Judgments, pools: Pools, strategy: Strategy) -> Floats | None:
+    """Return each pool row's probability of being the best, where the strategy asks by it."""
+    sizes = np.unique(np.bincount(pools.query, minlength=len(pools.queries)))
+    if not any(isinstance(of_size(strategy, size), Sure) for size in sizes.tolist() if size):
+        return None
+    found = assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED))
+    chance = np.empty(pools.query.size)
+    # Its rows are sorted by document within each query, as those of a tournament are.
+    chance[np.lexsort((pools.doc, pools.query))] = found.chance
+    return chance
+
+
+def _within(most: int | None, votes: list[Counts], values: list[Floats]) -> list[Counts]:
+    """Return how many of the votes to hand out now: at most so many, where they are worth most."""
+    if most is None or not votes:
+        return votes
+    wanted, value = np.concatenate(votes), np.concatenate(values)
+    order = np.argsort(-value, kind="stable")
+    given = np.empty_like(wanted)
+    before = np.cumsum(wanted[order]) - wanted[order]
+    given[order] = np.clip(most - before, 0, wanted[order])
+    return [given]
 
 
 def votes_are_even(judgments: Judgments, pools: Pools) -> bool:
@@ -140,6 +184,7 @@ def _round(
     # Rows of a pool are sorted by doc_id, so the smaller row is the document that comes first.
     a, b = np.minimum(x, y), np.maximum(x, y)
     order = np.lexsort((b, a))
+    order = order[counts[order] > 0]
     is_open = np.zeros(len(pools.queries), dtype=bool)
     is_open[queries] = True
     return Round(

@@ -7,9 +7,13 @@ import numpy as np
 
 from prefjudge.core.asking.strategies import Counts, Floats, Strategy
 from prefjudge.core.judges.noise import Noise
+from prefjudge.core.planning.strategy_names import of_size
+from prefjudge.core.planning.sure import Sure
 
 _CELLS = 1 << 22
 _LEAST_TRIALS = 150
+_DEARER = 4
+"""A strategy that fits a model in each round is simulated on so many times fewer pools."""
 _TRIAL_CELLS = 150_000
 """Cells of vote matrices worth simulating: in a study there are few large pools."""
 
@@ -69,7 +73,10 @@ def simulate(
         The source of randomness. Generators in the same state give every strategy the same pools, and the
         same votes to strategies that ask for the same.
     """
+    one = of_size(strategy, size)
     trials = max(1, min(trials, max(_LEAST_TRIALS, _TRIAL_CELLS // size**2)))
+    if isinstance(one, Sure):
+        trials = min(trials, max(_LEAST_TRIALS, trials // _DEARER))
     if size == 1:
         return Outlook(
             strategy=strategy.name,
@@ -93,7 +100,7 @@ def simulate(
         votes, played = play(strategy, chances, votes_rng)
         for group, counts in played.items():
             work.setdefault(group, np.zeros(trials, dtype=np.int64))[low : low + n] = counts
-        leaders = strategy.leaders(votes)
+        leaders = one.leaders(votes)
         number = leaders.sum(axis=1)
         # A random pick from several leaders is the best one with this chance: no draw, less noise.
         found += float((leaders[np.arange(n), best] / number).sum())
@@ -120,7 +127,6 @@ def simulate(
 def play(
     strategy: Strategy, chances: Floats, rng: np.random.Generator
 ) -> tuple[Floats, dict[tuple[int, int], Counts]]:
-    """Ask and vote until nothing is asked; return the votes, and the work of each round."""
     """Ask and vote until nothing is asked.
 
     Parameters
@@ -141,13 +147,21 @@ def play(
     """
     votes = np.zeros_like(chances)
     work: dict[tuple[int, int], Counts] = {}
-    number = 0
-    while len(asked := strategy.ask(votes)):
-        pool, x, y, wanted = asked.pool, asked.x, asked.y, asked.votes
+    number, strategy = 0, of_size(strategy, votes.shape[1])
+    unfinished = np.arange(len(votes))
+    # A pool that asks for nothing has finished: its strategy would say the same again.
+    while len(asked := _informed(strategy, votes).ask(votes[unfinished])):
+        pool, x, y, wanted = unfinished[asked.pool], asked.x, asked.y, asked.votes
         for_x = rng.binomial(wanted, chances[pool, x, y])
         votes[pool, x, y] += for_x
         votes[pool, y, x] += wanted - for_x
         for many in np.unique(wanted).tolist():
             work[number, many] = np.bincount(pool[wanted == many], minlength=len(votes))
+        unfinished = np.unique(pool)
         number += 1
     return votes, work
+
+
+def _informed(strategy: Strategy, votes: Floats) -> Strategy:
+    """Return a strategy that knows what all pools say of how votes err, also of those that have finished."""
+    return strategy.learn(votes) if isinstance(strategy, Sure) else strategy

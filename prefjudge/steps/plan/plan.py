@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from annotated_types import Ge
 
 from prefjudge.core.asking.strategies import Strategy
-from prefjudge.core.asking.strategy_names import DEFAULT, parse_strategy
 from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, compare_plans
 from prefjudge.core.planning.plan_choice import choose_plan, look_again
+from prefjudge.core.planning.strategy_names import DEFAULT, parse_strategy
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.crowds import read_prices

@@ -13,8 +13,9 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.planning.challenge import Duel
 from prefjudge.core.planning.rounds import Round
+from prefjudge.core.planning.sure import Sure
 from prefjudge.counts import many
-from prefjudge.errors import BudgetError, StudyError, quoted
+from prefjudge.errors import BudgetError, InputError, StudyError, quoted
 from prefjudge.evaluation.leaderboards.correlation import RankShift
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd
 from prefjudge.fieldwork.drives import find_drive
@@ -60,6 +61,8 @@ def run(
     study: str | Path | Study,
     *,
     strategy: str | None = None,
+    sure: Annotated[float, Interval(gt=0, le=1)] | None = None,
+    most_rounds: Annotated[int, Interval(ge=1, le=1000)] | None = None,
     model: str | None = None,
     ungated: bool = False,
     sandbox: bool = True,
@@ -82,8 +85,16 @@ def run(
     study : Path
         The study, with its pool and gold pairs.
     strategy : str, optional
-        What to ask for: ``default``, ``round-robin:VOTES``, ``halving:VOTESxFACTOR``, ``knockout:VOTES`` or
-        ``lead:LEAD`` (ahead by LEAD votes, or the majority of 21). A study keeps the one that it began with.
+        What to ask for: ``default``, ``round-robin:VOTES``, ``halving:VOTESxFACTOR``, ``knockout:VOTES``,
+        ``lead:LEAD`` (ahead by LEAD votes, or the majority of 21) or ``sure:PERCENT``, which is ``sure``. A
+        study keeps the one that it began with.
+    sure : float, optional
+        Instead of a strategy: judge a query until its best answer is the best with this probability,
+        such as 0.8. Votes go where they tell most, and of all queries first where they raise the expected
+        number of right winners most.
+    most_rounds : int, optional
+        In how many rounds ``sure`` is done with a query at the latest; 25 by default. More rounds need fewer
+        votes.
     model : str, optional
         Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
         lose to all others. People settle the rest. A study keeps this, too. People's votes must vouch for
@@ -125,6 +136,7 @@ def run(
     if live and workers:
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
     refuse_unwhole(opened)
+    strategy = _strategy(strategy, sure, most_rounds)
     drive = find_drive(opened, strategy, model, ungated=ungated, tell=tell)
     with opened.transaction(write=False) as db:
         refuse_other_target(db, target)
@@ -134,14 +146,19 @@ def run(
     with keep_marketplace_open(opened, target) as unserved:
         with open_crowd(opened, target) as crowd:  # a store that is outdated is refused as it is
             refuse_unknown_hits(opened, crowd, target)
+            price = crowd.prices.submission(opened.config.hit.reward, 1)
         with opened.transaction() as db:
             drive.settle(db)
             forget_rounds(db, target)
         if unserved and not workers:
             tell(f"for people to judge, run in another terminal: prefjudge serve {quoted(opened.folder)}")
         while not (stopped_by := crew.judge_all() or stopped_by):
-            asked = drive.next(_log(opened, target))
-            if not len(asked.pairs) or rounds >= _MOST_ROUNDS:
+            left = _affordable(opened, target, price)
+            asked = drive.next(_log(opened, target), left)
+            if not len(asked.pairs) and asked.open.any():
+                stopped_by = f"the budget (${opened.config.budget:,.2f} pays for no further HIT)"
+                break
+            if not len(asked.pairs) or rounds >= (most_rounds or _MOST_ROUNDS):
                 stopped_by = "nothing left to ask" if not len(asked.pairs) else f"its {many(rounds, 'round')}"
                 break
             rounds += 1
@@ -176,6 +193,34 @@ def run(
         rehearsal=rehearsal,
         out=str(kept.out),
     )
+
+
+def _strategy(strategy: str | None, sure: float | None, most_rounds: int | None) -> str | None:
+    """Return the name of the strategy that the options ask for."""
+    if sure is None:
+        if most_rounds is not None:
+            raise InputError("--most-rounds is for --sure", "Give both, or neither.")
+        return strategy
+    if strategy is not None:
+        raise InputError("--sure is a strategy of its own", "Give --strategy or --sure.")
+    return (Sure(sure) if most_rounds is None else Sure(sure, most_rounds)).name
+
+
+_SHARE = 4
+
+
+def _affordable(study: Study, target: str, price: Decimal) -> int | None:
+    """Return how many votes a round may ask for; None without a budget.
+
+    A quarter of what the budget still pays for: where it does not pay for all, later votes go to better
+    places than earlier ones, since there are more to judge by.
+    """
+    budget, each = study.config.budget, study.config.design.pairs_per_hit
+    if budget is None or not price:
+        return None
+    with study.transaction(write=False) as db:
+        left = budget - Decimal(committed_cents(db, target)) / 100
+    return each * -(-max(0, int(left // price)) // _SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

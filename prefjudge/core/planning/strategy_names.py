@@ -13,6 +13,7 @@ from prefjudge.core.asking.strategies import (
     RoundRobin,
     Strategy,
 )
+from prefjudge.core.planning.sure import Sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +55,24 @@ def combine(chosen: Mapping[int, Strategy]) -> Strategy:
     steps: list[tuple[int, Strategy]] = []
     for size in sorted(chosen):
         strategy = chosen[size]
-        one = strategy.of(size) if isinstance(strategy, BySize) else strategy
+        one = of_size(strategy, size)
         if steps and steps[-1][1] == one:
             steps.pop()
         steps.append((size, one))
     return steps[0][1] if len(steps) == 1 else BySize(tuple(steps))
 
 
+def of_size(strategy: Strategy, size: int) -> Strategy:
+    """Return the strategy for pools of this size."""
+    return strategy.of(size) if isinstance(strategy, BySize) else strategy
+
+
 _KINDS = {"round-robin": RoundRobin, "halving": Halving, "knockout": Knockout, "lead": LeadStop}
-_LARGEST_NUMBER, _LARGEST_FACTOR = 99, 4
+_LARGEST_NUMBER, _LARGEST_FACTOR, _MOST_ROUNDS = 99, 4, 1000
 
 
 def parse_strategy(text: str) -> Strategy:
-    """Return the strategy of that name: ``round-robin:3``, ``halving:2x3``, ``knockout:5``, ``lead:3``.
+    """Return the strategy of that name, such as ``halving:2x3``, ``lead:3`` or ``sure:80``.
 
     ``4=round-robin:3,6=knockout:5`` takes the first for pools of up to four and the second for those of up to
     six, and for larger ones. ``default`` is such a one.
@@ -89,18 +95,32 @@ def parse_strategy(text: str) -> Strategy:
     except (KeyError, TypeError, ValueError):
         raise ValueError(
             f"no strategy {text!r}: choose from default, round-robin:VOTES, halving:VOTESxFACTOR, "
-            "knockout:VOTES, lead:LEAD, or one for each size of pool, such as 4=round-robin:3,6=knockout:5"
+            "knockout:VOTES, lead:LEAD, sure:PERCENT, or one for each size of pool, such as "
+            "4=round-robin:3,6=knockout:5"
         ) from None
     return found
 
 
 def _parse_one(text: str) -> Strategy:
     kind, _, rest = text.partition(":")
+    if kind == "sure":
+        return _parse_sure(rest)
     numbers = [_whole(part) for part in rest.split("x")] if rest else []
     if any(number > _LARGEST_NUMBER for number in numbers):
         raise ValueError
     made: Strategy = _KINDS[kind](*numbers)
     if isinstance(made, Halving) and made.factor > _LARGEST_FACTOR:
+        raise ValueError
+    return made
+
+
+def _parse_sure(text: str) -> Sure:
+    percent, _, rounds = text.partition("x")
+    whole, _, fraction = percent.partition(".")
+    if not (whole + fraction).isascii() or not (whole + fraction).isdigit() or not 0 < float(percent) <= 100:
+        raise ValueError
+    made = Sure(float(percent) / 100, _whole(rounds)) if "x" in text else Sure(float(percent) / 100)
+    if made.rounds > _MOST_ROUNDS:
         raise ValueError
     return made
 

@@ -1,0 +1,141 @@
+"""Sure: votes where they tell most, until one candidate is probably enough the best."""
+
+import numpy as np
+import pytest
+
+from prefjudge.core.asking.strategies import Halving
+from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, scale_of_error
+from prefjudge.core.planning.rounds import next_round
+from prefjudge.core.planning.simulation import play, simulate
+from prefjudge.core.planning.sure import Sure, likely_scale, worth
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.resolving.confidence import assess_confidence
+
+CROWD = BradleyTerryNoise(scale=scale_of_error(0.33))
+
+
+def log_of(votes: np.ndarray) -> tuple[Judgments, Pools]:
+    """Return a row for each vote, and the pools of the matrices."""
+    n, size, _ = votes.shape
+    queries, docs = tuple(f"{q:03}" for q in range(n)), tuple(f"{d:05}" for d in range(n * size))
+    nothing, doc = np.empty(0, dtype=np.int32), np.arange(n * size, dtype=np.int32)
+    pools = Pools(
+        queries=queries, docs=docs, query=doc // size, doc=doc, sources=(), source_row=nothing, source=nothing
+    )
+    query, x, y = np.nonzero(votes)
+    times = votes[query, x, y].astype(int)
+    query, x, y = (np.repeat(side, times).astype(np.int32) for side in (query, x, y))
+    judgments = Judgments(
+        queries=queries,
+        docs=docs,
+        workers=(),
+        query=query,
+        left=query * size + x,
+        right=query * size + y,
+        choice=np.ones(query.size, dtype=np.int8),
+        strength=np.ones(query.size, dtype=np.int8),
+        worker=np.full(query.size, -1, dtype=np.int32),
+    )
+    return judgments, pools
+
+
+def test_it_finds_the_best_as_often_as_halving_with_three_quarters_of_the_votes() -> None:
+    halving = simulate(Halving(1, 3), 10, CROWD, trials=1500, rng=np.random.default_rng(3))
+    sure = simulate(Sure(0.64, scale=CROWD.scale), 10, CROWD, trials=1500, rng=np.random.default_rng(3))
+    assert sure.judgments <= 0.75 * halving.judgments
+    # Within the standard error: the table of `scripts/strategies.py` has more pools.
+    assert sure.chance >= halving.chance - sure.error
+
+
+@pytest.mark.parametrize("size", [2, 3, 6])
+def test_a_pool_is_finished_once_its_best_is_probable_enough_or_its_rounds_are_over(size: int) -> None:
+    strategy = Sure(0.8, 6, scale=0.66)
+    chances, _ = CROWD.draw_chances(60, size, np.random.default_rng(1))
+    votes, work = play(strategy, chances, np.random.default_rng(2))
+    assert 1 + max(number for number, _ in work) <= 8
+    believed = strategy.believe(votes)
+    finished = votes.sum(axis=(1, 2)) >= 0.9 * min(40 * size, (1 if size == 2 else size) * 2**5)
+    # The samples differ with the pools that stand beside a pool: within their error.
+    assert ((believed.max(axis=1) > 0.65) | finished).all()
+    assert (votes.sum(axis=(1, 2)) >= (size if size > 2 else 1)).all()
+
+
+def test_the_first_round_lets_each_candidate_meet_two_others_and_a_lone_one_nobody() -> None:
+    for level in (1e-9, 0.5, 1.0):
+        asked = Sure(level).ask(np.zeros((2, 5, 5)))
+        assert asked.votes.tolist() == [1] * 10
+        assert np.bincount(np.concatenate([asked.x, asked.y])).tolist() == [4] * 5
+    assert len(Sure(0.9).ask(np.zeros((3, 1, 1)))) == 0
+    two = Sure(0.9).ask(np.zeros((1, 2, 2)))
+    assert (two.x.tolist(), two.y.tolist(), two.votes.tolist()) == ([0], [1], [1])
+
+
+def test_coins_cost_no_more_than_the_most_votes_of_a_pool() -> None:
+    votes, work = play(Sure(1.0), np.full((5, 4, 4), 0.5), np.random.default_rng(0))
+    assert votes.sum(axis=(1, 2)).max() <= 1.1 * 40 * 4
+    assert (votes + votes.transpose(0, 2, 1)).max() < 60 + 32
+    assert 1 + max(number for number, _ in work) <= 40
+
+
+def test_votes_go_to_the_pair_that_two_draws_would_name() -> None:
+    votes = np.zeros((1, 3, 3))
+    votes[0, 0, 2] = votes[0, 1, 2] = 8.0
+    asked = Sure(0.9, scale=0.7).ask_by(votes, np.array([[0.5, 0.49, 0.01]]))
+    most = asked.votes.argmax()
+    assert (asked.x[most], asked.y[most]) == (0, 1)
+    assert asked.votes[most] > 0.9 * asked.votes.sum()
+
+
+def test_a_vote_is_worth_most_where_little_decides() -> None:
+    votes = np.zeros((4, 3, 3))
+    votes[:, 0, 1] = votes[:, 1, 2] = votes[:, 0, 2] = 2.0
+    chance = np.array([[0.5, 0.49, 0.01], [0.8, 0.19, 0.01], [0.98, 0.01, 0.01], [1.0, 0.0, 0.0]])
+    found = worth(votes, chance)
+    assert (np.diff(found) < 0).all()
+    assert found[3] == pytest.approx(0.0, abs=1e-9)
+    # The same doubt after many votes: candidates so close that further votes hardly tell them apart.
+    assert worth(20 * votes, chance)[0] < 0.5 * found[0]
+    assert worth(np.zeros((2, 1, 1)), np.ones((2, 1))).tolist() == [0.0, 0.0]
+
+
+def test_the_scale_is_that_of_the_crowd() -> None:
+    rng = np.random.default_rng(4)
+    for scale in (0.3, 0.66, 1.5):
+        chances, _ = BradleyTerryNoise(scale=scale).draw_chances(60, 5, rng)
+        upper = np.triu(np.ones((5, 5), dtype=int), 1)
+        won = rng.binomial(8 * upper, chances)
+        votes = won + (8 * upper - won).transpose(0, 2, 1).astype(float)
+        assert likely_scale(votes) == pytest.approx(scale, rel=0.25)
+
+
+def test_a_round_of_a_study_asks_by_the_probabilities_that_resolve_states() -> None:
+    chances, _ = ConstantNoise(error=0.2).draw_chances(12, 4, np.random.default_rng(5))
+    votes, _ = play(Sure(0.7), chances, np.random.default_rng(6))
+    judgments, pools = log_of(votes)
+    stated = assess_confidence(judgments, pools=pools, rng=np.random.default_rng(18)).highest()
+    level = float(np.median(stated))
+    found = next_round(judgments, pools, Sure(level))
+    assert found.open.tolist() == (stated < level).tolist()
+    assert 0 < found.open.sum() < 12
+    assert found.leaders.reshape(12, 4).sum(axis=1).tolist() == [1] * 12
+    again = next_round(judgments, pools, Sure(level))
+    assert again.votes.tolist() == found.votes.tolist()
+    assert again.pairs.doc_a.tolist() == found.pairs.doc_a.tolist()
+
+
+def test_one_queue_over_all_queries_hands_out_the_votes_that_are_worth_most() -> None:
+    votes = np.zeros((3, 2, 2))
+    votes[0, 0, 1], votes[0, 1, 0] = 1, 1  # even, after two votes
+    votes[1, 0, 1], votes[1, 1, 0] = 30, 29  # hardly to be told apart
+    votes[2, 0, 1] = 3
+    judgments, pools = log_of(votes)
+    every = next_round(judgments, pools, Sure(0.999))
+    assert every.open.all()
+    wanted = dict(zip(every.pairs.query.tolist(), every.votes.tolist(), strict=True))
+    few = next_round(judgments, pools, Sure(0.999), most=wanted[0])
+    assert few.pairs.query.tolist() == [0]
+    assert few.votes.sum() == wanted[0]
+    assert few.open.all(), "what must wait is not finished"
+    none = next_round(judgments, pools, Sure(0.999), most=0)
+    assert (len(none.pairs), none.open.all()) == (0, True)
