@@ -44,8 +44,12 @@ def publish(
 
 
 def _next(study: Path, target: str) -> str:
-    if target != "sandbox":  # whose people come by themselves, and where nobody is simulated
-        return f"prefjudge collect {quoted(study)} --live"
+    from prefjudge.study.study import Study
+    from prefjudge.study.targets import command
+
+    configured = Study(study).config.target(target)
+    if configured is None or not configured.is_own_marketplace or target != "sandbox":
+        return command("collect", study, target)  # people come by themselves, and nobody is simulated
     work, serve = (f"prefjudge {verb} {quoted(study)}" for verb in ("work", "serve"))
     return f"{work} (simulated), or {serve} for people; then collect"
 

@@ -1,7 +1,9 @@
 """The crowds, by the names that a target's ``crowd`` in study.toml may have."""
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from prefjudge.crowd.protocol import Crowd, CrowdSettings, Prices
 from prefjudge.errors import ConfigError
@@ -32,19 +34,53 @@ class CrowdModule(Protocol):
         ...
 
 
-def find_crowd(name: str) -> CrowdModule:
-    """Return the module of a crowd.
+def connect(name: str, settings: CrowdSettings) -> Crowd:
+    """Return the crowd of this name; another package's is named in the errors that it fails with.
 
     Raises
     ------
     ConfigError
-        There is no such crowd.
+        There is no such crowd, or the settings do not fit.
     PluginError
         The package that it comes from cannot be used.
     """
+    with CROWDS.using(name):
+        crowd = _module(name).open_crowd(settings)
+    return crowd if name in CROWDS.ours else cast("Crowd", _Theirs(name, crowd))
+
+
+def prices_of(name: str, settings: CrowdSettings) -> Prices:
+    """Return what the crowd of this name charges; raises as `connect`."""
+    with CROWDS.using(name):
+        return _module(name).read_prices(settings)
+
+
+class _Theirs:
+    """Another package's crowd: what it raises beside the protocol's errors is said to be its fault."""
+
+    def __init__(self, name: str, crowd: Crowd) -> None:
+        self._name, self._crowd = name, crowd
+        with CROWDS.using(name):
+            missing = [word for word in vars(Crowd) if word[0] != "_" and not hasattr(crowd, word)]
+            if missing:
+                raise TypeError(f"it has no {', '.join(missing)}")
+
+    def __getattr__(self, word: str) -> Any:
+        with CROWDS.using(self._name):
+            found = getattr(self._crowd, word)
+        return partial(self._call, found) if callable(found) else found
+
+    def _call(self, method: Callable[..., Any], *given: object, **words: object) -> Any:
+        with CROWDS.using(self._name):
+            found = method(*given, **words)
+        return self._each(found) if isinstance(found, Iterator) else found
+
+    def _each(self, found: Iterator[Any]) -> Iterator[Any]:
+        with CROWDS.using(self._name):
+            yield from found
+
+
+def _module(name: str) -> CrowdModule:
     if name not in CROWDS:
         raise ConfigError(f"there is no crowd {name!r}", f"Choose one of: {', '.join(CROWDS)}.")
-    with CROWDS.using(name):
-        found: CrowdModule = cast("CrowdModule", CROWDS[name])
-        _ = found.open_crowd, found.read_prices
-    return found
+    return cast("CrowdModule", CROWDS[name])

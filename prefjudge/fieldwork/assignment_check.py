@@ -26,7 +26,7 @@ Pairs = Mapping[int, tuple[str, str, str]]
 
 def assumed_judge(study: Study, target: str) -> Judge:
     """Return who judges at a target, by the config; its marketplace may say that a worker is simulated."""
-    configured = study.config.targets.get(target)  # type: ignore[call-overload]
+    configured = study.config.target(target)
     return Judge(configured.judge) if configured else Judge.PERSON
 
 

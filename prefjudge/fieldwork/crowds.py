@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from prefjudge.crowd.crowds import MARKETPLACE, find_crowd
+from prefjudge.crowd.crowds import MARKETPLACE, connect, prices_of
 from prefjudge.crowd.protocol import Crowd, CrowdSettings, Prices
 from prefjudge.errors import StudyError
 from prefjudge.fieldwork.own_marketplace import Address, announce, find_running, local_key, open_own, retract
@@ -28,7 +28,7 @@ def open_crowd(study: Study, target: str = SANDBOX) -> Iterator[Crowd]:
         Nothing answers there.
     """
     configured = _find_target(study, target)
-    if configured.crowd == MARKETPLACE and not configured.url:
+    if configured.is_own_marketplace:
         with open_own(study, target) as address:
             yield _pinned(study, target, configured, address)
     else:
@@ -78,7 +78,7 @@ def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]
     Nothing is started where it runs already, or the target is elsewhere; yields whether it was started.
     """
     configured = _find_target(study, target)
-    if configured.crowd != MARKETPLACE or configured.url or find_running(study.folder) is not None:
+    if not configured.is_own_marketplace or find_running(study.folder) is not None:
         with open_crowd(study, target):
             yield False
         return
@@ -93,11 +93,11 @@ def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]
 def read_prices(config: StudyConfig) -> Prices:
     """Return the prices of a study's live crowd, or of its sandbox where there is none."""
     target = config.targets.get("live") or config.targets.get("sandbox") or TargetConfig()
-    return find_crowd(target.crowd).read_prices(_settings(config, target))
+    return prices_of(target.crowd, _settings(config, target))
 
 
 def _find_target(study: Study, target: str) -> TargetConfig:
-    configured = study.config.targets.get(target)  # type: ignore[call-overload]
+    configured = study.config.target(target)
     if configured is None:
         raise StudyError(
             f"the study's config has no target {target!r}",
@@ -108,12 +108,12 @@ def _find_target(study: Study, target: str) -> TargetConfig:
             "the live target is switched off: [targets.live] lacks live = true",
             f"Set live = true in {study.folder / CONFIG_FILE} to spend real money, or work in the sandbox.",
         )
-    return configured  # type: ignore[no-any-return]
+    return configured
 
 
 def _pinned(study: Study, target: str, configured: TargetConfig, address: Address | None = None) -> Crowd:
     """Open a crowd; refuse real money in a sandbox, and any other crowd than the study has published to."""
-    crowd = find_crowd(configured.crowd).open_crowd(_settings(study.config, configured, address))
+    crowd = connect(configured.crowd, _settings(study.config, configured, address))
     who = crowd.identity()
     if target == SANDBOX and who.play_money is False:
         raise StudyError(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prefjudge.crowd.crowds import MARKETPLACE
 from prefjudge.errors import StudyError, quoted
 from prefjudge.study.settings import BEING_REBUILT, RECOVERING
 from prefjudge.study.study import MARKETPLACE_FILE, STORE_FILE, Study
@@ -74,8 +73,8 @@ def _refuse_lost_marketplace(study: Study, target: str) -> None:
 
 def is_lost(study: Study, target: str) -> bool:
     """Return whether a study has published to a marketplace in its folder that is no longer there."""
-    configured = study.config.targets.get(target)  # type: ignore[call-overload]
-    if configured is None or configured.url or configured.crowd != MARKETPLACE:
+    configured = study.config.target(target)
+    if configured is None or not configured.is_own_marketplace:
         return False
     if find_running(study.folder) is not None:
         return False

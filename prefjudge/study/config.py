@@ -163,6 +163,11 @@ class TargetConfig(_Section):
             raise ValueError(f"there is no such crowd; choose one of: {', '.join(CROWDS)}")
         return crowd
 
+    @property
+    def is_own_marketplace(self) -> bool:
+        """Whether it is the marketplace in the study's folder."""
+        return self.crowd == MARKETPLACE and not self.url
+
 
 class StudyConfig(_Section):
     """All settings of a study, each with its default."""
@@ -182,6 +187,10 @@ class StudyConfig(_Section):
     screening: ScreeningConfig = ScreeningConfig()
     pay: PayConfig = PayConfig()
     targets: dict[Literal["sandbox", "live"], TargetConfig] = {"sandbox": TargetConfig()}
+
+    def target(self, name: str) -> TargetConfig | None:
+        """Return the settings of a target; None where the config has none of this name."""
+        return next((target for key, target in self.targets.items() if key == name), None)
 
     @field_validator("rule")
     @classmethod

@@ -89,7 +89,7 @@ def _check_targets(study: Study, own: Store) -> list[Check]:
         published = load_published_targets(db)
     checks = []
     for target in (SANDBOX, LIVE):
-        configured = study.config.targets.get(target)  # type: ignore[call-overload]
+        configured = study.config.target(target)
         elsewhere = configured is not None and bool(configured.url)
         if (
             target in published
