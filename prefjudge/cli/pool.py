@@ -24,7 +24,13 @@ def pool(
     out: Target,
 ) -> None:
     """Print how large the pools are, and what leads on."""
-    if challenge and study is not None:
+    if challenge and study is not None and not result.documents:
+        say(
+            f"no newcomer: the study has compared what {many(len(result.runs), 'new run')} "
+            f"{'has' if len(result.runs) == 1 else 'have'} on top"
+        )
+        say(f"next: prefjudge score {quoted(study)}")
+    elif challenge and study is not None:
         say(
             f"{many(result.documents, 'newcomer challenges', 'newcomers challenge')} the "
             f"best-known answers of {many(result.queries, 'query')}"

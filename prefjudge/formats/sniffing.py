@@ -16,6 +16,7 @@ from prefjudge.errors import InputError, quoted
 from prefjudge.formats.labels.judgments import TIES
 from prefjudge.formats.lines.blocks import can_reread, columns
 from prefjudge.formats.lines.datasets import is_dataset, is_scored
+from prefjudge.formats.lines.npl import is_npl_qrels
 from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns
 from prefjudge.formats.texts.text_readers import OF_QUERIES, format_of
 
@@ -72,7 +73,7 @@ def sniff(path: str | Path) -> Sniffed:
     except InputError:
         return Sniffed(kind=Kind.RUN)
     found = foreign_bytes(head) or foreign_columns(head)
-    if found is BEIR_QRELS:
+    if found is BEIR_QRELS or is_npl_qrels(head):
         return Sniffed(kind=Kind.QRELS)
     if found:
         what, way = found.words(str(path))

@@ -16,8 +16,11 @@ from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.marketplace.server import Server
 from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
+from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover.recover import recover
+from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.study import Study
@@ -155,6 +158,19 @@ def test_during_a_challenge_collect_leads_to_run(study: Path) -> None:
         save_challenge(db, "lead:5", {("q1", "d1"): ["new"]}, 0.0)
     said = prefjudge("collect", study).stderr
     assert f"next: prefjudge run {shlex.quote(str(study))}" in said
+
+
+def test_a_challenge_without_newcomers_leads_to_score(tmp_path: Path) -> None:
+    made, run = tmp_path / "study", tmp_path / "run.txt"
+    (tmp_path / "votes.txt").write_text("q1 d1 d2 d1 ann\nq1 d1 d2 d1 ben\n")
+    run.write_text("q1 Q0 d2 1 2.0 new\nq1 Q0 d1 2 1.0 new\n")
+    init(made, name="study")
+    import_votes(made, tmp_path / "votes.txt")
+    resolve(made)
+    said = prefjudge("pool", made, "--challenge", "--runs", run).stderr
+    assert "no newcomer: the study has compared what 1 new run has on top" in said
+    assert f"next: prefjudge score {made}" in said
+    assert "new" in take(said).stdout
 
 
 def test_the_hint_of_a_plan_can_be_taken(study: Path) -> None:

@@ -4,14 +4,19 @@ import gzip
 
 import pytest
 
-from prefjudge import pool, score
+from prefjudge import init, pool, score
 from prefjudge.errors import InputError
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.texts.texts import read_texts
+from tests.steps.conftest import contents
 
 TOPICS = "<top>\n<num> Number: 1\n<title> a\n</top>\n"
 XML = '<topics><topic number="1"><query>a</query></topic></topics>'
 RUN = "1 Q0 d1 1 9 t\n1 Q0 d2 2 8 t\n"
 TEXTS = "d1\tone\nd2\ttwo\n"
 NUMPY = b"\x93NUMPY\x01\x00v\x00{'descr'"
+BEIR = "query-id\tcorpus-id\tscore\n1\td1\t1\n"
+VOTE = '{"question_id": 1, "model_a": "x", "model_b": "y", "winner": "tie"}\n'
 WRONG = {
     "topics as a collection": (
         "collection",
@@ -54,8 +59,47 @@ WRONG = {
     ),
     "two cards alike": ("collection", "id,text\nd1,a\nd1,b\nd2,c\n", ":3:1: the document has another text"),
     "two grades": ("qrels", "1 0 d1 1\n1 0 d1 0\n", "has grade 1 on line 1 and another here"),
+    "BEIR qrels as queries": ("queries", BEIR, "holds BEIR qrels, whose first line names the columns"),
+    "gold pairs as queries": ("queries", "query_id\tquery\tgood\tbad\n1\ta\tb\tc\n", "holds gold pairs"),
+    "votes as queries": ("queries", VOTE, "holds votes: comparisons of two answers"),
+    "votes as qrels": ("qrels", VOTE, "holds votes: comparisons of two answers"),
+    "votes as a run": ("runs", VOTE, "prefjudge import STUDY"),
+    "MS MARCO's run as qrels": (
+        "qrels",
+        "".join(f"1\td{rank}\t{rank}\n" for rank in range(1, 9)),
+        "its third column counts 1, 2, 3 and so on in each query",
+    ),
+    "compressed Parquet": (
+        "collection",
+        gzip.compress(b"PAR1" + bytes(99)),
+        "is Parquet, compressed or through a pipe",
+    ),
     "nothing": ("collection", "\n", "is empty"),
 }
+
+
+def test_what_no_database_keeps_is_told_before_anything_is_stored(tmp_path):
+    (tmp_path / "run").write_bytes(RUN.replace("d1", "d\xe9").encode("latin-1"))
+    (tmp_path / "qrels").write_text("1 0 d2 1\n")
+    init(tmp_path / "study", name="study")
+    before = contents(tmp_path / "study")
+    with pytest.raises(InputError, match=r"the id of the document 'd\\udce9' is not UTF-8 text"):
+        pool(tmp_path / "study", runs=tmp_path / "run", qrels=tmp_path / "qrels")
+    assert contents(tmp_path / "study") == before
+    (tmp_path / "texts").write_bytes(b"d1\tone\nd2\t" + b"x" * 5000 + b"\0\n")
+    notices = []
+    assert read_texts(tmp_path / "texts", ["d2"], notices=notices)["d2"].endswith(
+        "x\N{REPLACEMENT CHARACTER}"
+    )
+    assert "the text holds NUL bytes; they were replaced" in str(notices[0])
+
+
+def test_grades_that_count_are_ranks_only_beyond_grades(tmp_path):
+    path = tmp_path / "qrels"
+    path.write_text("1 d1 1\n1 d2 2\n1 d3 3\n2 d1 1\n")
+    assert read_qrels(path).grade.tolist() == [1, 2, 3, 1]
+    path.write_text("".join(f"1 d{rank} {rank}\n" for rank in range(1, 9)) + "2 d1 3\n")
+    assert read_qrels(path).grade.size == 9
 
 
 @pytest.mark.parametrize("case", WRONG)

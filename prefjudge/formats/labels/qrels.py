@@ -26,6 +26,8 @@ from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.lines.repeats import repeated_rows
 
 _MEND = "Keep the line with the right grade."
+_GREATEST_GRADE = 7
+"""No scale of relevance in use has more."""
 _SUBTOPICS = (
     "The second columns differ, as in qrels of subtopics (for diversity): keep one line of each document."
 )
@@ -104,6 +106,12 @@ class _Reader:
             rows, grade = rows.take(fine), grade[fine]
         queries, docs = Numbering(), Numbering()
         query, doc = queries.add_runs(rows.ids(0)), docs.add(rows.ids(self.width - 2))
+        if self.width == 3 and _are_ranks(query, grade):
+            raise InputError(
+                f"{self.path} is not a qrels file: its third column counts 1, 2, 3 and so on in each "
+                "query, as the ranks of a run do",
+                "If runs and qrels were swapped, swap them back. " + _LINE_HINT,
+            )
         keep = self._unrepeated(rows, query, doc, grade)
         return Qrels(
             name=name,
@@ -166,6 +174,16 @@ class _Reader:
                 int(rows.lines[row]), rows.column_of(row, column), what, rows.raw(row, column), hint
             )
         return grades, fine & numbers & whole
+
+
+def _are_ranks(query: Codes, grade: NDArray[np.float64]) -> bool:
+    """Tell whether the numbers of every query are 1, 2 and so on, each once, beyond all grades."""
+    size = np.bincount(query)
+    if size.max(initial=0) <= _GREATEST_GRADE:
+        return False
+    order = np.lexsort((grade, query))
+    places = np.arange(query.size) - np.repeat(np.cumsum(size) - size, size) + 1
+    return bool((grade[order] == places).all())
 
 
 def write_qrels(

@@ -24,10 +24,18 @@ from prefjudge.formats.lines.addresses import is_remote
 from prefjudge.formats.lines.compressions import compression
 from prefjudge.formats.lines.datasets import dataset_lines, is_dataset
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
+from prefjudge.formats.lines.npl import is_npl_qrels, npl_qrels
 from prefjudge.formats.lines.parts import FilePart, PackedPart, PartFile, stitched
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import has_reader, read_columns
-from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns, foreign_text
+from prefjudge.formats.lines.signatures import (
+    BEIR_QRELS,
+    PACKED_PARQUET,
+    PARQUET,
+    foreign_bytes,
+    foreign_columns,
+    foreign_text,
+)
 
 BLOCK = 1 << 20
 """Bytes of text in a block: columns of it stay in the cache of a processor core."""
@@ -213,7 +221,8 @@ def _check_text(path: str, head: bytes, holds: Holds) -> None:
     if holds is Holds.QRELS and other is BEIR_QRELS:
         return
     if found := foreign_bytes(head) or other:
-        raise InputError(*found.words(path))
+        is_packed = found is PARQUET and (holds is Holds.TEXTS or is_compressed(path))
+        raise InputError(*(PACKED_PARQUET if is_packed else found).words(path))
 
 
 def read_text(path: str | Path) -> str:
@@ -286,6 +295,8 @@ def _text_pieces(name: str, holds: Holds, notices: list[Notice]) -> Iterator[byt
         notices.append(Notice(where=f"{name}:1", what="starts with a byte order mark, which is ignored"))
     if holds is Holds.QRELS and foreign_columns(head) is BEIR_QRELS:
         head = b"#" + head.lstrip()
+    if holds is Holds.QRELS and is_npl_qrels(head):
+        head, stream = b"", npl_qrels(head, stream)
     split, noticed = holds is not Holds.TEXTS or (b"\r" in head and b"\n" not in head), False
     waiting = b""  # a CR at the end of a piece: the next one may start with its LF
     for piece in chain([head], stream):

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from prefjudge.errors import ConfigError, InputError
+from prefjudge.formats.lines.blocks import is_compressed
+from prefjudge.formats.lines.signatures import PACKED_PARQUET
 
 ROW = "file_row_number"
 """What DuckDB calls the number of a row, which counts from 0."""
@@ -56,6 +58,8 @@ def parquet_rows(path: str) -> Iterator[ParquetRows]:
         with duckdb.connect(":memory:") as connection:
             yield ParquetRows(connection, path)
     except duckdb.Error as error:
+        if is_compressed(path):
+            raise InputError(*PACKED_PARQUET.words(path)) from None
         raise InputError(
             f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}",
             "Was the file cut off? Get it again.",

@@ -30,18 +30,21 @@ _UTF16 = Foreign(
     what=f"is UTF-16 text, {_TEXT}",
     way="convert it: iconv -f UTF-16 -t UTF-8 {path} > {path}.utf8",
 )
+PARQUET = Foreign(
+    kind="parquet",
+    what=f"is a Parquet file, {_TEXT}",
+    way="call it NAME.parquet and add --engine duckdb or spark, or write it as text",
+)
+PACKED_PARQUET = Foreign(
+    kind="parquet",
+    what="is Parquet, compressed or through a pipe, and Parquet is read from its end",
+    way="give the unpacked file, under its own name: it is compressed inside",
+)
 _BYTES = (
     (b"\xfd7zXZ", Foreign(kind="xz", what=f"is compressed with xz, {_TEXT}", way="unpack it: xz -d {path}")),
     (b"PK\x03\x04", Foreign(kind="zip", what=f"is a zip archive, {_TEXT}", way="unpack it: unzip {path}")),
     (b"7z\xbc\xaf", Foreign(kind="7z", what=f"is a 7z archive, {_TEXT}", way="unpack it: 7z x {path}")),
-    (
-        b"PAR1",
-        Foreign(
-            kind="parquet",
-            what=f"is a Parquet file, {_TEXT}",
-            way="call it NAME.parquet and add --engine duckdb or spark, or write it as text",
-        ),
-    ),
+    (b"PAR1", PARQUET),
     (
         b"\x93NUMPY",
         Foreign(kind="vectors", what=f"holds vectors (NumPy's .npy), {_TEXT}", way=_VECTORS),
@@ -147,6 +150,27 @@ _RECORDS = Foreign(
     what=f"holds JSON, as queries and collections may be, {_LINES}",
     way="give it with --queries or --collection, or write it as columns",
 )
+_VOTES = Foreign(
+    kind="votes",
+    what="holds votes: comparisons of two answers",
+    way="make them part of a study: prefjudge import STUDY {path}",
+)
+_GOLD = Foreign(
+    kind="gold pairs",
+    what="holds gold pairs",
+    way="give them to a study: prefjudge gold STUDY --accept --file {path}",
+)
+_KEYS_OF_VOTES = (
+    (b'"winner"', b'"model_a"'),
+    (b'"chosen"', b'"rejected"'),
+    (b'"response_a"', b'"response_b"'),
+    (b'"left"', b'"right"', b'"choice"'),
+    (b'"annotations"', b'"result"'),
+    (b'"instance_id_to_label_to_value"',),
+)
+"""What the first object of JSON names, where it is a vote: each of some."""
+_BATCH = re.compile(rb'"?HITId"?,[^\n]*"?WorkerId"?,')
+_OF_GOLD = re.compile(rb"query_id\tquery\t(good_id\tgood|good\tbad)\b")
 _OF_ESCI = re.compile(rb"[^\n]*\bproduct_id\b[^\n]*\besci_label\b")
 _OF_PRELS = re.compile(rb"\d+ +[^\s]*[A-Za-z][^\s]*[^\s]{8} +-?\d +\d +(0?\.\d+|1(\.0*)?)\s*\n")
 _OF_QUERIES = re.compile(rb'\{\s*"[^"]*"\s*:\s*\{')
@@ -178,6 +202,18 @@ def _of_vectors(head: bytes) -> bool:
     return False
 
 
+def comparisons(head: bytes) -> Foreign | None:
+    """Return what a file of pairs, or of BEIR's judgments, is: it might pass for texts."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
+    if text.startswith((b"{", b"[")):
+        return _VOTES if any(all(key in text for key in keys) for keys in _KEYS_OF_VOTES) else None
+    if _BATCH.match(text):
+        return _VOTES
+    if _OF_GOLD.match(text):
+        return _GOLD
+    return BEIR_QRELS if text.lower().startswith(b"query-id\tcorpus-id") else None
+
+
 def foreign_text(head: bytes) -> Foreign | None:
     """Return what a text is that holds neither columns nor, line by line, an id and a text."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
@@ -198,9 +234,9 @@ def _markup(text: bytes) -> Foreign | None:
 
 def foreign_columns(head: bytes) -> Foreign | None:
     """Return what a text is that holds no columns, or others than files of runs, qrels and judgments."""
+    if other := comparisons(head):
+        return other
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
-    if text.lower().startswith(b"query-id\tcorpus-id"):
-        return BEIR_QRELS
     if _OF_PRELS.match(text):
         return _PRELS
     if text.startswith(b"{"):

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import Block, Holds, blocks, opened
+from prefjudge.formats.lines.npl import is_npl
 from prefjudge.formats.lines.readers import suffix_of
+from prefjudge.formats.lines.signatures import comparisons
 from prefjudge.formats.texts.text_formats import CSV_IDS, CSV_TEXTS, Reading, Record, RecordReader
 from prefjudge.formats.texts.topic_fields import FIELDS, IDS, PLAIN, TextFields
 from prefjudge.registers import Register
@@ -29,6 +31,7 @@ TEXT_FORMATS: Register[RecordReader] = Register(
         "titles": "prefjudge.formats.texts.questions:read_titles",
         "documents": "prefjudge.formats.texts.trec_documents:read_records",
         "SMART": "prefjudge.formats.texts.smart_records:read_records",
+        "NPL": "prefjudge.formats.texts.npl_records:read_records",
         "CSV": "prefjudge.formats.texts.csv_records:read_records",
         "Parquet": "prefjudge.formats.texts.parquet_records:read_records",
     },
@@ -65,6 +68,8 @@ def open_texts(reading: Reading) -> tuple[str, Iterator[Block]]:
     first = next((block for block in every if block.data.strip()), None)
     if first is None:
         return LINES, iter(())
+    if other := comparisons(first.data):
+        raise InputError(*other.words(reading.path))
     lines = JSON_LINES if first.data.lstrip().startswith(b"{") else LINES
     kind = format_of(first.data, reading.fields) or lines
     if kind not in _WITH_NAMES and reading.fields.given and kind is not JSON_LINES:
@@ -101,6 +106,8 @@ def format_of(head: bytes, fields: TextFields = PLAIN) -> str:
         return "JSON topics" if _is_one_object(head.lstrip(), fields) else ""
     if _SMART.match(text):
         return "SMART"
+    if is_npl(text):
+        return "NPL"
     if _is_csv(text.partition(b"\n")[0], fields):
         return "CSV"
     lines = [line for line in text.split(b"\n")[:20] if line.strip()]
