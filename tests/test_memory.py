@@ -157,6 +157,19 @@ def test_measures_are_those_of_ir_measures() -> None:
     )
 
 
+def test_documents_without_a_label_are_left_out_of_every_measure() -> None:
+    measures = ["RR@10", "nDCG@10"]
+    condensed = ["RR(judged_only=True)@10", "nDCG(judged_only=True)@10"]
+    found = prefjudge.score(runs=RUNS, qrels=QRELS, measure=measures, judged_only=True)
+    assert boards(found) == boards(prefjudge.score(runs=RUNS, qrels=QRELS, measure=condensed))
+    assert boards(found).keys() == {("qrels", name) for name in condensed}
+    for verb in (prefjudge.compare, prefjudge.stability, prefjudge.agreement):
+        given = {"runs": FRAMES, "qrels": LABELS, "measure": "RR@10", "judged_only": True, "seed": 1}
+        assert "judged_only=True" in repr(verb(**given))  # type: ignore[operator]
+    with pytest.raises(InputError, match="Judged@10 has no form for judged documents only"):
+        prefjudge.score(runs=RUNS, qrels=QRELS, measure="Judged@10", judged_only=True)
+
+
 VOTES = pd.DataFrame(
     [
         ("q1", "d1", "d2", "d1", "ann"),

@@ -59,6 +59,7 @@ class ScoreInputs:
     where it is not all of them. ``rehearsal`` says how many judgments are simulated: of the study, else of
     files that say so.
     ``waiting`` are the runs of a challenge that is under way: they are not among ``runs``.
+    With ``judged_only``, documents without a label are taken out of each ranking before it is scored.
     """
 
     study: Study | None
@@ -71,6 +72,7 @@ class ScoreInputs:
     asked: Pairs | None = None
     rehearsal: Rehearsal | None = None
     waiting: WaitingRuns | None = None
+    judged_only: bool = False
 
     def measures(self, asked: Measures) -> tuple[str, ...]:
         """Return the measures asked for, else the study's, else RR@10: one for each cut-off of a list."""
@@ -111,6 +113,7 @@ def gather(
     pool: Pooled | None = None,
     run_names: Sequence[str | Path | None] = (),
     preference: bool = True,
+    judged_only: bool = False,
     notices: list[Notice],
 ) -> ScoreInputs:
     """Read the label sets and judgments, and find the runs; files given beside a study are added to its own.
@@ -178,6 +181,7 @@ def gather(
         asked=asked_for,
         rehearsal=(own.rehearsal if own else None) or rehearsal_in(notices),
         waiting=own.waiting if own else None,
+        judged_only=judged_only,
     )
 
 

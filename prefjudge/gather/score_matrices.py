@@ -20,11 +20,13 @@ def named_measures(found: ScoreInputs, measures: Measures) -> tuple[list[Measure
     Raises
     ------
     InputError
-        A measure is unknown, or needs judgments and there are none.
+        A measure is unknown, or needs judgments and there are none, or has no condensed form.
     """
     texts = found.measures(measures)
     by_pairs = [PreferenceMeasure.parse(text) for text in texts if is_preference_measure(text)]
     by_labels = [Measure.parse(text) for text in texts if not is_preference_measure(text)]
+    if found.judged_only:
+        by_labels = [measure.condensed() for measure in by_labels]
     if by_pairs and found.judgments is None:
         raise InputError(f"{by_pairs[0]} is computed from judgments", "Add --judgments FILE.")
     return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))

@@ -50,6 +50,7 @@ def agreement(
     runs: Runs = (),
     qrels: LabelSets = (),
     measure: Measures = (),
+    judged_only: bool = False,
     judgments: Votes | None = None,
     queries: Texts | None = None,
     order: OrderLike | None = None,
@@ -71,6 +72,8 @@ def agreement(
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
         The measures, such as RR@10 (the default) or AP(rel=2)@100.
+    judged_only : bool
+        Take documents without a label out of each ranking before it is scored (condensed lists).
     judgments : Path, optional
         Side-by-side judgments, for measures such as ``ppref@10``.
     queries : Path, optional
@@ -103,6 +106,7 @@ def agreement(
         runs=runs,
         qrels=qrels,
         judgments=judgments,
+        judged_only=judged_only,
         queries=queries,
         fields=text_fields(how),
         notices=notices,

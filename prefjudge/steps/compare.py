@@ -93,6 +93,7 @@ def compare(
     baseline: str | Path | Sequence[str | Path] = (),
     qrels: LabelSets = (),
     measure: Measures = (),
+    judged_only: bool = False,
     judgments: Votes | None = None,
     queries: Texts | None = None,
     order: OrderLike | None = None,
@@ -125,6 +126,8 @@ def compare(
     measure : sequence of str
         The measures, such as RR@10 (the default) or AP(rel=2)@100. Reciprocal ranks are broken down by
         outcome too, for the same pairs.
+    judged_only : bool
+        Take documents without a label out of each ranking before it is scored (condensed lists).
     judgments : Path, optional
         Side-by-side judgments, for measures such as ``ppref@10``.
     queries : Path, optional
@@ -172,6 +175,7 @@ def compare(
         runs=list(dict.fromkeys(files)),
         qrels=qrels,
         judgments=judgments,
+        judged_only=judged_only,
         queries=queries,
         fields=text_fields(how),
         run_names=[name for _, name in leads],

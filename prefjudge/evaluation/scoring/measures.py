@@ -1,7 +1,7 @@
 """Measures: values that print, parse and hash, and score a run from the positions of its judged documents."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -65,6 +65,21 @@ class Measure:
     def lower_is_better(self) -> bool:
         """Whether a smaller score is the better one."""
         return FAMILIES[self.family].lower_is_better
+
+    def condensed(self) -> "Measure":
+        """Return the measure of the ranking without the documents that have no label (Sakai 2007).
+
+        Raises
+        ------
+        InputError
+            The family does not look at what is not judged, or at nothing else.
+        """
+        if "judged_only" not in FAMILIES[self.family].parameters:
+            raise InputError(
+                f"{self} has no form for judged documents only", "Leave the measure out, or judged_only."
+            )
+        parameters = {**dict(self.parameters), "judged_only": True}
+        return replace(self, parameters=tuple((name, parameters[name]) for name, _ in self.parameters))
 
     def score(self, ranks: JudgedRanks, qrels: Qrels) -> Floats:
         """Score one run.

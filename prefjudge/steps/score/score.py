@@ -51,6 +51,7 @@ def score(
     runs: Runs = (),
     qrels: LabelSets = (),
     measure: Measures = (),
+    judged_only: bool = False,
     judgments: Votes | None = None,
     queries: Texts | None = None,
     common: bool = False,
@@ -83,6 +84,8 @@ def score(
         under the first would score, on the queries that both judge, and which runs are better.
     measure : sequence of str
         The measures; RR@10 by default. ``ppref@10``, ``wpref``, ``PGC`` and their kin need judgments.
+    judged_only : bool
+        Take documents without a label out of each ranking before it is scored (condensed lists).
     judgments : Path, optional
         Side-by-side judgments: adds win ratios and each run's agreement with the preferences.
     queries : Path, optional
@@ -144,6 +147,7 @@ def score(
         runs=runs,
         qrels=qrels,
         judgments=judgments,
+        judged_only=judged_only,
         queries=queries,
         fields=text_fields(how),
         common=common,

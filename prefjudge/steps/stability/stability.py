@@ -89,6 +89,7 @@ def stability(
     runs: Runs = (),
     qrels: LabelSets = (),
     measure: Measures = (),
+    judged_only: bool = False,
     judgments: Votes | Sequence[str | Path] = (),
     held_out: str | Path | None = None,
     queries: Texts | None = None,
@@ -113,6 +114,8 @@ def stability(
         The label sets, each a file or ``NAME=FILE``.
     measure : sequence of str
         The measures, such as RR@10 (the default) or AP(rel=2)@100.
+    judged_only : bool
+        Take documents without a label out of each ranking before it is scored (condensed lists).
     judgments : sequence of Path
         Side-by-side judgments: the preference qrels made of them are a label set more, under samples of the
         queries and under other votes. Of several independent sets, the leaderboards are compared.
@@ -159,6 +162,7 @@ def stability(
         runs=runs,
         qrels=qrels,
         judgments=one,
+        judged_only=judged_only,
         queries=queries,
         fields=text_fields(how),
         notices=notices,
