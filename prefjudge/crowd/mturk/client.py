@@ -6,6 +6,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
+from prefjudge.crowd.mturk.direct import DirectCalls, can_call
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
 from prefjudge.version import __version__
@@ -14,6 +15,9 @@ REGION = "us-east-1"
 MOST_LISTED = 100
 """The most that one page of a list may have."""
 _ATTEMPTS = 5
+_TIMEOUT = 10.0, 60.0
+"""Seconds to wait for a connection, and for an answer."""
+_AGENT = f"prefjudge/{__version__}"  # boto3's own takes a fifth of a call to put together
 _NO_KEY = ("MissingAuthenticationTokenException", "UnrecognizedClientException")
 _ASK_FOR_A_KEY = (
     "Ask its admin for a key (prefjudge serve --new-key NAME) and set AWS_ACCESS_KEY_ID and "
@@ -62,6 +66,13 @@ class Client:
         signed = _finds_key() if self._signed is None else self._signed
         return _boto_client(self.endpoint, signed, self._key)
 
+    @cached_property
+    def _direct(self) -> DirectCalls | None:
+        """The short way, where there is one."""
+        if self._key is None or not can_call(self.endpoint):
+            return None
+        return DirectCalls(self._boto, self._key, timeout=_TIMEOUT, agent=_AGENT)
+
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
         """Make one call.
 
@@ -75,6 +86,8 @@ class Client:
         from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
         try:
+            if self._direct and (answer := self._direct.call(operation, parameters)) is not None:
+                return answer
             return getattr(self._boto, operation)(**parameters)  # type: ignore[no-any-return]
         except ClientError as error:
             raise _explained(self.endpoint, operation, error.response) from error
@@ -122,9 +135,9 @@ def _boto_client(endpoint: str, signed: bool, key: tuple[str, str] | None) -> An
 
     config = Config(
         retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
-        connect_timeout=10,
-        read_timeout=60,
-        user_agent=f"prefjudge/{__version__}",  # boto3's own takes a fifth of a call to put together
+        connect_timeout=_TIMEOUT[0],
+        read_timeout=_TIMEOUT[1],
+        user_agent=_AGENT,
         **({} if signed or key else {"signature_version": UNSIGNED}),
     )
     session = _kept_session() if key or not signed else _session()  # a kept session keeps old credentials
