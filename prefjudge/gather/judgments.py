@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.memory import Votes, take_judgments
+from prefjudge.gather.once import once
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pooling import load_pairs, load_pools
 from prefjudge.study.progress import count_rows
@@ -84,7 +86,11 @@ def gather_judgments(
         )
     else:
         assert study is not None
-        found = _of_study(study, notices, with_models)
+        # a report asks several times for what is in the one state of the store that it reads
+        found = replace(
+            once(("judgments", str(study.folder), with_models), partial(_of_study, study, with_models)),
+            notices=notices,
+        )
     if study is None:
         return replace(found, log=_leave_out(found.log, without))
     return replace(
@@ -108,7 +114,7 @@ def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]
     )
 
 
-def _of_study(study: Study, notices: list[Notice], with_models: bool) -> JudgmentInput:
+def _of_study(study: Study, with_models: bool) -> JudgmentInput:
     with study.transaction(write=False) as db:
         log, rehearsal = load_judgments(db, models=with_models), load_rehearsal(db)
         pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
@@ -123,7 +129,7 @@ def _of_study(study: Study, notices: list[Notice], with_models: bool) -> Judgmen
         asked=_asked(pairs, pools) if uneven else None,
         rule=study.config.rule,
         driven_by=strategy or "",
-        notices=notices,
+        notices=[],
         rehearsal=rehearsal,
     )
 

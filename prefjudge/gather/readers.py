@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -47,6 +47,8 @@ class Reader:
     """Runs that an engine reads, and what the verbs need of them."""
 
     runs: "Runs"
+    checked: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
+    """The state of each file when every line of it was checked, where a trusting reader gives the same."""
 
     def __len__(self) -> int:
         """Return how many runs there are."""
@@ -57,12 +59,21 @@ class Reader:
         return {path: str(form) for path, form in self.runs.forms.items()}
 
     def top(self, depth: int, queries: Collection[str] | None = None) -> "Heads":
-        """Return the first documents of each query of each run."""
-        return self.runs.top(depth, queries)
+        """Return the first documents of each query of each run.
+
+        Of files whose lines were all checked before, and are the same, only the top is read.
+        """
+        runs = self.runs
+        if isinstance(runs, RunFiles) and self.checked and self.checked == _states(runs):
+            runs = replace(runs, trust=True)
+        return runs.top(depth, queries)
 
     def judged(self, qrels: "Qrels") -> "list[JudgedRanks]":
         """Return where each run placed the documents of the qrels."""
-        return self.runs.judged(qrels)
+        states = _states(self.runs)  # before: what is written meanwhile is not checked
+        ranks = self.runs.judged(qrels)
+        self.checked.update(states)
+        return ranks
 
     def judged_all(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
         """Return the same for several label sets, from one reading of the runs."""
@@ -100,6 +111,14 @@ class Reader:
             )
         work = partial(health, qrels=qrels, order=self.runs.order, on_duplicate=self.runs.on_duplicate)
         return each(work, self.runs.paths, self.runs.executor)
+
+
+def _states(runs: "Runs") -> dict[str, tuple[int | str, ...]]:
+    """Return the states of run files; nothing where a trusting reader might not give the same."""
+    if not isinstance(runs, RunFiles) or runs.on_duplicate is not OnDuplicate.ERROR or runs.cache is not None:
+        return {}
+    states = {str(path): state_of(path) for path in runs.paths if not isinstance(path, Held)}
+    return states if all(states.values()) and len(states) == len(runs.paths) else {}
 
 
 def _question(runs: RunFiles, qrels: "Qrels") -> Hashable:

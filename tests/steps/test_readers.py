@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing import current_process
 from pathlib import Path
 from threading import Event, current_thread, main_thread
@@ -16,8 +17,12 @@ from typer.testing import CliRunner
 
 import prefjudge
 from prefjudge.cli.app import app
+from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.choice import RunFiles
+from prefjudge.engines.files import files
 from prefjudge.errors import InputError
-from prefjudge.gather.readers import _Helped, working
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.gather.readers import _Helped, reading, working
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.check import check
@@ -289,3 +294,30 @@ def test_provenance_says_what_runs_were_taken_for_once(tmp_path):
         "run0, run1, run2 and 1 more: TREC, 6 columns, 1 to 4 lines, 1 query; "
         "run4: MS MARCO, 3 columns, 1 line, 1 query"
     )
+
+
+def test_of_files_that_were_checked_only_the_top_is_read_until_they_change(tmp_path: Path) -> None:
+    run = tmp_path / "run.txt"
+    lines = [f"q{query} Q0 d{rank} {rank} {9 - rank} tag" for query in range(9) for rank in range(1, 9)]
+    run.write_text("\n".join([*lines, ""]))
+    labels = read_qrels(QRELS.with_name("qrels.txt"))
+    with reading([run], Order.SCORE, []) as reader:
+        runs = reader.runs
+        assert isinstance(runs, RunFiles)
+        before = reader.top(2)
+        assert not reader.checked, "the top alone checks nothing for others"
+        with pytest.raises(InputError):  # no query of the labels
+            reader.judged(labels)
+        assert not reader.checked
+        reader.judged(replace(labels, queries=tuple(f"q{n}" for n in range(len(labels.queries)))))
+        asked: list[bool] = []
+        top = files.top
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files, "top", lambda *a, **how: (asked.append(how["trust"]), top(*a, **how))[1])
+            after = reader.top(2)
+            run.write_text("\n".join([*lines[:-1], "no line", ""]))
+            with pytest.raises(InputError, match="72"):
+                reader.top(2)
+        assert asked == [True, False]
+    assert [before.docs[code] for code in before.doc] == [after.docs[code] for code in after.doc]
+    assert (before.runs, before.queries) == (after.runs, after.queries)

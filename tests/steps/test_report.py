@@ -11,6 +11,7 @@ import pytest
 from prefjudge.counts import many
 from prefjudge.engines.files import files
 from prefjudge.errors import InputError, StudyError
+from prefjudge.gather import judgments
 from prefjudge.gather.once import asking_once
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
@@ -168,12 +169,19 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     asked: list[object] = []
     place = files.judged
     monkeypatch.setattr(files, "judged", lambda *a, **named: (asked.append(a), place(*a, **named))[1])
+    loaded: list[object] = []
+    load = judgments.load_judgments
+    monkeypatch.setattr(
+        judgments, "load_judgments", lambda *a, **named: (loaded.append(a), load(*a, **named))[1]
+    )
     assert "Outcomes" in report(judged).sections
+    assert len(loaded) == 1, "every section asks for the judgments of one state of the store"
     page = (judged / "report.html").read_text(encoding="utf-8")
     assert len(asked) == 1, "the leaderboards and the outcomes place the same documents"
     monkeypatch.setattr(sys.modules["prefjudge.steps.report.report"], "asking_once", nullcontext)
     report(judged)
     assert len(asked) == 3
+    assert len(loaded) == 1 + 3
     assert (judged / "report.html").read_text(encoding="utf-8") == page
 
 

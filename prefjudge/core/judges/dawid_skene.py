@@ -1,12 +1,17 @@
 """Dawid and Skene's model: how often each worker is right, and which document of a pair is better."""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.verdicts import Floats, gather_verdicts, known_answers
 from prefjudge.core.pooling.runs import Codes
+
+_Weighted: TypeAlias = tuple[NDArray[np.intp], Floats]
+"""Judgments by their workers, and how much each counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,25 +80,36 @@ def fit_dawid_skene(
     known = known_answers(verdicts, judgments, golds) if golds is not None else np.zeros(verdicts.n_pairs)
     n = len(judgments.workers) + 1
     rows = np.flatnonzero(judgments.choice != 0)
-    worker = np.where(judgments.worker >= 0, judgments.worker, n - 1)[rows]
-    pair, says_a, a_left = verdicts.pair[rows], verdicts.choice[rows] > 0, verdicts.a_left[rows]
+    # as numpy counts and looks up by them: otherwise it converts them in every round
+    worker = np.where(judgments.worker >= 0, judgments.worker, n - 1)[rows].astype(np.intp)
+    pair, says_a, a_left = (
+        verdicts.pair[rows].astype(np.intp),
+        verdicts.choice[rows] > 0,
+        verdicts.a_left[rows],
+    )
     for_a = np.bincount(pair, weights=np.where(says_a, 1.0, -1.0), minlength=verdicts.n_pairs)
     # Starting from the majority: the likelihood is the same
     # with all workers wrong and all pairs turned round.
     chance_a = _fixed(1.0 / (1.0 + np.exp(-for_a)), known)
+    says_left = says_a == a_left
+    # Each vote of a round weighs as one of four of its worker's kinds do, so logarithms are taken of kinds.
+    kind = (worker * 2 + says_left) * 2 + a_left
+    lefts, rights = np.flatnonzero(says_left), np.flatnonzero(~says_left)
+    of_lefts, of_rights = worker[lefts], worker[rights]
     rounds, moved = 0, np.inf
     while moved > tolerance and rounds < most_rounds:
         rounds += 1
         # The better document is on the left where it is a and a is left, or b and b is left.
-        better_left = np.where(a_left, chance_a[pair], 1.0 - chance_a[pair])
-        says_left = says_a == a_left
-        on_left = _rate(worker, better_left, says_left, prior, n)
-        on_right = _rate(worker, 1.0 - better_left, ~says_left, prior, n)
-        if_left = np.where(says_left, on_left[worker], 1.0 - on_left[worker])
-        if_right = np.where(says_left, 1.0 - on_right[worker], on_right[worker])
+        chance = chance_a[pair]
+        better_left = np.where(a_left, chance, 1.0 - chance)
+        on_lefts, on_rights = better_left[lefts], better_left[rights]
+        on_left = _rate((of_lefts, on_lefts), (of_rights, on_rights), prior, n)
+        on_right = _rate((of_rights, 1.0 - on_rights), (of_lefts, 1.0 - on_lefts), prior, n)
         # Bayes with even odds beforehand: each vote adds its log
         # likelihood ratio, in favour of the left or of the right.
-        evidence = np.where(a_left, 1.0, -1.0) * (np.log(if_left) - np.log(if_right))
+        says_right = np.log(1.0 - on_left) - np.log(on_right)
+        ratio = np.stack((says_right, np.log(on_left) - np.log(1.0 - on_right)), axis=1)
+        evidence = np.stack((-ratio, ratio), axis=2).ravel()[kind]
         logit = np.bincount(pair, weights=evidence, minlength=verdicts.n_pairs)
         before, chance_a = chance_a, _fixed(0.5 * (1.0 + np.tanh(0.5 * logit)), known)
         moved = float(np.abs(chance_a - before).max(initial=0.0))
@@ -109,13 +125,15 @@ def fit_dawid_skene(
     )
 
 
-def _rate(worker: Codes, mass: Floats, right: np.ndarray, prior: tuple[float, float], n: int) -> Floats:
+def _rate(right: _Weighted, wrong: _Weighted, prior: tuple[float, float], n: int) -> Floats:
     # The mean of a Beta posterior, each judgment weighted by the chance that the better one was on this side.
-    hits = prior[0] + np.bincount(worker, weights=mass * right, minlength=n)
-    misses = prior[1] + np.bincount(worker, weights=mass * ~right, minlength=n)
+    hits = prior[0] + np.bincount(right[0], weights=right[1], minlength=n)
+    misses = prior[1] + np.bincount(wrong[0], weights=wrong[1], minlength=n)
     rate: Floats = hits / (hits + misses)
     return rate
 
 
 def _fixed(chance: Floats, known: np.ndarray) -> Floats:
-    return np.where(known > 0, 1.0, np.where(known < 0, 0.0, chance))
+    """Set the chances of the pairs whose answer is known, in place."""
+    chance[known > 0], chance[known < 0] = 1.0, 0.0
+    return chance

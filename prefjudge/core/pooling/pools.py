@@ -229,19 +229,21 @@ def _cuts(query: Codes, sizes: NDArray[np.int64]) -> list[int]:
 
 def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
     """Return the pools that sorted rows of query_id, doc_id and source make; ``""`` is not a source."""
-    queries = tuple(dict.fromkeys(query for query, _, _ in rows))
-    docs = tuple(sorted({doc for _, doc, _ in rows}))
-    sources = tuple(sorted({source for _, _, source in rows if source}))
-    members = list(dict.fromkeys((query, doc) for query, doc, _ in rows))
-    row_of = {member: row for row, member in enumerate(members)}
+    of_query, of_doc, of_source = zip(*rows, strict=True) if rows else ((), (), ())
+    queries, docs = tuple(dict.fromkeys(of_query)), tuple(sorted(set(of_doc)))
+    sources = tuple(sorted(set(of_source) - {""}))
+    query, doc, source = encode(of_query, queries), encode(of_doc, docs), encode(of_source, sources)
+    _, first, row = np.unique(query.astype(np.int64) << 32 | doc, return_index=True, return_inverse=True)
+    members = np.sort(first)  # a candidate's place is that of its first row
+    named = source >= 0
     return Pools(
         queries=queries,
         docs=docs,
-        query=encode([query for query, _ in members], queries),
-        doc=encode([doc for _, doc in members], docs),
+        query=query[members],
+        doc=doc[members],
         sources=sources,
-        source_row=np.array([row_of[query, doc] for query, doc, source in rows if source], dtype=np.int32),
-        source=encode([source for _, _, source in rows if source], sources),
+        source_row=np.searchsorted(members, first)[row][named].astype(np.int32),
+        source=source[named],
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import repeat
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -107,5 +108,5 @@ def heads_of(
 
 def encode(ids: Sequence[str], vocabulary: Sequence[str]) -> Codes:
     """Return the code of each id in ``vocabulary``, -1 where it has none."""
-    place = {name: code for code, name in enumerate(vocabulary)}
-    return np.fromiter((place.get(name, -1) for name in ids), dtype=np.int32, count=len(ids))
+    place = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
+    return np.fromiter(map(place.get, ids, repeat(-1)), dtype=np.int32, count=len(ids))

@@ -137,23 +137,18 @@ def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> lis
     InputError
         Where a labelled document was never looked up in the runs.
     """
-    known = {
-        (documents.queries[query], documents.docs[doc]): row
-        for row, (query, doc) in enumerate(zip(documents.query, documents.doc, strict=True))
-    }
-    pairs = [(qrels.queries[q], qrels.docs[d]) for q, d in zip(qrels.query, qrels.doc, strict=True)]
-    unknown = [pair for pair in pairs if pair not in known]
-    if unknown:
-        query, doc = unknown[0]
+    source = encode(qrels.queries, documents.queries).astype(np.int64)
+    at = _rows_of(documents, source[qrels.query], encode(qrels.docs, documents.docs)[qrels.doc])
+    unknown = np.flatnonzero(at < 0)
+    if unknown.size:
+        query, doc = qrels.queries[qrels.query[unknown[0]]], qrels.docs[qrels.doc[unknown[0]]]
         raise InputError(
-            f"the qrels {qrels.name!r} label {many(len(unknown), 'document')} that the runs were not ranked "
+            f"the qrels {qrels.name!r} label {many(unknown.size, 'document')} that the runs were not ranked "
             f"against, such as {doc} of query {query}",
             "Rank the runs against all documents that can be labelled.",
         )
     target = np.full(documents.query.size, -1, dtype=np.int32)
-    target[[known[pair] for pair in pairs]] = np.arange(len(pairs), dtype=np.int32)
-    places = {query: code for code, query in enumerate(documents.queries)}
-    source = np.array([places.get(query, -1) for query in qrels.queries], dtype=np.int64)
+    target[at] = np.arange(at.size, dtype=np.int32)
     relabelled = []
     for placed in ranks:
         row = target[placed.judged]
@@ -174,3 +169,16 @@ def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> lis
             )
         )
     return relabelled
+
+
+def _rows_of(documents: Qrels, query: Integers, doc: Integers) -> Integers:
+    """Return the row of each document, by the codes of ``documents``; -1 where there is none."""
+    width = len(documents.docs)
+    keys = documents.query.astype(np.int64) * width + documents.doc
+    wanted = np.where((query >= 0) & (doc >= 0), query.astype(np.int64) * width + doc, -1)
+    if not keys.size:
+        return np.full(wanted.size, -1)
+    order = np.argsort(keys, kind="stable")
+    # what comes before the first key is looked up in the last one, from which it differs
+    place = order[np.searchsorted(keys, wanted, side="right", sorter=order) - 1]
+    return np.where(keys[place] == wanted, place, -1)
