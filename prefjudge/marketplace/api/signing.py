@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from prefjudge.marketplace.errors import AccessDenied
 
@@ -86,7 +87,13 @@ def _signature(claim: Claim, secret: str, stamp: str, headers: Mapping[str, str]
     scope = f"{claim.day}/{claim.region}/{claim.service}/aws4_request"
     digest = hashlib.sha256(request.encode()).hexdigest()
     to_sign = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, digest])
+    return hmac.digest(_key(secret, scope), to_sign.encode(), "sha256").hex()
+
+
+@lru_cache(maxsize=64)
+def _key(secret: str, scope: str) -> bytes:
+    """Return the key of a day, a region and a service: the same for all calls of a requester."""
     key = f"AWS4{secret}".encode()
-    for part in (claim.day, claim.region, claim.service, "aws4_request"):
-        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-    return hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key

@@ -33,7 +33,8 @@ def read_json(body: bytes) -> Any:
         value = json.loads(body or b"{}", parse_constant=_finite, parse_float=_finite)
         if _is_deeper(value, _DEEPEST):
             raise RecursionError
-        json.dumps(value, ensure_ascii=False).encode()
+        if b"\\u" in body or not body.isascii():  # otherwise it has no characters that cannot be written
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise ValueError("it has half a character (a lone surrogate)") from error
     except RecursionError as error:

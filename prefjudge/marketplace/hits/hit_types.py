@@ -66,19 +66,26 @@ def ensure(tx: Transaction, requester_id: str, params: Params) -> str:
         requirements=json.dumps(asked, sort_keys=True),
     )
     row = {"requester_id": requester_id, **row_of(terms)}
-    # two calls at once with the same terms get one HIT type: the fingerprint is unique
     fingerprint = hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+    if known := _find(tx, requester_id, fingerprint):  # first, as most HITs are of a type that is there
+        return known
+    # two calls at once with the same terms get one HIT type: the fingerprint is unique
     tx.insert(
         "hit_types",
         {**row, "hit_type_id": new_id(), "fingerprint": fingerprint, "created": tx.now},
         "ON CONFLICT (requester_id, fingerprint) DO NOTHING",
     )
+    return _find(tx, requester_id, fingerprint)
+
+
+def _find(tx: Transaction, requester_id: str, fingerprint: str) -> str:
+    """Return the id of the HIT type with these properties, empty where there is none."""
     rows = tx.rows(
         "SELECT hit_type_id FROM hit_types WHERE requester_id = :requester AND fingerprint = :fingerprint",
         requester=requester_id,
         fingerprint=fingerprint,
     )
-    return str(rows[0][0])
+    return str(rows[0][0]) if rows else ""
 
 
 def find(tx: Transaction, requester_id: str, hit_type_id: str) -> HitType:

@@ -5,6 +5,8 @@ import json
 import logging
 import secrets
 import time
+from collections.abc import Callable
+from functools import partial
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -86,11 +88,10 @@ async def _answer(state: AppState, request: Request, operation: str) -> tuple[by
     except Refusal as refusal:
         raise RequestError(refusal.message, "AWS.MalformedInput") from refusal
     headers = dict(request.headers)
-    unsigned = _may_be_unsigned(state, request)
     now = time.time()  # signatures follow real clocks, and the marketplace's may be a test's
 
     def answer(tx: Transaction) -> tuple[bytes, int | None]:
-        requester_id = _requester(tx, headers, body, unsigned, now)
+        requester_id = _requester(tx, headers, body, partial(_may_be_unsigned, state, request), now)
         pulse = count_submissions(tx, requester_id) if operation == "GetAccountBalance" else None
         return wire.serialize(operation, act(tx, requester_id, wire.parse(operation, body))), pulse
 
@@ -112,21 +113,26 @@ def _may_be_unsigned(state: AppState, request: Request) -> bool:
     )
 
 
-def _requester(tx: Transaction, headers: dict[str, str], body: bytes, unsigned: bool, now: float) -> str:
+def _requester(
+    tx: Transaction, headers: dict[str, str], body: bytes, unsigned: Callable[[], bool], now: float
+) -> str:
     """Return who calls.
 
     On this machine a call may be unsigned, or signed with any key, until there is a requester with a key.
     """
+
+    def is_open() -> bool:
+        return unsigned() and not requesters.keys_issued(tx)
+
     authorization = headers.get("authorization")
-    anybody = unsigned and not requesters.keys_issued(tx)
     if authorization is None:
-        if anybody:
+        if is_open():
             return requesters.ensure(tx, requesters.LOCAL)
         raise AccessDenied("The request is not signed.", "MissingAuthenticationTokenException")
     claim = signing.read_claim(authorization)
     owner = requesters.key_owner(tx, claim.access_key)
     if owner is None:
-        if anybody:
+        if is_open():
             return requesters.ensure(tx, requesters.LOCAL)
         raise AccessDenied("The access key is not one of this marketplace.", "UnrecognizedClientException")
     secret, requester_id = owner
