@@ -155,3 +155,23 @@ def test_grouping_takes_little_more_memory_than_the_pools_themselves() -> None:
     tracemalloc.stop()
     assert pools.query.size == count
     assert most < 2.5 * kept
+
+
+def test_pools_of_rows_number_each_candidate_at_its_first_row() -> None:
+    rng = np.random.default_rng(5)
+    drawn = zip(*rng.integers(0, 9, (2, 200)), rng.choice(["", "a", "b"], 200), strict=True)
+    rows = [(f"q{q}", f"d{d}", str(source)) for q, d, source in drawn]
+    for some in ([], rows[:1], rows, sorted(rows)):
+        pools = pools_of(some)
+        members = list(dict.fromkeys((query, doc) for query, doc, _ in some))
+        named = [(members.index((query, doc)), source) for query, doc, source in some if source]
+        assert [
+            (pools.queries[q], pools.docs[d]) for q, d in zip(pools.query, pools.doc, strict=True)
+        ] == members
+        assert [
+            (row, pools.sources[s]) for row, s in zip(pools.source_row, pools.source, strict=True)
+        ] == named
+        assert (list(pools.docs), list(pools.sources)) == (
+            sorted({doc for _, doc, _ in some}),
+            sorted({source for _, source in named}),
+        )

@@ -235,6 +235,7 @@ def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
     query, doc, source = encode(of_query, queries), encode(of_doc, docs), encode(of_source, sources)
     _, first, row = np.unique(query.astype(np.int64) << 32 | doc, return_index=True, return_inverse=True)
     members = np.sort(first)  # a candidate's place is that of its first row
+    place = np.argsort(np.argsort(first))
     named = source >= 0
     return Pools(
         queries=queries,
@@ -242,7 +243,7 @@ def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
         query=query[members],
         doc=doc[members],
         sources=sources,
-        source_row=np.searchsorted(members, first)[row][named].astype(np.int32),
+        source_row=place[row][named].astype(np.int32),
         source=source[named],
     )
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
-from prefjudge.core.pooling.runs import encode
+from prefjudge.core.pooling.runs import Codes, encode
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.placings import Integers
@@ -171,7 +171,7 @@ def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> lis
     return relabelled
 
 
-def _rows_of(documents: Qrels, query: Integers, doc: Integers) -> Integers:
+def _rows_of(documents: Qrels, query: Integers, doc: Codes) -> Integers:
     """Return the row of each document, by the codes of ``documents``; -1 where there is none."""
     width = len(documents.docs)
     keys = documents.query.astype(np.int64) * width + documents.doc
