@@ -20,6 +20,7 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
+from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import work
 from prefjudge.study.progress import count_rows
 from prefjudge.study.study import Study
@@ -44,7 +45,7 @@ VERBS: dict[str, tuple[str, tuple[str, ...], float | None]] = {
     "resolve": ("collected", (), None),
     "score": ("collected", (), None),
     "agreement": ("collected", (), None),
-    "report": ("collected", (), 20),
+    "report": ("resolved", (), 20),
 }
 """Each verb: the state of the study that it starts from, its options, and its goal in seconds."""
 _SHORT = ("publish", "collect")
@@ -146,6 +147,12 @@ class Road:
                 work(made, workers=_WORKERS)
         return made
 
+    def resolved(self) -> Path:
+        """Resolve what was collected: a report then has all of its sections."""
+        made = self._copied("collected", "making")
+        resolve(made)
+        return made
+
     def _copied(self, state: str, name: str) -> Path:
         copy = self._folder / name
         shutil.rmtree(copy, ignore_errors=True)
@@ -158,4 +165,5 @@ _MAKERS: dict[str, Callable[[Road], Path]] = {
     "published": Road.published,
     "worked": Road.worked,
     "collected": Road.collected,
+    "resolved": Road.resolved,
 }
