@@ -53,7 +53,12 @@ def by_boto(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def told(answer: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+    """What differs from call to call is left out."""
+    about = answer.pop("ResponseMetadata")
+    headers = {
+        name: text for name, text in about["HTTPHeaders"].items() if name not in ("date", "x-amzn-requestid")
+    }
+    return {**answer, "status": about["HTTPStatusCode"], "headers": headers}
 
 
 def test_answers_are_those_of_boto3(market: Server, short: Client, long: Client, by_boto: list[str]) -> None:

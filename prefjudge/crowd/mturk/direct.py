@@ -65,7 +65,12 @@ class DirectCalls:
             told = json.loads(answer.content)
         except ValueError:  # half of an answer, which botocore takes for an empty one
             return None
-        return _told(self._model.operation_model(name).output_shape, told) if isinstance(told, dict) else None
+        if not isinstance(told, dict):
+            return None
+        headers_told = {header.lower(): text for header, text in answer.headers.items()}
+        about = {"HTTPStatusCode": 200, "HTTPHeaders": headers_told}
+        shape = self._model.operation_model(name).output_shape
+        return {**_told(shape, told), "ResponseMetadata": about}
 
     def _headers(self, target: str, body: bytes, now: datetime) -> dict[str, bytes]:
         """Return the headers of a call, signed by AWS Signature Version 4."""
