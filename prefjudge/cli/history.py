@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from prefjudge.cli.output import print_tables, say
+from prefjudge.cli.output import advice, print_tables, say
+from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.history import HistoryResult
@@ -10,10 +11,6 @@ if TYPE_CHECKING:
 
 def history(result: "HistoryResult") -> None:
     """Print the versions, what each changed, and the runs that moved."""
-    from prefjudge.counts import many
-    from prefjudge.study.study import Study
-    from prefjudge.study.targets import advised
-
     print_tables((table for table in result.tables() if table.rows), rehearsal=result.rehearsal)
     if not result.versions:
         say("no answers are kept yet: `prefjudge run` keeps them, and so does `pool --challenge`")
@@ -21,4 +18,4 @@ def history(result: "HistoryResult") -> None:
         newcomers = many(result.under_way.newcomers, "newcomer")
         queries = many(result.under_way.queries, "query")
         say(f"challenge {result.under_way.challenge} is under way: {newcomers} on {queries}")
-        say(f"next: {advised(Study(result.study), 'run')}")
+        say(f"next: {advice(result.study, 'run')}")

@@ -115,6 +115,14 @@ def print_words(text: str) -> None:
     )
 
 
+def advice(study: str | Path, verb: str) -> str:
+    """Return what to type next for a study, at the target whose work is the study's."""
+    from prefjudge.study.study import Study
+    from prefjudge.study.targets import advised
+
+    return advised(Study(study), verb)
+
+
 def stamp(rehearsal: "Rehearsal | None") -> None:
     """Print, on stderr, that a result rests on simulated judgments, where it does."""
     if rehearsal is not None:

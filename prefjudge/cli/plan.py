@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.cli.output import print_tables, say
+from prefjudge.cli.output import advice, print_tables, say
+from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.plan.plan import PlanResult
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
 
 def plan(result: "PlanResult", *, study: Path | None) -> None:
     """Print the plans, what the chosen one does with each pool size, and what leads on."""
-    from prefjudge.counts import many
-
     print_tables(result.tables())
     if result.chosen is not None:
         say(
@@ -29,13 +28,10 @@ def plan(result: "PlanResult", *, study: Path | None) -> None:
 
 def _next(result: "PlanResult", study: Path | None) -> str:
     """Return what to type next."""
-    from prefjudge.study.study import Study
-    from prefjudge.study.targets import advised
-
     if study is None:
         go_on = "prefjudge run STUDY"
     else:
-        go_on = advised(Study(study), "collect" if result.driven_by == "publish" else "run")
+        go_on = advice(study, "collect" if result.driven_by == "publish" else "run")
     if result.driven_by == "publish":
         why = "it is published pair by pair; a strategy needs a new study"
         return f"{go_on} ({why})"

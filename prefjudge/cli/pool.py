@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from prefjudge.cli.options import Target
-from prefjudge.cli.output import print_tables, say
+from prefjudge.cli.output import advice, print_tables, say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
@@ -35,10 +35,7 @@ def pool(
             f"{many(result.documents, 'newcomer challenges', 'newcomers challenge')} the "
             f"best-known answers of {many(result.queries, 'query')}"
         )
-        from prefjudge.study.study import Study
-        from prefjudge.study.targets import advised
-
-        say(f"next: {advised(Study(study), 'run')}")
+        say(f"next: {advice(study, 'run')}")
     else:
         show(result)
         if study is not None:

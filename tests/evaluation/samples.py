@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.core.pooling.runs import Order
 
 RunDict = dict[str, dict[str, float]]
@@ -66,4 +66,16 @@ def make_ranks(
         grade=qrels.grade[table[:, 1]],
         retrieved=retrieved,
         order=order,
+    )
+
+
+def scores_of(values: np.ndarray, measure: str = "RR@10") -> Scores:
+    """The matrix as the scores of runs r0, r1 and so on of queries q0, q1 and so on."""
+    return Scores(
+        measure=measure,
+        qrels="test",
+        queries=tuple(f"q{row}" for row in range(values.shape[0])),
+        runs=tuple(f"r{column}" for column in range(values.shape[1])),
+        values=values.astype(np.float64),
+        order=Order.SCORE,
     )

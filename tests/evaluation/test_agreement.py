@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Codes, Order
+from prefjudge.core.pooling.runs import Codes
 from prefjudge.errors import InputError
 from prefjudge.evaluation.testing import halves
 from prefjudge.evaluation.testing.agreement import TABLE_4, draw_halves, split_half
@@ -16,19 +15,9 @@ from prefjudge.evaluation.testing.difference_sums import PairSums, pair_sums, so
 from prefjudge.evaluation.testing.integer_scores import Grid, to_grid
 from prefjudge.evaluation.testing.significance import all_pairs
 from prefjudge.evaluation.testing.significance_tests import SignificanceTest
+from tests.evaluation.samples import scores_of
 
 SUMS = tuple(field.name for field in fields(PairSums) if field.name != "n")
-
-
-def scores_of(values: np.ndarray) -> Scores:
-    return Scores(
-        measure="RR@10",
-        qrels="test",
-        queries=tuple(f"q{row}" for row in range(values.shape[0])),
-        runs=tuple(f"r{column}" for column in range(values.shape[1])),
-        values=values,
-        order=Order.SCORE,
-    )
 
 
 def reciprocal(seed: int, queries: int, runs: int) -> np.ndarray:

@@ -11,27 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.evaluation.testing.sentences import describe_pair
 from prefjudge.evaluation.testing.significance import Significance, compare_runs
+from tests.evaluation.samples import scores_of
 
 stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
 
 CLASSICAL = ("t", "wilcoxon", "rank-sum", "sign")
 ALL = (*CLASSICAL, "permutation", "bootstrap")
-
-
-def scores_of(values: np.ndarray, measure: str = "RR@10") -> Scores:
-    return Scores(
-        measure=measure,
-        qrels="test",
-        queries=tuple(f"q{row}" for row in range(values.shape[0])),
-        runs=tuple(f"r{column}" for column in range(values.shape[1])),
-        values=values.astype(np.float64),
-        order=Order.SCORE,
-    )
 
 
 def reciprocal(seed: int, queries: int, runs: int, deepest: int = 10) -> np.ndarray:

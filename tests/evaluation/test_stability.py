@@ -6,25 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.stability import (
     bootstrap_ranks,
     split_queries,
 )
 from prefjudge.evaluation.testing.resampling import bootstrap_counts
-
-
-def scores_of(values: np.ndarray, measure: str = "RR@10") -> Scores:
-    return Scores(
-        measure=measure,
-        qrels="test",
-        queries=tuple(f"q{row}" for row in range(values.shape[0])),
-        runs=tuple(f"r{column}" for column in range(values.shape[1])),
-        values=values.astype(np.float64),
-        order=Order.SCORE,
-    )
+from tests.evaluation.samples import scores_of
 
 
 def noisy(seed: int, queries: int = 80, runs: int = 5, step: float = 0.05) -> np.ndarray:

@@ -7,21 +7,10 @@ import numpy as np
 import pytest
 
 from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.stability import redrawn_ranks
 from prefjudge.evaluation.leaderboards.vote_noise import measure_noise, noise_ceiling, redrawn_ceiling
-
-
-def scores_of(values: np.ndarray, measure: str = "RR@10") -> Scores:
-    return Scores(
-        measure=measure,
-        qrels="test",
-        queries=tuple(f"q{row}" for row in range(values.shape[0])),
-        runs=tuple(f"r{column}" for column in range(values.shape[1])),
-        values=values.astype(np.float64),
-        order=Order.SCORE,
-    )
+from tests.evaluation.samples import scores_of
 
 
 def voted(

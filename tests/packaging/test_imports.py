@@ -1,6 +1,7 @@
 """What import-linter cannot see: modules that are named by a text, and imported when they are asked for."""
 
 import ast
+import re
 from pathlib import Path
 
 import grimp
@@ -50,3 +51,20 @@ def test_modules_that_are_named_by_a_text_close_no_circle() -> None:
     assert [
         sorted(circle) for circle in networkx.strongly_connected_components(arrows) if len(circle) > 1
     ] == []
+
+
+def test_the_first_line_of_every_file_says_what_it_is_for() -> None:
+    silent = [
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert silent == []
+
+
+def test_the_architecture_of_the_readme_names_every_room() -> None:
+    readme = (PACKAGE.parent / "README.md").read_text()
+    words = set(re.findall(r"[a-z_]+", readme.partition("## Architecture")[2].partition("\n## ")[0]))
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    rooms |= {path.parent.name for path in PACKAGE.glob("*/*/__init__.py") if path.parents[1].name != "steps"}
+    assert rooms - words == set()

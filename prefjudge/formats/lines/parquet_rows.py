@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.formats.lines.blocks import is_compressed
+from prefjudge.formats.lines.compressions import compression
 from prefjudge.formats.lines.signatures import PACKED_PARQUET
 
 ROW = "file_row_number"
@@ -58,12 +58,20 @@ def parquet_rows(path: str) -> Iterator[ParquetRows]:
         with duckdb.connect(":memory:") as connection:
             yield ParquetRows(connection, path)
     except duckdb.Error as error:
-        if is_compressed(path):
+        if _is_packed(path):
             raise InputError(*PACKED_PARQUET.words(path)) from None
         raise InputError(
             f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}",
             "Was the file cut off? Get it again.",
         ) from None
+
+
+def _is_packed(path: str) -> bool:
+    """Tell a compressed file, which DuckDB cannot look up rows in."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return bool(compression(file.read(8)))
 
 
 def quoted(column: str) -> str:

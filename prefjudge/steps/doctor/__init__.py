@@ -1,0 +1,1 @@
+"""``prefjudge doctor``: the step is in doctor.py, its helpers are beside it."""

@@ -1,0 +1,1 @@
+"""``prefjudge judge``: the step is in judge.py, its helpers are beside it."""

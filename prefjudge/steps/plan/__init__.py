@@ -1,0 +1,1 @@
+"""``prefjudge plan``: the step is in plan.py, its helpers are beside it."""

@@ -1,0 +1,1 @@
+"""``prefjudge recover``: the step is in recover.py, its helpers are beside it."""

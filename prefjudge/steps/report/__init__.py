@@ -1,0 +1,1 @@
+"""``prefjudge report``: the step is in report.py, its helpers are beside it."""

@@ -1,0 +1,1 @@
+"""``prefjudge resolve``: the step is in resolve.py, its helpers are beside it."""

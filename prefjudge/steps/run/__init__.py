@@ -1,0 +1,1 @@
+"""``prefjudge run``: the step is in run.py, its helpers are beside it."""

@@ -1,0 +1,1 @@
+"""``prefjudge workers``: the step is in workers.py, its helpers are beside it."""
