@@ -98,8 +98,9 @@ def compare(
     queries: Texts | None = None,
     order: OrderLike | None = None,
     test: SignificanceTest
-    | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "bootstrap"]
+    | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "bootstrap", "sequential"]
     | None = None,
+    sequential: bool = False,
     correction: Correction | Literal["none", "bonferroni", "holm", "bh", "tukey"] = Correction.HOLM,
     alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
     resamples: Annotated[int, Ge(1)] | None = None,
@@ -136,6 +137,9 @@ def compare(
         What ranks a document higher.
     test : SignificanceTest, optional
         The test of each pair; the number of queries decides by default.
+    sequential : bool
+        Test so that one may look every day, and stop at any time: the ``sequential`` test, whose p-values and
+        intervals hold at all looks together as queries are added.
     correction : Correction
         How the p-values of several pairs are adjusted.
     alpha : float
@@ -155,6 +159,9 @@ def compare(
     InputError
         A file cannot be read, an option is unknown, or the resamples cannot show significance.
     """
+    if sequential and test not in (None, SignificanceTest.SEQUENTIAL):
+        raise InputError(f"--sequential is a test of its own, beside --test {test}", "Leave one of them out.")
+    test = SignificanceTest.SEQUENTIAL if sequential else test
     a, b = (_called(maybe(take_one_run, run), name) for run, name in ((a, "a"), (b, "b")))
     out = as_path(out)
     if (a is None) != (b is None):

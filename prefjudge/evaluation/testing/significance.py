@@ -20,6 +20,7 @@ from prefjudge.evaluation.testing.difference_sums import BLOCK, PairSums, pair_s
 from prefjudge.evaluation.testing.integer_scores import Column, Grid, to_grid
 from prefjudge.evaluation.testing.resampled_tests import bootstrap_test, permutation_p, tukey_p
 from prefjudge.evaluation.testing.resampling import EVERY_FLIP
+from prefjudge.evaluation.testing.sequential import sequential_test
 from prefjudge.evaluation.testing.significance_tests import (
     VARIANTS,
     SignificanceTest,
@@ -65,8 +66,8 @@ class Significance:
         The mean of b minus the mean of a.
     low, high : ndarray of float64, shape (pairs,)
         The 1 - alpha interval of the difference, not adjusted for the number of pairs: Student's t, or the
-        percentiles of the bootstrap where that is the test; as far as the measure's scale reaches. NaN where
-        all queries differ by the same amount.
+        percentiles of the bootstrap or the confidence sequence of the sequential test where that is the
+        test; as far as the measure's scale reaches. NaN where all queries differ by the same amount.
     effect : ndarray of float64, shape (pairs,)
         The standardised mean difference: difference / standard deviation of the differences (Cohen's d_z);
         NaN where all queries differ by the same amount: there is no deviation to divide by.
@@ -183,6 +184,8 @@ def compare_runs(
         p, low, high = bootstrap_test(grid, sums, b, a, count, alpha, rng, block)
     elif chosen is SignificanceTest.PERMUTATION:
         p = permutation_p(grid, sums, b, a, count, rng, block)
+    elif chosen is SignificanceTest.SEQUENTIAL:
+        p, low, high = sequential_test(scores.values[:, b] - scores.values[:, a], _reach(scores), alpha)
     else:
         p = classical_p(chosen, sums)
     # No difference of two scores is greater than the scale is long.
@@ -249,6 +252,17 @@ def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
     for baseline in baselines:
         if baseline not in scores.runs:
             raise InputError(f"no run is called {baseline!r}", f"Choose one of: {', '.join(scores.runs)}.")
+
+
+def _reach(scores: Scores) -> float:
+    """Return how long the measure's scale is, which a bet must know."""
+    least, greatest = bounds(scores.measure)
+    if not math.isfinite(greatest - least):
+        raise InputError(
+            f"{scores.measure} has no greatest score, and the sequential test bets on a bounded scale",
+            "Choose a measure between 0 and 1, such as RR@10 or nDCG@10.",
+        )
+    return greatest - least
 
 
 def _named(kind: type[K], value: K | str, what: str) -> K:

@@ -20,6 +20,7 @@ class SignificanceTest(StrEnum):
     SIGN = "sign"
     PERMUTATION = "permutation"
     BOOTSTRAP = "bootstrap"
+    SEQUENTIAL = "sequential"
 
 
 VARIANTS = {
@@ -38,6 +39,10 @@ VARIANTS = {
         "they do, either way; all flips up to 14 queries, else p = (count + 1) / (resamples + 1)"
     ),
     SignificanceTest.BOOTSTRAP: "bootstrap test of the shifted mean, p = (count + 1) / (resamples + 1)",
+    SignificanceTest.SEQUENTIAL: (
+        "bets against equal means (hedged capital, mixture of 48 bets), p = 1 / capital; p and interval hold "
+        "at all looks together, however often and whenever one looks"
+    ),
 }
 
 
