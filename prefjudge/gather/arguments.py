@@ -107,19 +107,20 @@ def _unbound(verb: str, expected: Signature, given: Mapping[str, object], error:
 
 def _taken(verb: str, name: str, annotation: Any, value: object) -> object:
     """Return the value as a kind that the annotation names."""
-    kinds = _kinds(annotation)
+    kinds, why = _kinds(annotation), ""
     value = list(value) if isinstance(value, Iterator) else value  # several kinds look at its items
     for kind in kinds:
         try:
             return _as(kind, value)
-        except _No:
-            continue
+        except _No as refused:
+            why = why or str(refused)
     choices = next((texts for texts in map(_choices, kinds) if texts), ())
     if choices and isinstance(value, str):
         known = ", ".join(choices)
         raise InputError(f"{verb}: there is no {name} {value[:60]!r}", f"Choose one of: {known}.")
     takes = _words(kinds)
-    raise InputError(f"{verb}: {name} is {_named(value)}; it takes {takes}", _hint(takes, value))
+    what = f"{_named(value)}: {why}" if why else _named(value)
+    raise InputError(f"{verb}: {name} is {what}; it takes {takes}", _hint(takes, value))
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
@@ -171,8 +172,8 @@ def _from_memory(note: InMemory, value: object) -> object:
             _path(item)
     try:
         return note.take(value)
-    except NotTaken:
-        raise _No from None
+    except NotTaken as refused:
+        raise _No(str(refused)) from None
 
 
 def _only(fits: bool, value: object) -> object:

@@ -132,15 +132,20 @@ def take_pool(given: object) -> Source:
     from prefjudge.formats.lines.tables import columns_of
 
     if isinstance(given, Mapping):
-        if not given or not all(
-            isinstance(docs, Mapping | list | tuple | AbstractSet) for docs in given.values()
-        ):
+        if not given or not all(map(_are_documents, given.values())):
             raise NotTaken
         return held_pool(given, "pool")
     rows = _listed(given)
     if rows is not None and not (rows and is_record(rows[0])):
         raise NotTaken
     return held_pool(columns_of(rows if rows is not None else _table(given), "pool"), "pool")
+
+
+def _are_documents(docs: object) -> bool:
+    """Whether something may be the documents of a query: several, by themselves or with a value each."""
+    if isinstance(docs, Mapping):  # one more level is that of several runs
+        return not any(isinstance(value, Mapping) for value in docs.values())
+    return isinstance(docs, list | tuple | AbstractSet)
 
 
 def take_texts(given: object) -> Source:
@@ -273,10 +278,7 @@ def _one_of(given: object, name: str, hold: Callable[[Any, str], Held[Any]], nou
         return _one(given, name, hold)
     except NotTaken:
         kind = "None" if given is None else f"a {type(given).__name__}"
-        raise InputError(
-            f"{name!r} is {kind}, and not {'a run' if noun == 'run' else 'qrels'}",
-            "Give a table, a dictionary of dictionaries ({query: {document: number}}), records, or a path.",
-        ) from None
+        raise NotTaken(f"{name!r} is {kind}, and not {'a run' if noun == 'run' else 'qrels'}") from None
 
 
 def _one(given: object, name: str, hold: Callable[[Any, str], Held[Any]]) -> Held[Any]:
