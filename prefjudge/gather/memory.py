@@ -101,27 +101,25 @@ def take_judgments(given: object) -> Source:
     if isinstance(given, str | Path):
         return given
     from prefjudge.formats.labels.held_labels import held_judgments
-    from prefjudge.formats.lines.tables import columns_of
 
     rows = _listed(given)
     if rows is not None:
         if not rows or not is_record(rows[0]):
             raise NotTaken
-        return held_judgments(columns_of(rows, "judgments"), "judgments")
-    return held_judgments(columns_of(_table(given), "judgments"), "judgments")
+        return held_judgments(_columns(rows, "judgments"), "judgments")
+    return held_judgments(_columns(_table(given), "judgments"), "judgments")
 
 
 def take_votes(given: object) -> Source:
     """Return votes to import: a table or records, with columns as a CSV of votes has them."""
     if isinstance(given, str | Path):
         return given
-    from prefjudge.formats.lines.tables import columns_of
     from prefjudge.formats.votes.rows import held_rows
 
     rows = _listed(given)
     if rows is not None and not (rows and (isinstance(rows[0], Mapping) or hasattr(rows[0], "_fields"))):
         raise NotTaken
-    return held_rows(columns_of(rows if rows is not None else _table(given), "votes"), "votes")
+    return held_rows(_columns(rows if rows is not None else _table(given), "votes"), "votes")
 
 
 def take_pool(given: object) -> Source:
@@ -129,7 +127,6 @@ def take_pool(given: object) -> Source:
     if isinstance(given, str | Path):
         return given
     from prefjudge.formats.labels.held_labels import held_pool
-    from prefjudge.formats.lines.tables import columns_of
 
     if isinstance(given, Mapping):
         if not given or not all(map(_are_documents, given.values())):
@@ -138,7 +135,7 @@ def take_pool(given: object) -> Source:
     rows = _listed(given)
     if rows is not None and not (rows and is_record(rows[0])):
         raise NotTaken
-    return held_pool(columns_of(rows if rows is not None else _table(given), "pool"), "pool")
+    return held_pool(_columns(rows if rows is not None else _table(given), "pool"), "pool")
 
 
 def _are_documents(docs: object) -> bool:
@@ -152,7 +149,6 @@ def take_texts(given: object) -> Source:
     """Return texts: a mapping of ids to texts, a table of them, or a function that knows them."""
     if isinstance(given, str | Path):
         return given
-    from prefjudge.formats.lines.tables import columns_of
     from prefjudge.formats.texts.held_texts import held_texts
 
     if isinstance(given, Mapping):
@@ -164,7 +160,7 @@ def take_texts(given: object) -> Source:
     rows = _listed(given)
     if rows is not None and not (rows and is_text_record(rows[0])):
         raise NotTaken
-    return held_texts(columns_of(rows if rows is not None else _table(given), "texts"), "texts")
+    return held_texts(_columns(rows if rows is not None else _table(given), "texts"), "texts")
 
 
 def is_text_record(row: object) -> bool:
