@@ -6,6 +6,7 @@ import pytest
 
 from prefjudge import init, pool, score
 from prefjudge.errors import InputError
+from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.texts.texts import read_texts
 from tests.steps.conftest import contents
@@ -92,6 +93,19 @@ def test_what_no_database_keeps_is_told_before_anything_is_stored(tmp_path):
         "x\N{REPLACEMENT CHARACTER}"
     )
     assert "the text holds NUL bytes; they were replaced" in str(notices[0])
+
+
+def test_judgments_of_subtopics_are_not_read_as_plain_ones_in_silence(tmp_path):
+    path = tmp_path / "qrels"
+    notices = []
+    path.write_text("1 0 d1 1\n1 0 d2 0\n2 0 d1 1\n")
+    read_qrels(path, notices=notices)
+    assert not notices
+    path.write_text("1 1 d1 1\n1 2 d2 0\n")
+    read_qrels(path, notices=notices)
+    assert "the second column differs from line to line, as subtopics do" in str(notices[0])
+    with pytest.raises(InputError, match="alpha_nDCG@20 is scored by judgments of subtopics"):
+        Measure.parse("alpha_nDCG@20")
 
 
 def test_grades_that_count_are_ranks_only_beyond_grades(tmp_path):

@@ -68,3 +68,22 @@ def test_what_asks_for_gold_names_every_way_out(tmp_path: Path) -> None:
             ask()
         for way in ("gold_per_hit = 0", ", ".join(GOLD_COLUMNS)):
             assert way in refused.value.hint, refused.value
+
+
+def test_what_the_qrels_call_relevant_is_never_the_bad_passage(tmp_path: Path) -> None:
+    words = {"a": "apple", "b": "birch", "c": "cedar", "d": "daisy"}
+    files = {
+        "runs": "q1 Q0 a 1 2.0 t\nq2 Q0 b 1 2.0 t\nq3 Q0 c 1 2.0 t\n",
+        "qrels": "q1 0 a 1\nq1 0 b 1\nq1 0 c 1\nq2 0 b 1\nq3 0 c 1\n",
+        "queries": "q1\twhat grows\nq2\twhat stands\nq3\twhat smells\n",
+        "collection": "".join(f"{doc}\t{' '.join([word] * 20)}\n" for doc, word in words.items()),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    study = tmp_path / "study"
+    init(study, name="study")
+    pool(study, **{name: tmp_path / name for name in files}, qrels_per_query="none")  # type: ignore[arg-type]
+    pairs = read_gold(gold(study, suggest=9).file)
+    assert {pair.query_id for pair in pairs} == {"q2", "q3"}  # all that is shown answers q1
+    with pytest.raises(InputError, match="which is read"):
+        gold(study, suggest=1, file=study / "study.toml")

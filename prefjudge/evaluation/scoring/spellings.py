@@ -49,6 +49,12 @@ def one_each(text: str) -> tuple[str, ...]:
     return tuple(f"{listed[1]}{'0' * cutoff.startswith('.')}{cutoff}{listed[3] or ''}" for cutoff in cutoffs)
 
 
+_OF_SUBTOPICS = frozenset(
+    {"alphandcg", "andcg", "alphadcg", "erria", "strec", "srecall", "nrbp", "nerria", "apia"}
+)
+"""Measures of diversity, as ndeval and ir_measures call them."""
+
+
 def parse_measure(text: str) -> Parsed:
     """Return the family's name, the cut-off and all parameters that ``text`` spells.
 
@@ -104,6 +110,11 @@ def _family_named(spelling: str) -> Family | None:
 def _unknown(text: str) -> InputError:
     wanted = re.split(r"[@(.]", text.strip().lower())[0]
     known = {**_theirs(), **_OURS}
+    if _squashed(wanted) in _OF_SUBTOPICS:
+        raise InputError(
+            f"{text} is scored by judgments of subtopics, and qrels here have one grade for each document",
+            "Compute it with ir_measures and pyndeval, from the runs and those qrels.",
+        )
     close = get_close_matches(_squashed(wanted), list(known), n=4, cutoff=0.5)
     names = list(dict.fromkeys(known[name] for name in close))
     hint = f"Did you mean {' or '.join(names)}? " if names else ""

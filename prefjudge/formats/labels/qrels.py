@@ -112,6 +112,7 @@ class _Reader:
                 "query, as the ranks of a run do",
                 "If runs and qrels were swapped, swap them back. " + _LINE_HINT,
             )
+        self._doubt_subtopics(rows)
         keep = self._unrepeated(rows, query, doc, grade)
         return Qrels(
             name=name,
@@ -121,6 +122,12 @@ class _Reader:
             doc=doc[keep],
             grade=grade[keep],
         )
+
+    def _doubt_subtopics(self, rows: Fields) -> None:
+        """Say so where the second column, which nobody reads, differs within the file as subtopics do."""
+        if self.width == 4 and self.notices is not None and rows.ids(1).changes().size:
+            what = "the second column differs from line to line, as subtopics do: it is not looked at"
+            self.notices.append(Notice(where=self.path, what=what))
 
     def _unrepeated(
         self, rows: Fields, query: Codes, doc: Codes, grade: NDArray[np.float64]
