@@ -37,6 +37,23 @@ def as_path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
+@overload
+def as_folder(path: str | Path) -> Path: ...
+@overload
+def as_folder(path: str | Path | None) -> Path | None: ...
+def as_folder(path: str | Path | None) -> Path | None:
+    """Return as a path a folder that is made where it is missing: of this machine, so not an address.
+
+    Raises
+    ------
+    InputError
+        It is one: a folder of that name would be made here.
+    """
+    if path is not None and (is_remote(path) or is_address(path)):
+        raise InputError(f"{shown(str(path))} is an address, and this is a folder of files here", "Name one.")
+    return as_path(path)
+
+
 def in_memory(path: str | Path) -> bool:
     """Return whether a name is that of an input in memory, now or when a study was made."""
     return str(path).startswith(MEMORY)

@@ -27,7 +27,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.formats.sniffing import doubt_ranks
-from prefjudge.gather.inputs import as_path, is_address
+from prefjudge.gather.inputs import as_folder, is_address
 from prefjudge.gather.once import is_asking_once, once_each, state_of
 from prefjudge.gather.read_options import DEFAULTS, ReadOptions
 
@@ -143,7 +143,7 @@ def reading(
         An option is not one of the choices, or does not fit the engine.
     """
     options = DEFAULTS | how
-    trust, workers, cache = options["trust"], options["workers"], as_path(options["cache"])
+    trust, workers, cache = options["trust"], options["workers"], as_folder(options["cache"])
     on_duplicate = OnDuplicate(options["on_duplicate"])
     engine = Engine(options["engine"])
     _check_paths(runs, engine)

@@ -8,7 +8,7 @@ from shutil import copytree, ignore_patterns
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.gather.inputs import as_path
+from prefjudge.gather.inputs import as_folder
 from prefjudge.render.shown import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
@@ -60,7 +60,7 @@ def demo(
     from prefjudge.steps.pool.pool import pool
     from prefjudge.steps.score.score import score
 
-    folder = as_path(folder)
+    folder = as_folder(folder)
     tell = tell or (lambda _: None)
     home = _new_folder(folder)
     study, files = home / "study", home / "collection"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.gather.inputs import as_path
+from prefjudge.gather.inputs import as_folder
 from prefjudge.render.shown import Shown
 from prefjudge.study.study import CONFIG_FILE, create, fill
 
@@ -38,7 +38,7 @@ def init(study: str | Path, *, config: str = "default", name: str | None = None)
     """
     from prefjudge.study.config import load_config, parse_config, template
 
-    study = as_path(study)
+    study = as_folder(study)
     path = study / CONFIG_FILE
     text = fill(template(config), name=name or study.resolve().name[:100])
     if not path.exists():

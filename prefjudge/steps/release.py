@@ -18,7 +18,7 @@ from prefjudge.formats.labels.resolutions import write_resolutions
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.formats.lines.digests import digest
 from prefjudge.gather.best_answers import explain_best_answers
-from prefjudge.gather.inputs import as_path
+from prefjudge.gather.inputs import as_folder
 from prefjudge.gather.open_work import what_is_open
 from prefjudge.gather.outputs import own_file
 from prefjudge.gather.stamps import stamp_of, write_stamp
@@ -109,7 +109,7 @@ def release(
         The study has no judgments, some are simulated, or the folder holds something else.
     """
     opened = open_study(study)
-    folder = as_path(out) or own_file(opened, FOLDER)
+    folder = as_folder(out) or own_file(opened, FOLDER)
     if folder is None:
         raise InputError(f"{opened.folder} may only be read", "Write the release elsewhere: --out FOLDER")
     _check_folder(folder)

@@ -277,6 +277,41 @@ def test_duckdb_reads_objects_as_files_do(long: Any, tmp_path: Path) -> None:
     assert (tmp_path / "duckdb").read_bytes() == (tmp_path / "files").read_bytes()
 
 
+def test_qrels_in_parquet_are_read_from_a_store(long: Any, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
+    path = tmp_path / "q.parquet"
+    columns = "split_part(column0, ' ', 1) \"query-id\", split_part(column0, ' ', 3) \"corpus-id\", 1.0 score"
+    rows = f"SELECT {columns} FROM read_csv('{DEMO / 'qrels.txt'}', header = false, sep = '\t')"
+    duckdb.sql(f"COPY ({rows}) TO '{path}'")
+    long.put(Key="q.parquet", Body=path.read_bytes())
+    there, here = (
+        prefjudge.score(runs=[DEMO / "runs" / "lexical.txt"], qrels=[f"q={one}"])
+        for one in ("s3://runs/q.parquet", path)
+    )
+    assert there.leaderboards == here.leaderboards
+    long.put(Key="q.parquet", Body=path.read_bytes()[:-9])
+    with pytest.raises(InputError, match=r"^s3://runs/q\.parquet cannot be read as Parquet") as error:
+        prefjudge.score(runs=[DEMO / "runs" / "lexical.txt"], qrels=["q=s3://runs/q.parquet"])
+    assert "object.parquet" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda: prefjudge.init("s3:/me:s3cret@bucket/study"),
+        lambda: prefjudge.pool(
+            runs=[DEMO / "runs" / "lexical.txt"], out="o.tsv", cache="s3://me:s3cret@bucket/cache"
+        ),
+    ],
+)
+def test_an_address_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Any) -> None:
+    """A folder of its name would be made here."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^s3://bucket/(study|cache) is an address, and this is a folder"):
+        asked()
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_run_is_named_by_its_address_as_by_its_file(long: Any) -> None:
     runs = [f"s3://runs/{name}.txt" for name in ("lexical", "reranker-large")]
     for run in runs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -16,6 +15,7 @@ from prefjudge.engines.sql.answers import Answer, Summary
 from prefjudge.engines.sql.tables import GroupWork, require_arrow
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.atomic import atomic_write
+from prefjudge.formats.lines.parquet_rows import escaped
 from prefjudge.formats.runs.parquet import parquet_files
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ class DuckEngine:
 
     def table(self, path: str) -> str:
         """Return the name of a Parquet in SQL: of a file, or of the files in a folder."""
-        return f"read_parquet([{', '.join(map(_literal, parquet_files(path)))}])"
+        listed = ", ".join(f"'{escaped(str(file))}'" for file in parquet_files(path))
+        return f"read_parquet([{listed}])"
 
     def load(self, table: str, rows: pa.Table) -> None:
         """Fill a table with rows from home."""
@@ -113,11 +114,6 @@ class DuckEngine:
 
 _MORE = "INSERT INTO {table} BY NAME SELECT * FROM {rows}"
 _FILL = "CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM {rows}"
-
-
-def _literal(file: Path) -> str:
-    """Return a file's name, in which no character stands for others."""
-    return _quoted(re.sub(r"([*?\[])", r"[\1]", str(file)))
 
 
 def _quoted(path: str | Path) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from prefjudge.errors import ConfigError, InputError
+from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.lines.compressions import compression
 from prefjudge.formats.lines.signatures import PACKED_PARQUET
 
@@ -22,7 +25,7 @@ class ParquetRows:
 
     def __init__(self, connection: Any, path: str) -> None:
         self._connection = connection
-        self._source = f"read_parquet('{_escaped(path)}', file_row_number = true)"
+        self._source = f"read_parquet('{escaped(path)}', file_row_number = true)"
         described = connection.execute(f"DESCRIBE FROM {self._source}").fetchall()
         self.columns: Mapping[str, str] = {row[0]: row[1] for row in described if row[0] != ROW}
 
@@ -54,16 +57,33 @@ def parquet_rows(path: str) -> Iterator[ParquetRows]:
             f"{path} is Parquet, which DuckDB reads, and that is not installed",
             "Install it with the extra: pip install 'prefjudge[sql]'",
         ) from None
-    try:
-        with duckdb.connect(":memory:") as connection:
-            yield ParquetRows(connection, path)
-    except duckdb.Error as error:
-        if _is_packed(path):
-            raise InputError(*PACKED_PARQUET.words(path)) from None
-        raise InputError(
-            f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}",
-            "Was the file cut off? Get it again.",
-        ) from None
+    with _here(path) as file:
+        try:
+            with duckdb.connect(":memory:") as connection:
+                yield ParquetRows(connection, file)
+        except duckdb.Error as error:
+            name = shown(path)
+            if _is_packed(file):
+                raise InputError(*PACKED_PARQUET.words(name)) from None
+            said = str(error).splitlines()[0].replace(file, name)
+            raise InputError(
+                f"{name} cannot be read as Parquet: {said}", "Was the file cut off? Get it again."
+            ) from None
+
+
+@contextmanager
+def _here(path: str) -> Iterator[str]:
+    """Yield a file's own path, or that of a copy of an object: Parquet is read from its end."""
+    if not is_remote(path):
+        yield path
+        return
+    from prefjudge.formats.lines.remote import RemoteFile
+
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "object.parquet"
+        with RemoteFile(path) as remote, copy.open("wb") as file:
+            copyfileobj(remote, file)
+        yield str(copy)
 
 
 def _is_packed(path: str) -> bool:
@@ -79,7 +99,7 @@ def quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _escaped(path: str) -> str:
+def escaped(path: str) -> str:
     """Return a path in which nothing is a pattern, as SQL writes text."""
     absolute = str(Path(path).absolute())  # else "s3:" would be an address
     for mark in "[*?":
