@@ -197,13 +197,14 @@ def _info(option: StepOption) -> Any:
     if option.positional:
         metavar = None if "several" in option.kinds else option.name.upper()
         return typer.Argument(metavar=metavar, show_default=False)
-    dashed = f"--{option.name.replace('_', '-')}"
+    dashed = f"--{option.name.rstrip('_').replace('_', '-')}"
     if "bool" in option.kinds and option.default is False:
         return typer.Option(dashed)
     if "Decimal" in option.kinds:
         return typer.Option(metavar="DOLLARS", parser=_money)
     metavar = "NAME" if len(option.choices) > _SHOWN else None
-    return typer.Option(min=option.low, max=option.high, metavar=metavar)
+    spelled = [dashed] if option.name.endswith("_") else []  # a word that Python keeps for itself
+    return typer.Option(*spelled, min=option.low, max=option.high, metavar=metavar)
 
 
 _SHOWN = 5

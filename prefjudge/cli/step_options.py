@@ -252,7 +252,7 @@ def _docstring(step: ast.FunctionDef | ast.ClassDef) -> str:
         names = {one.arg for one in step.args.kwonlyargs}
     else:
         names = {ast.unparse(line.target) for line in step.body if isinstance(line, ast.AnnAssign)}
-    dashed = {f"``{name}``": f"--{name.replace('_', '-')}" for name in names}
+    dashed = {f"``{name}``": f"--{name.rstrip('_').replace('_', '-')}" for name in names}
     return re.sub(r"``\w+``", lambda found: dashed.get(found[0], found[0]), ast.get_docstring(step) or "")
 
 

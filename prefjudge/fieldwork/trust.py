@@ -10,6 +10,10 @@ from prefjudge.study.assignments import load_gold_records, save_barred
 from prefjudge.study.progress import count_hits, load_barred
 from prefjudge.study.study import Study
 from prefjudge.study.trust import (
+    AFTER_MISS,
+    GUESSED,
+    UNPROVEN,
+    UNREAD,
     count_last_dropped,
     count_workers_verdicts,
     find_first_miss,
@@ -48,12 +52,6 @@ def bar_workers(study: Study, crowd: Crowd, target: str) -> None:
             reason = f"{many(fast[worker], 'HIT')} of {len(record.hits)} done {TOO_FAST}; {reason}"
         with study.transaction() as db:
             save_barred(db, target, worker, reason, time.time())
-
-
-GUESSED = "by a worker whose gold pairs were answered no better than by chance"
-UNREAD = "by a worker who was mostly faster than anybody can read"
-UNPROVEN = "by a worker who was barred before enough gold pairs were right"
-AFTER_MISS = "by a worker who was barred, from the first miss on"
 
 
 def exclude_barred(study: Study, target: str) -> None:

@@ -13,7 +13,7 @@ from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import encode
 from prefjudge.core.resolving.rules import RULES
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.problems import Notice
@@ -21,7 +21,7 @@ from prefjudge.gather.memory import Votes, take_judgments
 from prefjudge.gather.once import once
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pooling import load_pairs, load_pools
-from prefjudge.study.progress import count_rows
+from prefjudge.study.progress import count_rows, load_barred
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import load_setting
 from prefjudge.study.study import Study
@@ -55,9 +55,12 @@ def gather_judgments(
     without: Sequence[str] = (),
     *,
     with_models: bool = False,
+    counted: Sequence[str] = (),
     verb: str,
 ) -> JudgmentInput:
     """Read the judgments, less those of the workers in ``without``; models' votes where they are asked for.
+
+    ``counted`` names barred workers whose judgments count all the same.
 
     Raises
     ------
@@ -87,10 +90,8 @@ def gather_judgments(
     else:
         assert study is not None
         # a report asks several times for what is in the one state of the store that it reads
-        found = replace(
-            once(("judgments", str(study.folder), with_models), partial(_of_study, study, with_models)),
-            notices=notices,
-        )
+        asked = ("judgments", str(study.folder), with_models, *counted)
+        found = replace(once(asked, partial(_of_study, study, with_models, counted)), notices=notices)
     if study is None:
         return replace(found, log=_leave_out(found.log, without))
     return replace(
@@ -114,9 +115,10 @@ def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]
     )
 
 
-def _of_study(study: Study, with_models: bool) -> JudgmentInput:
+def _of_study(study: Study, with_models: bool, counted: Sequence[str]) -> JudgmentInput:
+    barred = _barred_ids(study, counted) if counted else ()
     with study.transaction(write=False) as db:
-        log, rehearsal = load_judgments(db, models=with_models), load_rehearsal(db)
+        log, rehearsal = load_judgments(db, models=with_models, barred=barred), load_rehearsal(db)
         pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
         strategy = load_setting(db, "strategy")
         uneven = strategy is not None or count_rows(db, "challenges") > 0
@@ -132,6 +134,27 @@ def _of_study(study: Study, with_models: bool) -> JudgmentInput:
         notices=[],
         rehearsal=rehearsal,
     )
+
+
+def _barred_ids(study: Study, names: Sequence[str]) -> list[str]:
+    """Return the ids of barred workers who are named by id or by pseudonym.
+
+    Raises
+    ------
+    InputError
+        A worker of this name is not barred.
+    """
+    with study.transaction(write=False) as db:
+        barred = load_barred(db)
+    ids = {study.opaque("worker", worker): worker for worker in barred}
+    found = [ids.get(name, name) for name in names]
+    unknown = [name for name, worker in zip(names, found, strict=True) if worker not in barred]
+    if unknown:
+        raise InputError(
+            f"--with {unknown[0]}: no worker of this name is barred",
+            f"`prefjudge status {quoted(study.folder)}` names those who are.",
+        )
+    return found
 
 
 def _asked(pairs: list[tuple[int, str, str, str, int]], pools: Pools) -> Pairs:

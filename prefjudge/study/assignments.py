@@ -12,6 +12,7 @@ from prefjudge.database import Connection, in_list, row_of
 from prefjudge.study.imports import sides_known
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.targets import COUNTED, current_target
+from prefjudge.study.trust import dropped
 
 KEPT = "kept"
 REJECTED = "rejected"
@@ -248,18 +249,22 @@ def load_choices(db: Connection) -> dict[tuple[str, str, str], list[int]]:
     return votes
 
 
-def load_judgments(db: Connection, *, target: str | None = None, models: bool = False) -> Judgments:
+def load_judgments(
+    db: Connection, *, target: str | None = None, models: bool = False, barred: Collection[str] = ()
+) -> Judgments:
     """Return the judgments that count at a target, in the order of the log, then with ``models`` their votes.
 
     The default is the target whose work is the study's. A model is the worker ``model:NAME``: so it has a
-    reliability of its own, and can be left out by name.
+    reliability of its own, and can be left out by name. What workers in ``barred`` did counts, too, unless it
+    was dropped for another reason than that they were barred.
     """
+    gone, named = dropped(barred)
     rows = db.execute(
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id FROM judgments j "
         "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
-        f"LEFT JOIN drops d USING (judgment_id) WHERE d.judgment_id IS NULL AND {COUNTED} "
+        f"LEFT JOIN drops d ON d.judgment_id = j.judgment_id WHERE NOT ({gone}) AND {COUNTED} "
         "ORDER BY j.judgment_id",
-        target=target or current_target(db),
+        {"target": target or current_target(db), **named},
     )
     if models:
         rows += db.execute(

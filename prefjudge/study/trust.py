@@ -1,6 +1,26 @@
 """What the store keeps of trust: how many HITs each worker may take, and whose work never counts."""
 
-from prefjudge.database import Connection
+from collections.abc import Collection
+
+from prefjudge.database import Connection, Value, in_list
+
+GUESSED = "by a worker whose gold pairs were answered no better than by chance"
+UNREAD = "by a worker who was mostly faster than anybody can read"
+UNPROVEN = "by a worker who was barred before enough gold pairs were right"
+AFTER_MISS = "by a worker who was barred, from the first miss on"
+
+
+def dropped(workers: Collection[str]) -> tuple[str, dict[str, Value]]:
+    """Return the condition on the drop ``d`` of a judgment ``j`` that does not count, and its values.
+
+    Judgments of these ``workers`` count that were dropped only because the worker was barred.
+    """
+    if not workers:
+        return "d.judgment_id IS NOT NULL", {}
+    reasons, of_reasons = in_list("reason", (GUESSED, UNREAD, UNPROVEN, AFTER_MISS))
+    names, of_names = in_list("worker", workers)
+    barred = f"d.reason IN ({reasons}) AND j.worker_id IN ({names})"
+    return f"d.judgment_id IS NOT NULL AND NOT ({barred})", {**of_reasons, **of_names}
 
 
 def count_workers_verdicts(db: Connection, target: str, verdict: str) -> dict[str, int]:

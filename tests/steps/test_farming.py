@@ -9,7 +9,7 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
-from prefjudge.errors import ConfigError, StudyError
+from prefjudge.errors import ConfigError, InputError, StudyError
 from prefjudge.fieldwork import trust
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
 from prefjudge.fieldwork.settlement import Act
@@ -17,10 +17,13 @@ from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
+from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.serve import _Screener
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
+from prefjudge.study.assignments import save_barred
 from prefjudge.study.study import Study
+from prefjudge.study.trust import GUESSED, save_exclusion
 from prefjudge.study.undecided import TOO_FAST
 from tests.steps.conftest import COLLECTION, climbing_study
 
@@ -158,6 +161,26 @@ def test_gold_says_how_long_a_session_hides_it(served: Path) -> None:
     found = gold(served)
     assert found.hits_before_repeat == found.gold // 3 < found.hits
     assert f"a worker may do {found.hits_before_repeat} HITs before a gold pair repeats" in found.advice
+
+
+def test_what_a_barred_worker_did_can_be_counted_all_the_same(served: Path) -> None:
+    study = Study(served)
+    with study.transaction(write=False) as db:
+        ((worker, judged),) = db.execute(
+            "SELECT worker_id, count(*) FROM judgments "
+            "WHERE judgment_id NOT IN (SELECT judgment_id FROM drops) "
+            "GROUP BY worker_id ORDER BY 2 DESC LIMIT 1"
+        )
+    every, name = resolve(served).judgments, study.opaque("worker", worker)
+    assert resolve(served, without=[name]).judgments == every - judged
+    with pytest.raises(InputError, match="no worker of this name is barred"):
+        resolve(served, with_=[name])
+    with study.transaction() as db:
+        save_barred(db, "sandbox", worker, "to try it", 1.0)
+        save_exclusion(db, "sandbox", worker, GUESSED, 1.0)
+        save_exclusion(db, "sandbox", worker, GUESSED, 1.0)  # a repeat is harmless
+    assert resolve(served).judgments == every - judged
+    assert resolve(served, with_=[name]).judgments == every
 
 
 def test_work_is_screened_as_it_comes_while_the_study_is_served(served: Path) -> None:

@@ -56,6 +56,7 @@ def resolve(
     strengths: bool = False,
     sparse_rule: RuleName | None = None,
     without: Sequence[str] = (),
+    with_: Sequence[str] = (),
     with_models: bool = False,
     ungated: bool = False,
     confidence: bool | None = None,
@@ -89,6 +90,8 @@ def resolve(
         meant for them.
     without : sequence of str
         Leave out the judgments of these workers, for instance of models.
+    with_ : sequence of str
+        Count what these workers did though they were barred, but for HITs with a missed gold pair.
     with_models : bool
         Count the votes of the models that ``judge`` asked, too; people's alone count by default. People's
         votes must vouch for these models (see ``models``).
@@ -131,6 +134,7 @@ def resolve(
             "STUDY": study,
             "--strengths": strengths,
             "--without": without,
+            "--with": with_,
             "--with-models": with_models,
             "--confidence": confidence,
             "--sensitivity": sensitivity,
@@ -146,7 +150,9 @@ def resolve(
     judgments = maybe(take_judgments, judgments)
     runs, measure = expand(runs) if runs else (), maybe(take_measure, measure)
     out = as_path(out)
-    votes = gather_judgments(opened, judgments, without, with_models=with_models, verb="resolve")
+    votes = gather_judgments(
+        opened, judgments, without, with_models=with_models, counted=with_, verb="resolve"
+    )
     fitting, notices = (rule, ()) if rule else fitting_rule(votes)
     names = tuple(dict.fromkeys(fitting))
     if with_models and out is None:
