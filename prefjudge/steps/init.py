@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from prefjudge.gather.inputs import as_folder
 from prefjudge.render.shown import Shown
@@ -17,7 +18,9 @@ class InitResult(Shown):
     created: bool
 
 
-def init(study: str | Path, *, config: str = "default", name: str | None = None) -> InitResult:
+def init(
+    study: str | Path, *, config: Literal["default", "paper2021", "demo"] = "default", name: str | None = None
+) -> InitResult:
     """Make a study folder with a config to edit.
 
     Parameters
@@ -25,7 +28,7 @@ def init(study: str | Path, *, config: str = "default", name: str | None = None)
     study : Path
         The folder to make.
     config : str
-        The config to start from: ``default`` or ``paper2021``.
+        The config to start from: ``paper2021`` has the paper's values, ``demo`` what a small rehearsal needs.
     name : str, optional
         The study's name; the folder's name by default.
 

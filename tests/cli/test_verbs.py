@@ -98,7 +98,7 @@ def test_score_on_files_has_the_documented_keys(tmp_path: Path) -> None:
         (["publish", "nowhere"], "say where to publish"),
         (["status", "nowhere"], "nowhere is not a study"),
         (["init", str(COLLECTION)], "exists and is not a study"),
-        (["init", "new", "--config", "mine"], "there is no config 'mine'"),
+        (["init", "new", "--config", "mine"], "Invalid value for '--config': 'mine' is not one of"),
     ],
 )
 def test_a_mistake_ends_in_a_message_with_a_hint_and_never_in_a_traceback(

@@ -1,10 +1,13 @@
 from decimal import Decimal
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
 from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.errors import ConfigError
+from prefjudge.resources import resource_dir
+from prefjudge.steps.init import init
 from prefjudge.study.config import StudyConfig, load_config, template
 from prefjudge.study.study import fill
 
@@ -15,7 +18,14 @@ def config(tmp_path: Path, text: str) -> StudyConfig:
     return load_config(path)
 
 
-@pytest.mark.parametrize("name", ["default", "demo", "paper2021"])
+CONFIGS = get_args(get_type_hints(init)["config"])
+
+
+def test_init_offers_the_configs_that_there_are() -> None:
+    assert set(CONFIGS) == {path.stem for path in resource_dir("configs").glob("*.toml")}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
 def test_every_shipped_config_is_valid(tmp_path: Path, name: str) -> None:
     assert config(tmp_path, fill(template(name), name="trial")).name == "trial"
 
