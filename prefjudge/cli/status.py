@@ -21,6 +21,7 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
         return
     stamp(result.rehearsal)
     notice(result.notices)
+    _say_sureness(result)
     hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
     queries, pairs = many(result.queries, "query"), many(result.pairs, "pair")
     say(f"pool         {queries}, {pairs}, {many(result.gold, 'gold pair')}")
@@ -48,6 +49,16 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
         left = result.hours_left
         pace = "" if left is None else f", about {_span(left)} at the pace so far"
         say(f"expected     {many(result.missing, 'assignment')}{pace}")
+
+
+def _say_sureness(result: "StatusResult") -> None:
+    """Say first how sure the answers are: it is what the rest serves."""
+    if result.confidence is None:
+        return
+    decided = ", ".join(f"{count:,} {status}" for status, count in result.statuses.items() if count)
+    say(f"resolved     {many(sum(result.statuses.values()), 'query')}: {decided}")
+    for words in result.confidence.words:
+        say(f"sure         {words}")
 
 
 def _span(hours: float) -> str:

@@ -5,8 +5,41 @@ import numpy as np
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.confidence_summary import ConfidenceSummary, summarise_confidence
 from prefjudge.core.resolving.model_checks import check_model
+from prefjudge.core.resolving.preferences import resolve
 from prefjudge.core.resolving.resolutions import Resolutions
-from prefjudge.gather.judgments import JudgmentInput
+from prefjudge.gather.best_answers import explain_best_answers
+from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
+from prefjudge.gather.seeds import generator
+from prefjudge.study.answers import last_version
+from prefjudge.study.study import Study
+
+SURE_QUERIES = 20_000
+"""Up to this many queries, the probabilities are computed by default."""
+
+
+def assess_study(study: Study, *, verb: str) -> tuple[dict[str, int], ConfidenceSummary]:
+    """Return how many queries have each status by the judgments as they are, and how sure the answers are.
+
+    The answers are those that ``run`` keeps, else those that the rule of the study finds.
+
+    Raises
+    ------
+    StudyError
+        The study has no judgments.
+    """
+    with study.reading():
+        with study.transaction(write=False) as db:
+            kept = last_version(db)
+        if kept:
+            best = explain_best_answers(study, verb=verb)
+            votes, found = best.votes, best.resolutions
+        else:
+            votes = gather_judgments(study, None, verb=verb)
+            (rule,), _ = fitting_rule(votes)
+            found = resolve(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
+    # The stream of `resolve`: every verb gives the same figures.
+    _, sure = assess_answers(votes, found, rng=generator(study, "resolve"))
+    return found.counts(), sure
 
 
 def assess_answers(

@@ -1,7 +1,8 @@
-"""Says where a study stands, from its store alone."""
+"""Says where a study stands, from its store alone: how sure its answers are, and how far the work is."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.render.shown import Shown
@@ -24,6 +25,12 @@ from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import command, current_target
 from prefjudge.study.undecided import evidence_against, load_undecided
 
+if TYPE_CHECKING:
+    from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
+
+_QUICK = 500
+"""Up to this many queries, the probabilities take about a second."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StatusResult(Shown):
@@ -32,8 +39,9 @@ class StatusResult(Shown):
     ``barred`` names workers by pseudonyms, as ``workers`` does. ``to_decide`` says which assignments wait for
     a person to pay or reject them, and why. ``hours_left`` is how long the assignments
     that are missing will take at the pace so far; None where there is no pace yet. ``version`` is that of the
-    best-known answers which ``run`` keeps, 0 where there is none. ``notices`` says where the store may lack
-    what happened since.
+    best-known answers which ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what
+    their judgments say, and ``confidence`` is how sure the answers are; empty and None before any judgment.
+    ``notices`` says where the store may lack what happened since.
     """
 
     study: str
@@ -54,20 +62,31 @@ class StatusResult(Shown):
     verdicts: dict[str, int]
     version: int
     challenge: ChallengeRecord | None
+    statuses: dict[str, int]
+    confidence: "ConfidenceSummary | None"
     rehearsal: Rehearsal | None
     notices: tuple[str, ...]
 
 
-def status(study: str | Path | Study) -> StatusResult:
+def status(study: str | Path | Study, *, confidence: bool | None = None) -> StatusResult:
     """Say where a study stands.
 
     Parameters
     ----------
     study : Path
         The study's folder.
+    confidence : bool, optional
+        Compute the probability that each answer is the best; by default up to 500 queries.
     """
     opened = open_study(study)
-    with opened.reading(), opened.transaction(write=False) as db:
+    # One state of the study, in all figures.
+    with opened.reading():
+        statuses, sure = _sureness(opened, confidence)
+        return _counted(opened, statuses, sure)
+
+
+def _counted(opened: Study, statuses: dict[str, int], sure: "ConfidenceSummary | None") -> StatusResult:
+    with opened.transaction(write=False) as db:
         kept, dropped = count_judgments(db)
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
         return StatusResult(
@@ -93,9 +112,23 @@ def status(study: str | Path | Study) -> StatusResult:
             verdicts=count_verdicts(db),
             version=max(count_answers(db), default=0),
             challenge=next((one for one in load_challenges(db) if one.concluded is None), None),
+            statuses=statuses,
+            confidence=sure,
             rehearsal=load_rehearsal(db),
             notices=_notices(opened.folder, current_target(db), load_setting(db, RECOVERING)),
         )
+
+
+def _sureness(study: Study, wanted: bool | None) -> tuple[dict[str, int], "ConfidenceSummary | None"]:
+    with study.transaction(write=False) as db:
+        judged = count_judgments(db)[0] > 0
+        quick = count_queries(db) <= _QUICK
+    if not judged or not (quick if wanted is None else wanted):
+        return {}, None
+    # A study without judgments is spared the numerical libraries.
+    from prefjudge.gather.sureness import assess_study
+
+    return assess_study(study, verb="status")
 
 
 def _notices(folder: Path, target: str, recovering: str | None) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
 def test_votes_that_do_not_tell_how_many_are_wrong_give_no_share_of_wrong_votes() -> None:
     found = summarise_confidence(FOUND, confidence(prior_scales()))
     assert found.rests_on == "prior"
-    assert (found.error, found.error_low, found.error_high) == (None, None, None)
+    assert (found.error, found.error_low, found.error_high, found.lapses) == (None,) * 4
     assert found.mean == summarise_confidence(FOUND, confidence()).mean
 
 

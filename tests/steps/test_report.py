@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.cli.status import status as show_status
 from prefjudge.counts import many
 from prefjudge.engines.files import files
 from prefjudge.errors import InputError, StudyError
@@ -104,7 +105,24 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
     assert f"Barred: {many(len(state.barred), 'worker')}." in page
     assert f"Committed: ${state.committed} of a budget of ${state.budget}." in page
     for one in found.per_query:
-        assert re.search(rf"{one.query_id}\s+.*\s+.*\s+{' '.join(one.winners)}\s+{one.status}\s", page)
+        sure = " ".join(f"{one.p_best[doc]:.2f}" for doc in one.winners)
+        row = rf"{one.query_id}\s+.*\s+.*\s+{' '.join(one.winners)}\s+{sure}\s+{one.status}\s"
+        assert re.search(row, page)
+    assert found.confidence is not None
+    assert found.confidence.words[0][1:] in page
+
+
+def test_status_says_first_how_sure_the_answers_are(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = resolve(judged)
+    state = status(judged)
+    assert (state.confidence, state.statuses) == (found.confidence, found.statuses)
+    assert found.confidence is not None
+    show_status(lambda: state, study=judged)
+    printed = capsys.readouterr()
+    said = printed.out + printed.err
+    assert said.index(found.confidence.words[0]) < said.index("HITs")
+    spared = status(judged, confidence=False)
+    assert (spared.confidence, spared.statuses) == (None, {})
 
 
 def test_without_labels_there_is_one_leaderboard_and_no_column_for_them(judged: Path) -> None:

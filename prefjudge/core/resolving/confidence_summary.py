@@ -1,6 +1,7 @@
 """Confidence of resolutions: how probable it is that each is right, and how often all are."""
 
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 
@@ -25,8 +26,9 @@ class ConfidenceSummary:
     error, error_low, error_high : float or None
         The share of wrong votes on a random pair, and the bounds between which it lies with a probability of
         0.9; none where the votes do not tell it.
-    lapses : float
-        The share of the wrong votes that any pair would have got: 0 where only close candidates are confused.
+    lapses : float or None
+        The share of the wrong votes that any pair would have got, 0 where only close candidates are confused;
+        none where the votes do not tell how many are wrong.
     mean : float
         The expected share of the resolved queries whose winner is the best; a random pick of several.
     at_80, at_95 : int
@@ -43,7 +45,7 @@ class ConfidenceSummary:
     error: float | None
     error_low: float | None
     error_high: float | None
-    lapses: float
+    lapses: float | None
     mean: float
     at_80: int
     at_95: int
@@ -53,6 +55,8 @@ class ConfidenceSummary:
     @property
     def words(self) -> tuple[str, ...]:
         """How sure the winners are, what that rests on, and where the votes do not fit the model."""
+        if isnan(self.mean):
+            return ("no query has a winner yet",)
         words = [
             f"a winner is the best with a probability of {self.mean:.2f} on average, {self.at_80:,} with 0.8 "
             f"or more; {self._words_on_error()}"
@@ -111,7 +115,7 @@ def summarise_confidence(
         error=scales.error if scales.told else None,
         error_low=low if scales.told else None,
         error_high=high if scales.told else None,
-        lapses=scales.lapsing,
+        lapses=scales.lapsing if scales.told else None,
         mean=float(each.mean()) if each.size else float("nan"),
         at_80=int((each >= 0.8).sum()),
         at_95=int((each >= 0.95).sum()),

@@ -3,11 +3,16 @@
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
+
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.resolving.resolutions import Resolution
+from prefjudge.core.resolving.confidence import Confidence
+from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.counts import many
 from prefjudge.gather.best_answers import BestAnswers, explain_best_answers
+from prefjudge.gather.seeds import generator
+from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
 from prefjudge.render.pages.report import Change, Passage, Section
 from prefjudge.render.text.cells import Bold, Column, Table
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
@@ -42,10 +47,18 @@ def answers_section(study: Study, notices: list[str]) -> list[Section]:
     labelled, rows = _labelled(best.votes.pools, names), list(best.resolutions)
     both = [one for one in rows if one.winners and one.query_id in labelled]
     changed = [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
-    words = []
+    words: list[str] = []
     finding = ""
+    chances = None
+    if len(rows) <= SURE_QUERIES:
+        # The stream of `resolve`: both say the same.
+        chances, sure = assess_answers(best.votes, best.resolutions, rng=generator(study, "resolve"))
+        first, *others = sure.words
+        finding = f"{_sentence(first)} "
+        words += map(_sentence, others)
+    p_best = _chances_of(best.resolutions, chances)
     if both:
-        finding = (
+        finding += (
             f"Of {many(len(both), 'query')} with a labelled passage and a best answer, another "
             f"passage is preferred in {len(changed):,} ({len(changed) / len(both):.0%})."
         )
@@ -57,15 +70,30 @@ def answers_section(study: Study, notices: list[str]) -> list[Section]:
     return [
         Section(
             heading="Best answers",
-            finding=finding,
+            finding=finding.strip(),
             words=tuple(words),
             changes=tuple(
                 _change(one, labelled[one.query_id], queries, passages, won)
                 for one in changed[:_MOST_CHANGES]
             ),
-            tables=(_answers_table(rows, labelled, queries, changed),),
+            tables=(_answers_table(rows, labelled, queries, changed, p_best),),
         )
     ]
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _chances_of(resolutions: Resolutions, confidence: Confidence | None) -> dict[str, str]:
+    """Return the probability that each winner of a query is the best."""
+    if confidence is None:
+        return {}
+    found: dict[str, list[str]] = {}
+    rows = np.flatnonzero(resolutions.winner)
+    for query, chance in zip(resolutions.query[rows].tolist(), confidence.chance[rows].tolist(), strict=True):
+        found.setdefault(resolutions.queries[query], []).append(f"{chance:.2f}")
+    return {query: " ".join(chances) for query, chances in found.items()}
 
 
 def _how_found(best: BestAnswers) -> str:
@@ -117,6 +145,7 @@ def _answers_table(
     labelled: Mapping[str, tuple[str, ...]],
     queries: Mapping[str, str],
     changed: list[Resolution],
+    chances: Mapping[str, str],
 ) -> Table:
     """Return a row for each query; of many, those that need a look."""
     others = {one.query_id for one in changed}
@@ -137,6 +166,7 @@ def _answers_table(
         Column(name="question"),
         Column(name="labelled"),
         Column(name="best"),
+        Column(name="p_best", head="P(best)"),
         Column(name="status"),
         Column(name="pool", kind="integer"),
         Column(name="votes", kind="integer"),
@@ -148,6 +178,7 @@ def _answers_table(
             queries.get(one.query_id, ""),
             " ".join(labelled.get(one.query_id, ())),
             Bold(" ".join(one.winners)) if one.query_id in others else " ".join(one.winners),
+            chances.get(one.query_id, ""),
             one.status.value,
             one.pool_size,
             one.votes,

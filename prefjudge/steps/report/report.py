@@ -94,7 +94,7 @@ def report(
     # A study that is being collected shows one state in all sections, and its runs are read once for them.
     with opened.reading(), asking_once():
         check_outputs(path, study=opened)
-        state = status(opened)
+        state = status(opened, confidence=False)
         if not state.queries:
             raise StudyError(
                 f"{opened.folder} has no pool", f"Run: prefjudge pool {quoted(opened.folder)} --runs …"

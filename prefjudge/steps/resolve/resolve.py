@@ -35,16 +35,13 @@ from prefjudge.gather.model_gates import check_gates
 from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of, write_stamp
-from prefjudge.gather.sureness import assess_answers
+from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
 from prefjudge.steps.resolve.result import Form, ResolveResult
 from prefjudge.steps.resolve.run_order import run_comparison
 from prefjudge.steps.resolve.tables import resolve_tables
 from prefjudge.study.answers import last_version
 from prefjudge.study.study import QRELS_FILE, Study, open_study
 from prefjudge.study.targets import advised
-
-_SURE_QUERIES = 20_000
-"""Up to this many queries, the probabilities are computed by default."""
 
 
 def resolve(
@@ -179,7 +176,7 @@ def resolve(
         )
     first = found[names[0]]
     qrels = to_qrels(first)
-    wanted = len(first) <= _SURE_QUERIES if confidence is None else confidence
+    wanted = len(first) <= SURE_QUERIES if confidence is None else confidence
     chances, sure = None, None
     if wanted and len(votes.log):
         rng = generator(votes.study, "resolve", seed)
