@@ -1,6 +1,11 @@
+from dataclasses import replace
+from math import nan
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from prefjudge.evaluation.leaderboards.tiers import standings, standings_of
 from prefjudge.evaluation.testing.significance import compare_runs
@@ -53,10 +58,29 @@ def test_the_short_way_to_t_tests_gives_the_same_tiers(rows: list[list[float]], 
         {f"r{number}": list(column) for number, column in enumerate(zip(*rows, strict=True))}, measure
     )
     long = standings(compare_runs(scores, test="t", rng=np.random.default_rng(1)))
-    assert standings_of(scores) == long
+    assert tuple(replace(one, first=nan) for one in standings_of(scores)) == long
 
 
 def test_the_short_way_tells_runs_apart() -> None:
     result = standings_of(scores_of(columns(low=0.1, top=0.5, near=0.499, middle=0.3)))
     found = {one.run: (one.tier, one.highest, one.lowest) for one in result}
     assert found == {"top": (1, 1, 2), "near": (1, 1, 2), "middle": (2, 3, 3), "low": (3, 4, 4)}
+
+
+def test_the_chance_to_be_first_is_that_of_a_mean_difference() -> None:
+    scores = scores_of(columns(a=0.5, b=0.496))
+    gap = scores.values[:, 0] - scores.values[:, 1]
+    expected = norm.cdf(gap.mean() / (gap.std(ddof=1) / np.sqrt(gap.size)))
+    first = {one.run: one.first for one in standings_of(scores)}
+    assert first["a"] == pytest.approx(expected, abs=0.03)
+    assert 0.1 < first["b"] == pytest.approx(1 - first["a"])
+    short = scores_of({"a": scores.values[:, 0].tolist(), "b": scores.values[:, 1].tolist()}, "ESL@10")
+    assert {one.run: one.first for one in standings_of(short)}["b"] == pytest.approx(expected, abs=0.03)
+
+
+def test_runs_that_are_the_same_are_first_together() -> None:
+    values = np.random.default_rng(3).random(50)
+    scores = scores_of({"b": values.tolist(), "a": values.tolist(), "c": (values - 5).tolist()})
+    assert [(one.run, one.first) for one in standings_of(scores)] == [("a", 0.5), ("b", 0.5), ("c", 0.0)]
+    nothing = scores_of({"a": [0.0] * 5, "b": [0.0] * 5})
+    assert [one.first for one in standings_of(nothing)] == [0.5, 0.5]

@@ -85,7 +85,7 @@ def test_every_form_says_the_same_of_a_run_above_the_perfect_ranking() -> None:
 def test_a_board_takes_in_tiers_and_ties() -> None:
     table = leaderboard_table(
         BOARDS[1],
-        [Standing(run="a", tier=1, highest=1, lowest=2)],
+        [Standing(run="a", tier=1, highest=1, lowest=2, first=0.75)],
         [TieSensitivity(run="a", measure="RR@10", lowest=0.25, score=0.5, highest=0.75, queries=1)],
     )
     assert to_records(table)[0] | {"low": 0, "high": 0} == {
@@ -97,6 +97,7 @@ def test_a_board_takes_in_tiers_and_ties() -> None:
         "tier": 1,
         "rank_low": 1,
         "rank_high": 2,
+        "p_first": 0.75,
         "ties_low": 0.25,
         "ties_high": 0.75,
     }

@@ -1,6 +1,7 @@
 """Tiers: which runs of a leaderboard do not differ significantly, and the ranks that each may have."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from prefjudge.evaluation.scoring.placings import Floats
 from prefjudge.evaluation.testing.classical_tests import t_test
 from prefjudge.evaluation.testing.corrections import Correction, adjust
 from prefjudge.evaluation.testing.significance import Significance
+
+_DRAWS = 4000
+"""Draws for the chances to be first: their standard error is 0.008 at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +30,16 @@ class Standing:
     highest, lowest : int
         The rank interval: one more than the runs that are significantly better, and the number of runs less
         those that are significantly worse.
+    first : float
+        The probability that the run is the best of all, as the mean over many more such queries would tell;
+        NaN where it was not computed.
     """
 
     run: str
     tier: int
     highest: int
     lowest: int
+    first: float = nan
 
 
 def standings(significance: Significance) -> tuple[Standing, ...]:
@@ -87,7 +95,27 @@ def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]
     told_apart = np.zeros((count, count), dtype=bool)
     told_apart[a, b] = (adjust(p, Correction.HOLM) <= alpha) & (total != 0)
     sign = direction(scores.measure)
-    return _standings(scores.runs, sign * (means[:, None] - means[None, :]), told_apart | told_apart.T)
+    firm = _standings(scores.runs, sign * (means[:, None] - means[None, :]), told_apart | told_apart.T)
+    chances = dict(
+        zip(scores.runs, _chances_first(sign * means, covered / queries / (queries - 1)), strict=True)
+    )
+    return tuple(replace(one, first=chances[one.run]) for one in firm)
+
+
+def _chances_first(means: Floats, covariance: Floats) -> list[float]:
+    """Return how often each run is first where the means are drawn by their covariance over queries.
+
+    By the central limit theorem the error of means is normal: this is the posterior after a flat prior.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    # The same draws for all boards: a board is a function of its scores.
+    draws = np.random.default_rng(0).standard_normal((_DRAWS, means.size))
+    drawn = means + draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    # Runs that are the same on every query are first together: rounding must not part them.
+    drawn = np.round(drawn / np.abs(drawn).max(initial=1e-300), 9)
+    best = drawn == drawn.max(axis=1, keepdims=True)
+    shares: list[float] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0).tolist()
+    return shares
 
 
 def _standings(runs: tuple[str, ...], lead: Floats, told_apart: NDArray[np.bool_]) -> tuple[Standing, ...]:

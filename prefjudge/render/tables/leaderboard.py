@@ -37,19 +37,20 @@ def leaderboard_table(
             Column(name="tier", kind="integer", priority=2),
             Column(name="rank_low", head="rank from", kind="integer", priority=4),
             Column(name="rank_high", head="to", kind="integer", priority=4),
+            Column(name="p_first", head="P(first)", kind="number", digits=2, priority=4),
         ]
     if ties:
         columns += [
             Column(name="ties_low", head="ties from", kind="number", priority=5),
             Column(name="ties_high", head="to", kind="number", priority=5),
         ]
-    firm = {one.run: (one.tier, one.highest, one.lowest) for one in standings}
+    firm = {one.run: (one.tier, one.highest, one.lowest, one.first) for one in standings}
     loose = {one.run: (one.lowest, one.highest) for one in ties}
     rows: list[tuple[Cell, ...]] = []
     for row in board.rows:
         cells: tuple[Cell, ...] = (row.rank, _mark(row, row.run), _mark(row, row.score), row.low, row.high)
         if standings:
-            cells += firm.get(row.run, (None, None, None))
+            cells += firm.get(row.run, (None,) * 4)
         if ties:
             cells += loose.get(row.run, (None, None))
         rows.append(cells)
@@ -106,7 +107,9 @@ def _notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) -> tup
     if standings:
         notes.append(
             "Runs of a tier are not significantly worse than its leader; the ranks from and to are those "
-            "that no significant difference rules out (paired t tests of all pairs, Holm's correction, 5 %)."
+            "that no significant difference rules out (paired t tests of all pairs, Holm's correction, 5 %). "
+            "P(first): how probable it is that the run is the best of these over many such queries. All of "
+            "this holds the chance of the queries and, under labels from votes, that of the votes."
         )
         if any(one.tier > after.tier for one, after in pairwise(standings)):
             notes.append(
