@@ -23,6 +23,10 @@ held against what all files together say of the same answers: on average the two
 ``--ceiling`` prints another table: how far two votings of one crowd agree (Kendall's tau of their boards),
 and what the noise ceiling estimated from a single voting tells of that: the means over ten crowds, and the
 deviation of a single study.
+
+``--compare`` compares runs that are as good as each other, under labels from votes: how often the t test
+of `compare` and the tests of `winratio` reject at 5 %, and how often the 95 % interval holds the true
+difference.
 """
 
 import argparse
@@ -36,6 +40,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from ceilings import table
 from cells import NOISES, Answers, Design, join, simulate
+from comparisons import table as comparisons
 from real import compare_files
 
 from prefjudge.core.planning.strategy_names import parse_strategy
@@ -76,10 +81,13 @@ def main() -> int:
     parser.add_argument("--real", type=Path, nargs="+", default=[], metavar="FILE", help="judgments")
     parser.add_argument("--only-real", action="store_true", help="no simulation")
     parser.add_argument("--ceiling", action="store_true", help="the table of noise ceilings instead")
+    parser.add_argument("--compare", action="store_true", help="the table of false differences instead")
+    parser.add_argument("--studies", type=int, default=200, help="for each line of that table")
     options = parser.parse_args()
     check(parser, options)
-    if options.ceiling:
-        for row in table(options.seed):
+    if options.ceiling or options.compare:
+        rows = table(options.seed) if options.ceiling else comparisons(options.studies, options.seed)
+        for row in rows:
             print(row, flush=True)
         return 0
     if not options.only_real:
@@ -100,7 +108,7 @@ def main() -> int:
 
 def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Refuse what cannot be simulated before anything is."""
-    if min(options.pools) < 2 or min(options.queries) < 1 or options.answers < 1:
+    if min(options.pools) < 2 or min(options.queries) < 1 or min(options.answers, options.studies - 1) < 1:
         parser.error("a pool has two candidates or more; there is one query, and one answer, or more")
     if not all(0.0 < error < 0.5 for error in options.errors):
         parser.error("a share of wrong votes lies between 0 and 0.5")

@@ -104,6 +104,30 @@ def test_files_of_votes_are_held_against_all_of_them(tmp_path: Path) -> None:
         assert off == pytest.approx(stated - by_all, abs=0.0011)
 
 
+def test_runs_as_good_as_each_other_are_rarely_said_to_differ(
+    cells: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # `cells` puts the script's folder on the path.
+    import comparisons
+
+    rng = np.random.default_rng(4)
+    found = np.mean([comparisons.study(50, 1, 0.33, rng) for _ in range(20)], axis=0)
+    rejected, covered, majority, votes = found.tolist()
+    # 300 tests, of which those of one study share their votes.
+    assert 0.01 < rejected < 0.09
+    assert covered == pytest.approx(1 - rejected)
+    assert max(majority, votes) < 0.09
+    crowd = comparisons.Crowd(6, 1, 0.33, "far apart", rng)
+    tops = comparisons.heads(crowd)
+    for row in range(len(tops.doc)):
+        query, run = int(tops.list_query[row]), int(tops.list_run[row])
+        assert crowd.gain[query, int(tops.doc[row]) - comparisons.POOL * query, run] == 1.0
+    monkeypatch.setattr(comparisons, "QUERIES", (50,))
+    lines = list(comparisons.table(2, seed=1))
+    assert len(lines) == 1 + 1 * 2 * 2
+    assert lines[1].split()[:4] == ["50", "1", "0.2", "30"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
