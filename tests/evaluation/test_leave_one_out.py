@@ -4,12 +4,13 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools, build_pools
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.evaluation.scoring.leave_one_out import (
+    LeftOut,
     exclusive_rows,
     judged_pools,
     leave_one_out,
     pooled_documents,
     unpooled_documents,
-    without_source,
+    without_sources,
 )
 from prefjudge.evaluation.scoring.measures import Measure
 
@@ -56,16 +57,43 @@ def test_a_run_stands_without_its_own_passages() -> None:
     ]
     left, other = leave_one_out(judgments, pools, ranks, Measure.parse("RR@10"), resolve=most_wins)
     # its passage is the best answer to query 1 only as long as it is in the pool
-    assert (left.run, left.passages, left.changed) == ("L", 2, 1)
+    assert (left.run, left.team, left.passages, left.changed) == ("L", "L", 2, 1)
     assert (left.score, left.rank) == (2 / 3, 2)
     assert (left.score_without, left.rank_without) == (1 / 3, 2)
     assert (other.run, other.passages, other.changed) == ("M", 2, 1)
 
 
+def test_runs_of_a_team_do_not_hide_each_other_s_passages() -> None:
+    # The sibling has the same passages on top, so that none is L's alone.
+    rankings = {**RANKINGS, "sibling": RANKINGS["L"]}
+    pools = build_pools(make_heads(rankings), make_qrels({"1": {"qrel": 1}}, "official"))
+    judgments, documents = make_judgments(VOTES), pooled_documents(pools)
+    ranks = [
+        make_ranks(
+            {query: {doc: -float(place) for place, doc in enumerate(top)} for query, top in run.items()},
+            documents,
+            name,
+        )
+        for name, run in rankings.items()
+    ]
+
+    def left(teams: dict[str, str] | None) -> dict[str, LeftOut]:
+        found = leave_one_out(judgments, pools, ranks, Measure.parse("RR@10"), resolve=most_wins, teams=teams)
+        return {one.run: one for one in found}
+
+    alone, together = left(None), left({"L": "M", "sibling": "M"})
+    assert (alone["L"].passages, alone["L"].changed, alone["L"].score_without) == (0, 0, alone["L"].score)
+    for run in ("L", "sibling"):
+        assert (together[run].team, together[run].passages, together[run].changed) == ("M", 2, 1)
+        assert together[run].score_without == 1 / 3 < together[run].score
+    # Their team is called as the run M, which is in none.
+    assert together["M"] == alone["M"]
+
+
 def test_nothing_of_the_run_is_left() -> None:
     pools = build_pools(make_heads(RANKINGS))
-    assert exclusive_rows(pools, "L").sum() == 2
-    judgments, smaller = without_source(make_judgments(VOTES), pools, "L")
+    assert exclusive_rows(pools, ["L"]).sum() == 2
+    judgments, smaller = without_sources(make_judgments(VOTES), pools, ["L"])
     assert len(judgments) == 1
     pooled = {(smaller.queries[q], smaller.docs[d]) for q, d in zip(smaller.query, smaller.doc, strict=True)}
     assert pooled == {("1", "shared"), ("2", "shared"), ("3", "shared")}

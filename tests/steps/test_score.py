@@ -194,6 +194,25 @@ def test_a_run_is_left_out_with_its_own_passages(judgments: Path) -> None:
     assert sum(row.passages for row in result.left_out) > 0
 
 
+def test_a_team_is_left_out_with_the_passages_of_all_its_runs(judgments: Path, tmp_path: Path) -> None:
+    given = {"runs": RUNS, "qrels": [str(QRELS)], "judgments": judgments}
+    alone = {one.run: one for one in score(**given, leave_one_out=True).left_out}
+    teams = tmp_path / "teams.tsv"
+    teams.write_text("".join(f"{run}\tus\n" for run in list(alone)[:2]) + "nobody\tus\n")
+    result = score(**given, leave_one_out=True, teams=teams)
+    together = {one.run: one for one in result.left_out}
+    assert [one.team for one in together.values()][:3] == ["us", "us", [*alone][2]]
+    for run in list(alone)[:2]:
+        # What either has alone, the team has, and what only the two of them have.
+        assert together[run].passages >= sum(one.passages for one in list(alone.values())[:2])
+    assert [*together.values()][2:] == [*alone.values()][2:]
+    assert any("1 name in the teams' file of no run, such as nobody" in one for one in result.notices)
+    (table,) = [one for one in result.tables() if one.title.startswith("Leaving out")]
+    assert "only one team" in table.title
+    with pytest.raises(InputError, match="one by one"):
+        score(**given, teams=teams)
+
+
 def test_only_the_queries_asked_for(tmp_path: Path, judgments: Path) -> None:
     some = tmp_path / "some.tsv"
     some.write_text("q01\tx\nq02\ty\n")

@@ -1,6 +1,10 @@
-"""Leave one run out: does a run profit from its own passages having been judged?"""
+"""Leave one run, or one team, out: does a run profit from its own passages having been judged?
 
-from collections.abc import Callable, Sequence
+Runs of one team put the same passages on top, so that hardly any is one run's alone, and each hides what the
+others gain: they are left out together.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,12 +24,16 @@ Resolver = Callable[[Judgments, Pools], Qrels]
 class LeftOut:
     """One run under the full preference qrels, and under those made without the passages that only it gave.
 
+    With teams: without those that only its team gave.
+
     Attributes
     ----------
     run : str
         The run tag.
+    team : str
+        The team that was left out with it; the run itself where it is in none.
     passages : int
-        How many passages only this run contributed.
+        How many passages only this run or team contributed.
     changed : int
         On how many queries the preference qrels change without them.
     score, rank : float, int
@@ -35,6 +43,7 @@ class LeftOut:
     """
 
     run: str
+    team: str
     passages: int
     changed: int
     score: float
@@ -43,30 +52,35 @@ class LeftOut:
     rank_without: int
 
 
-def exclusive_rows(pools: Pools, source: str) -> NDArray[np.bool_]:
-    """Mark the pooled documents that only ``source`` contributed.
+def exclusive_rows(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
+    """Mark the pooled documents that only ``sources`` contributed.
 
     Returns
     -------
     ndarray of bool, shape (rows of ``pools``,)
     """
-    givers = np.bincount(pools.source_row, minlength=pools.doc.size)
-    rows = pools.source_row[pools.source == pools.sources.index(source)]
-    mine = np.zeros(pools.doc.size, dtype=bool)
-    mine[rows] = True
-    mine &= givers == 1
+    theirs = _given_by(pools, sources)
+    by_them, by_others = (
+        np.bincount(pools.source_row[by], minlength=pools.doc.size) for by in (theirs, ~theirs)
+    )
+    mine: NDArray[np.bool_] = (by_them > 0) & (by_others == 0)
     return mine
 
 
-def without_source(judgments: Judgments, pools: Pools, source: str) -> tuple[Judgments, Pools]:
-    """Return the judgments and the pools as they would be had ``source`` not taken part.
+def _given_by(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
+    """Mark what the sources gave, among ``pools.source_row``."""
+    return np.isin(pools.source, [pools.sources.index(source) for source in sources])
+
+
+def without_sources(judgments: Judgments, pools: Pools, sources: Collection[str]) -> tuple[Judgments, Pools]:
+    """Return the judgments and the pools as they would be had ``sources`` not taken part.
 
     Raises
     ------
     ValueError
-        Where ``source`` contributed to no pool of ``pools.sources``.
+        Where one of them is none of ``pools.sources``.
     """
-    drop = exclusive_rows(pools, source)
+    drop = exclusive_rows(pools, sources)
     width = len(pools.docs) + 1  # an unpooled document has the code -1, and its place at the end
     gone = pools.query[drop].astype(np.int64) * width + pools.doc[drop]
     query = encode(judgments.queries, pools.queries).astype(np.int64)[judgments.query] * width
@@ -77,7 +91,7 @@ def without_source(judgments: Judgments, pools: Pools, source: str) -> tuple[Jud
     fewer = replace(judgments, **{name: getattr(judgments, name)[keep] for name in columns})
     # Old row to new row; only rows that stay are looked up.
     number = np.cumsum(~drop) - 1
-    kept_source = ~drop[pools.source_row] & (pools.source != pools.sources.index(source))
+    kept_source = ~drop[pools.source_row] & ~_given_by(pools, sources)
     smaller = replace(
         pools,
         query=pools.query[~drop],
@@ -145,6 +159,7 @@ def leave_one_out(
     measure: Measure,
     *,
     resolve: Resolver,
+    teams: Mapping[str, str] | None = None,
 ) -> tuple[LeftOut, ...]:
     """Rebuild the preference qrels without each run's own passages, and see where the run then stands.
 
@@ -160,6 +175,8 @@ def leave_one_out(
         How to score.
     resolve : callable
         Makes preference qrels out of judgments and pools.
+    teams : mapping of str to str, optional
+        The team of a run: the passages that only the team gave are left out. A run without one stands alone.
 
     Returns
     -------
@@ -173,24 +190,45 @@ def leave_one_out(
     documents = pooled_documents(pools)
     full = resolve(judgments, pools)
     before = _places(ranks, documents, full, measure)
+    # A team may be called as a run of another: they are told apart by whether there is a team.
+    team_of = {run: (True, teams[run]) if teams and run in teams else (False, run) for run in pools.sources}
+    rebuilt: dict[tuple[bool, str], _Rebuilt] = {}
     results = []
     for placed in ranks:
-        if placed.run not in pools.sources:
+        if placed.run not in team_of:
             continue
-        rebuilt = resolve(*without_source(judgments, pools, placed.run))
-        after = _places(ranks, documents, rebuilt, measure)[placed.run]
+        team = team_of[placed.run]
+        if team not in rebuilt:
+            members = [run for run, other in team_of.items() if other == team]
+            labels = resolve(*without_sources(judgments, pools, members))
+            rebuilt[team] = _Rebuilt(
+                passages=int(exclusive_rows(pools, members).sum()),
+                changed=_changed(full, labels),
+                places=_places(ranks, documents, labels, measure),
+            )
+        after = rebuilt[team]
         results.append(
             LeftOut(
                 run=placed.run,
-                passages=int(exclusive_rows(pools, placed.run).sum()),
-                changed=_changed(full, rebuilt),
+                team=team[1],
+                passages=after.passages,
+                changed=after.changed,
                 score=before[placed.run][0],
                 rank=before[placed.run][1],
-                score_without=after[0],
-                rank_without=after[1],
+                score_without=after.places[placed.run][0],
+                rank_without=after.places[placed.run][1],
             )
         )
     return tuple(results)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rebuilt:
+    """What the labels become without a team, and each run's score and rank under them."""
+
+    passages: int
+    changed: int
+    places: dict[str, tuple[float, int]]
 
 
 def _places(

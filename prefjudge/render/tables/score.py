@@ -127,11 +127,13 @@ def pairings_table(rows: Sequence[Pairings], cycles: int | None = None) -> Table
 
 
 def left_out_table(rows: Sequence[LeftOut]) -> Table:
-    """Return each run's score and rank with and without the passages that only it contributed."""
+    """Return each run's score and rank without the passages that only it, or its team, contributed."""
+    teams = any(row.team != row.run for row in rows)
     return Table(
-        title="Leaving out the passages that only one run contributed",
+        title=f"Leaving out the passages that only one {'team' if teams else 'run'} contributed",
         columns=(
             Column(name="run", priority=0),
+            *((Column(name="team", priority=2),) if teams else ()),
             Column(name="passages", kind="integer", priority=3),
             Column(name="changed", head="queries changed", kind="integer", priority=2),
             Column(name="score", kind="number"),
@@ -140,7 +142,16 @@ def left_out_table(rows: Sequence[LeftOut]) -> Table:
             Column(name="rank_without", head="rank", kind="integer"),
         ),
         rows=tuple(
-            (row.run, row.passages, row.changed, row.score, row.rank, row.score_without, row.rank_without)
+            (
+                row.run,
+                *((row.team,) if teams else ()),
+                row.passages,
+                row.changed,
+                row.score,
+                row.rank,
+                row.score_without,
+                row.rank_without,
+            )
             for row in rows
         ),
     )

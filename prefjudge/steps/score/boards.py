@@ -1,6 +1,6 @@
 """The boards of ``score``, and what it says beside them: how far they agree, and what they rest on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -172,12 +172,16 @@ def all_pairings(found: ScoreInputs) -> tuple[tuple[Pairings, ...], int | None]:
 
 
 def runs_left_out(
-    found: ScoreInputs, measure: Measure, reader: Reader, notices: list[Notice]
+    found: ScoreInputs,
+    measure: Measure,
+    reader: Reader,
+    notices: list[Notice],
+    teams: Mapping[str, str] | None = None,
 ) -> tuple[LeftOut, ...]:
     """Score each run under preference qrels that its own pooled passages had no part in.
 
     Who pooled what the study says, or the pool that was given; else a run is taken to have contributed the
-    judged passages that stand on top of it.
+    judged passages that stand on top of it. The runs of a team are left out together.
     """
     if found.judgments is None:
         raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
@@ -199,8 +203,13 @@ def runs_left_out(
             "Every pair of a pool needs a judgment.",
         )
     ranks = reader.judged(pooled_documents(pools))
-    notices.extend(_contributors(found, [one.run for one in ranks], pools))
-    return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild)
+    runs = [one.run for one in ranks]
+    notices.extend(_contributors(found, runs, pools))
+    unknown = sorted({*(teams or {})} - {*runs, *pools.sources})
+    if unknown:
+        what = f"{many(len(unknown), 'name')} in the teams' file of no run, such as {unknown[0]}"
+        notices.append(Notice(where="leave one out", what=what))
+    return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild, teams=teams)
 
 
 def _contributors(found: ScoreInputs, runs: Sequence[str], pools: Pools) -> Iterator[Notice]:

@@ -8,8 +8,10 @@ from annotated_types import Ge
 
 from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.engines.choice import Engine
+from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
 from prefjudge.evaluation.testing.intervals import Statistic, named_statistic
+from prefjudge.formats.leaderboard_csv import read_aliases
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.input_options import InputOptions, run_options
@@ -60,6 +62,7 @@ def score(
     per_query: bool = False,
     health: bool = False,
     leave_one_out: bool = False,
+    teams: str | Path | None = None,
     pool: Pooled | None = None,
     leaderboard: str | Path | None = None,
     order_by: str | Path | None = None,
@@ -102,6 +105,10 @@ def score(
         Report each run's health.
     leave_one_out : bool
         Rebuild the preference qrels without the passages that only one run contributed, for each run.
+    teams : Path, optional
+        With ``leave_one_out``: leave out what only a team's runs contributed; alone they hide each other's
+        part. On each line a run, a tab, and its team; ``#`` begins a comment line. `audit` finds the teams
+        of a leaderboard.
     pool : Path, optional
         The pool that was judged, with who contributed what, as ``pool --out`` writes it; a study knows its
         own. Without either, a run contributed the judged passages that stand on top of it.
@@ -167,6 +174,10 @@ def score(
     by_labels, by_pairs = named_measures(found, measure)
     chosen = named_statistic(statistic)
     check_order(order_by, found)
+    teams = as_path(teams)
+    if teams is not None and not leave_one_out:
+        raise InputError("teams are left out as runs are, one by one", "Add --leave-one-out.")
+    team_of = read_aliases(teams) if teams is not None else None
     found = stamped(found, leaderboard, order_by)
     if in_sql:
         check_in_sql(
@@ -202,7 +213,7 @@ def score(
             tau=tau,
             winratio=all_win_ratios(found, reader),
             pair_agreement=agreement,
-            left_out=runs_left_out(found, by_labels[0], reader, notices)
+            left_out=runs_left_out(found, by_labels[0], reader, notices, team_of)
             if leave_one_out and by_labels
             else (),
             samples=query_samples(found, boards, sample, seed) if sample is not None else (),
