@@ -56,8 +56,22 @@ def work(
     careless: Annotated[int, Ge(0)] = 0,
     temper: Sequence[
         Temper
-        | Literal["honest", "careless", "left", "first", "hasty", "gold-aware", "quitter", "garbage", "twice"]
-        | Literal["clicker", "lexical", "script", "colluders", "sleeper"]
+        | Literal[
+            "honest",
+            "careless",
+            "left",
+            "first",
+            "hasty",
+            "gold-aware",
+            "quitter",
+            "garbage",
+            "twice",
+            "clicker",
+            "lexical",
+            "script",
+            "colluders",
+            "sleeper",
+        ]
     ] = (),
     truth: str | Path | None = None,
     most: Annotated[int, Ge(1)] | None = None,
