@@ -1,8 +1,8 @@
 """``prefjudge agreement``."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from prefjudge.cli.output import print_tables, say, to_plain
+from prefjudge.cli.output import print_tables, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.agreement import AgreementResult
@@ -13,14 +13,3 @@ def agreement(result: "AgreementResult") -> None:
     print_tables(result.tables(), rehearsal=result.rehearsal)
     if result.out:
         say(f"wrote {result.out}")
-
-
-def to_json(result: "AgreementResult") -> dict[str, Any]:
-    """Return the documented JSON of ``agreement``."""
-    return {
-        "agreements": to_plain(result.agreements),
-        "provenance": result.provenance,
-        "inputs": to_plain(result.inputs),
-        "rehearsal": to_plain(result.rehearsal),
-        "out": result.out,
-    }

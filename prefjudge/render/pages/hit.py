@@ -9,7 +9,7 @@ import re
 import tomllib
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prefjudge.core.asking.hits import Layout
 from prefjudge.errors import InputError
@@ -202,12 +202,12 @@ def _template() -> "Template":
 
 
 @lru_cache(maxsize=1)
-def _parts() -> dict[str, Any]:
+def _parts() -> dict[str, str]:
     """Return the page's own style and script, with the hashes by which its policy lets no others run."""
     from markupsafe import Markup
 
     folder = resource_dir("hit_templates")
-    parts: dict[str, Any] = {}
+    parts: dict[str, str] = {}
     for part, name, marks in (("style", "hit.css", "{};,"), ("script", "hit.js", "-{}();,:=<>?&|!*%^")):
         text = _squeeze((folder / name).read_text(encoding="utf-8"), marks)
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
