@@ -16,8 +16,8 @@ def plan(result: "PlanResult", *, study: Path | None) -> None:
     if result.chosen is not None:
         say(
             f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f} (at most "
-            f"${result.chosen.most:,.2f}), finds the best of {result.chosen.chance:.0%} of the queries "
-            "(simulated afresh)"
+            f"${result.chosen.most:,.2f}), finds the best of {result.chosen.chance:.0%} "
+            f"(± {result.chosen.error:.1%}) of the queries (simulated afresh)"
         )
         for one in result.chosen.by_size:
             if one.size > 1:

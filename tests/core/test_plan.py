@@ -1,6 +1,7 @@
 """Plan: strategies against the published simulations, and the sums that become HITs and money."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from prefjudge.core.asking.strategies import Halving, Knockout, LeadStop, RoundRobin, Strategy
 from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, error_of_scale, scale_of_error
-from prefjudge.core.planning.plan import Packing, compare_plans, overall_chance
+from prefjudge.core.planning.plan import Packing, as_good, compare_plans, overall_chance
 from prefjudge.core.planning.plan_choice import choose_plan, look_again
 from prefjudge.core.planning.simulation import Outlook, simulate
 from prefjudge.core.planning.strategy_names import parse_strategy
@@ -300,3 +301,17 @@ def test_no_plan_is_chosen_where_every_strategy_takes_too_many_rounds() -> None:
     assert all(two == 1 < six for two, six in rounds)
     assert choose_plan(plans, sizes, Decimal(9999), PACKING, most_rounds=1) is None
     assert choose_plan(plans, sizes, Decimal(9999), PACKING, most_rounds=0) is None
+
+
+def test_plans_that_chance_may_have_ordered_are_called_equal() -> None:
+    sizes, noise = {4: 10}, ConstantNoise(error=0.33)
+    plans = compare_plans(
+        sizes, noise, packing=PACKING, strategies=(RoundRobin(1), RoundRobin(7), Halving(3, 2)), trials=300,
+        rng=np.random.default_rng(1),
+    )  # fmt: skip
+    least, *others = plans
+    near = replace(others[0], name="near", chance=max(plan.chance for plan in plans) - others[0].error)
+    found = [plan.name for plan in as_good([*plans, near])]
+    assert "near" in found
+    assert least.name not in found
+    assert [plan.name for plan in as_good(plans[:1])] == [least.name]

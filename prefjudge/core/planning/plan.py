@@ -158,6 +158,17 @@ def compare_plans(
     return tuple(plans)
 
 
+def as_good(plans: Sequence[Plan]) -> tuple[Plan, ...]:
+    """Return the plans of which the simulation cannot tell that another finds the best more often.
+
+    They are within two standard errors of the difference to the plan with the greatest chance, which is one.
+    """
+    best = max(plans, key=lambda plan: plan.chance)
+    return tuple(
+        plan for plan in plans if best.chance - plan.chance <= 2 * float(np.hypot(best.error, plan.error))
+    )
+
+
 class Office:
     """Adds the outlooks of the pool sizes up into plans of the whole study.
 

@@ -17,6 +17,7 @@ def plans_table(plans: Sequence[Plan], chosen: Plan | None = None, notes: Sequen
             (
                 Bold(plan.name) if is_chosen else plan.name,
                 plan.chance,
+                plan.error,
                 plan.money,
                 plan.most,
                 plan.hours,
@@ -32,6 +33,7 @@ def plans_table(plans: Sequence[Plan], chosen: Plan | None = None, notes: Sequen
         columns=(
             Column(name="strategy", priority=0),
             Column(name="chance", head="finds the best", kind="percent", digits=1),
+            Column(name="error", head="±", kind="percent", digits=1, priority=2),
             Column(name="money", head="cost", kind="money"),
             Column(name="most", head="at most", kind="money", priority=2),
             Column(name="hours", head="worker hours", kind="number", digits=0, priority=5),

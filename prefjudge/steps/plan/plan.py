@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from annotated_types import Ge
 
 from prefjudge.core.asking.strategies import Strategy
-from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, compare_plans
+from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, as_good, compare_plans
 from prefjudge.core.planning.plan_choice import choose_plan, look_again
 from prefjudge.core.planning.strategy_names import DEFAULT, parse_strategy
 from prefjudge.counts import many
@@ -65,6 +65,12 @@ class PlanResult(Shown):
             "The cost is an average; 19 of 20 studies cost no more than the next column, in that many "
             "rounds.",
         ]
+        if len(best := as_good(self.plans)) > 1:
+            notes.append(
+                "± is the standard error of the simulation. Within two of them, these find the best as often "
+                "as any: "
+                f"{', '.join(plan.name for plan in best)}."
+            )
         if any(plan.name == DEFAULT.name for plan in self.plans):
             notes.append(
                 f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "

@@ -1,0 +1,20 @@
+"""The table of strategies: a small run from end to end."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "strategies"
+
+
+def test_every_strategy_has_a_row_with_its_standard_error() -> None:
+    options = ["--pools", "2", "--errors", ".33", "--noises", "constant", "--trials", "8"]
+    done = subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, check=True)
+    rows = [line for line in done.stdout.splitlines() if " +- " in line]
+    named = [row[:30].strip() for row in rows]
+    assert {"default", "halving:1x3", "lead:3", "sure:50", "sure:99"} <= {*named}
+    assert {"double Thompson sampling", "ASAP, spanning trees", "Crowd-BT, one by one"} <= {*named}
+    costs = {name: float(row[30:38]) for name, row in zip(named, rows, strict=True)}
+    assert (costs["round-robin:3"], costs["double Thompson sampling"]) == (3.0, 2.0)
+    assert costs["sure:50"] < costs["sure:99"]
+    assert "any method, at the least" in done.stdout
