@@ -56,7 +56,7 @@ class GoldResult(Shown):
 def gold(
     study: str | Path | Study,
     *,
-    suggest: Annotated[int, Ge(1)] | None = None,
+    suggest: Annotated[int, Ge(0)] | None = None,
     accept: bool = False,
     file: str | Path | None = None,
 ) -> GoldResult:
@@ -68,7 +68,8 @@ def gold(
         The study's folder.
     suggest : int, optional
         Write this many suggestions to ``file``, to be read by a person: a known relevant passage against an
-        off-topic one. Without qrels: a likely answer to a question against a likely answer to another.
+        off-topic one. Without qrels: a likely answer to a question against a likely answer to another. 0
+        suggests as many as let none repeat in the study's HITs, as far as its texts yield them.
     accept : bool
         Make the gold pairs in ``file`` the study's. Others that it had are withdrawn: no new HIT hides them,
         and in HITs that are out whoever misses one has missed nothing from now on.
@@ -84,7 +85,12 @@ def gold(
     """
     opened = open_study(study)
     path = file or opened.folder / REVIEW_FILE
-    suggestions = _suggest(opened, suggest) if suggest else ()
+    design = opened.config.design
+    with opened.transaction(write=False) as db:
+        hits = -(-sum(votes for _, _, _, _, votes in load_pairs(db)) // design.pairs_per_hit)
+    suggestions: Sequence[GoldPair] = ()
+    if suggest is not None:
+        suggestions = _suggest(opened, suggest or max(1, hits * design.gold_per_hit))
     check_outputs(path if suggestions else None, study=opened)
     if suggestions:
         write_gold(path, suggestions)
@@ -92,14 +98,12 @@ def gold(
         reviewed = _as_stored(db, read_gold(path)) if accept else ()
         accepted, withdrawn = save_gold(db, reviewed, time.time()) if accept else (0, 0)
         count = len(load_active_gold(db))
-        votes = sum(votes for _, _, _, _, votes in load_pairs(db))
-    design = opened.config.design
     return GoldResult(
         suggested=len(suggestions),
         accepted=accepted,
         withdrawn=withdrawn,
         gold=count,
-        hits=-(-votes // design.pairs_per_hit),
+        hits=hits,
         hits_before_repeat=count // design.gold_per_hit if design.gold_per_hit else None,
         file=str(path),
     )

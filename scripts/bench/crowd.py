@@ -154,7 +154,7 @@ def _make(study: Path, lab: Lab, *, queries: int) -> Path:
         study, runs=[str(files / "run*.txt")], qrels=files / "qrels.txt", queries=files / "queries.tsv",
         collection=files / "collection.tsv",
     )  # fmt: skip
-    gold(study, suggest=min(40, queries))
+    gold(study, suggest=0)
     gold(study, accept=True)
     return study
 

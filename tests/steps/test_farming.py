@@ -161,6 +161,8 @@ def test_gold_says_how_long_a_session_hides_it(served: Path) -> None:
     found = gold(served)
     assert found.hits_before_repeat == found.gold // 3 < found.hits
     assert f"a worker may do {found.hits_before_repeat} HITs before a gold pair repeats" in found.advice
+    sized = gold(served, suggest=0, file=served / "sized.tsv")
+    assert found.gold < sized.suggested <= 3 * found.hits
 
 
 def test_what_a_barred_worker_did_can_be_counted_all_the_same(served: Path) -> None:
