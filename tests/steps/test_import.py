@@ -162,6 +162,12 @@ def test_votes_of_a_table_are_those_of_its_csv(tmp_path: Path) -> None:
             prefjudge.import_votes(tmp_path / "study", odd)  # type: ignore[arg-type]
 
 
+def test_imported_votes_are_no_hits_that_a_plan_goes_on_with(tmp_path: Path) -> None:
+    brought(tmp_path, PLAIN, "votes.txt")
+    planned = prefjudge.plan(tmp_path / "study", trials=20, seed=1)
+    assert planned.driven_by == ""  # so that it leads to a strategy, and not to collect
+
+
 def test_a_longer_file_without_ids_adds_what_is_new(tmp_path: Path) -> None:
     rows = "qid,left,right,winner,worker\nq,a,b,a,ann\nq,a,b,a,ann\nq,a,c,tie,ben\n"
     brought(tmp_path, rows, "one.csv")

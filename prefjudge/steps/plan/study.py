@@ -9,8 +9,8 @@ from prefjudge.core.judges.screening import GoldRecord
 from prefjudge.errors import StudyError, quoted
 from prefjudge.study.assignments import KEPT, load_gold_records, load_judgments
 from prefjudge.study.ledger import committed_cents
-from prefjudge.study.pooling import load_pools
-from prefjudge.study.progress import count_rows, count_verdicts
+from prefjudge.study.pooling import is_published, load_pools
+from prefjudge.study.progress import count_verdicts
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import load_setting
 from prefjudge.study.study import Study
@@ -45,7 +45,7 @@ class PlannedStudy:
             self.committed = Decimal(committed_cents(db)) / 100
             self.rehearsal = load_rehearsal(db)
             golds, verdicts = load_gold_records(db).values(), count_verdicts(db)
-            published = "publish" if count_rows(db, "hits") else ""
+            published = "publish" if is_published(db) else ""
             self.driven_by = load_setting(db, "strategy") or published
             self.sizes, self.judgments = load_pools(db).histogram, load_judgments(db)
         self.golds = GoldRecord(right=sum(g.right for g in golds), missed=sum(g.missed for g in golds))
