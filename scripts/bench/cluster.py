@@ -161,6 +161,18 @@ class Meter(threading.Thread):
         return time.process_time() + sum(self.used.values())
 
 
+def driver_peaks() -> str:
+    """Return the most memory that the driver took: this process, and its Java."""
+    here, session = os.getpid(), os.getsid(0)
+    own = [here, *(one.pid for one in processes() if (one.parent, one.session) == (here, session))]
+    return ", ".join(f"{Path(f'/proc/{pid}/comm').read_text().strip()} {_peak(pid)} MB" for pid in own)
+
+
+def _peak(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next((int(line.split()[1]) >> 10 for line in lines if line.startswith("VmHWM:")), 0)
+
+
 def measured(meter: Meter, name: str, work: Callable[[], T], count: int, unit: str = "lines") -> T:
     """Do a work, and print what it took."""
     wall, used = time.perf_counter(), meter.total()
@@ -213,17 +225,18 @@ def _pooling(options: argparse.Namespace, cluster: Cluster, session: Any, folder
         meter,
         "spark, the first run: starts Python there",
         lambda: SqlRuns(engine, paths[:1]).top(1),
-        lines // 4,
+        lines // options.runs,
     )
+    kept = folder / "kept.parquet"
+    sizes = measured(
+        meter, "spark, the pool written there, depth 10", lambda: save_pool(runs, str(kept), depth=10), lines
+    )
+    print(f"the driver until now: {driver_peaks()}")
     for _ in range(3):
         theirs = measured(meter, "files, one process, depth 10", lambda: files.top(paths, k=10), lines)
         ours = measured(meter, "spark, two executors, depth 10", lambda: runs.top(10), lines)
         assert ours.queries == theirs.queries
         assert (ours.doc == theirs.doc).all()
-    kept = folder / "kept.parquet"
-    sizes = measured(
-        meter, "spark, the pool written there, depth 10", lambda: save_pool(runs, str(kept), depth=10), lines
-    )
     killer = threading.Timer(1.0, cluster.kill, [cluster.workers[0]])
     again = folder / "again.parquet"
     killer.start()
