@@ -345,6 +345,9 @@ def test_a_small_budget_goes_where_it_tells_most_and_is_kept(young: Path) -> Non
 def test_sure_is_a_strategy_of_its_own(young: Path) -> None:
     with pytest.raises(InputError, match="--sure is a strategy of its own"):
         run(young, sure=0.8, strategy="default", **HONEST)  # type: ignore[arg-type]
+    for never in (0.0, 1.1, float("nan")):
+        with pytest.raises(InputError, match="--sure"):
+            run(young, sure=never, **HONEST)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="--most-rounds is for --sure"):
         run(young, most_rounds=3, **HONEST)  # type: ignore[arg-type]
     result = run(young, sure=0.95, most_rounds=2, **HONEST)  # type: ignore[arg-type]

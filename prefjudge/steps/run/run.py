@@ -61,7 +61,7 @@ def run(
     study: str | Path | Study,
     *,
     strategy: str | None = None,
-    sure: Annotated[float, Interval(gt=0, le=1)] | None = None,
+    sure: Annotated[float, Interval(ge=0, le=1)] | None = None,
     most_rounds: Annotated[int, Interval(ge=1, le=1000)] | None = None,
     model: str | None = None,
     ungated: bool = False,
@@ -201,6 +201,8 @@ def _strategy(strategy: str | None, sure: float | None, most_rounds: int | None)
         if most_rounds is not None:
             raise InputError("--most-rounds is for --sure", "Give both, or neither.")
         return strategy
+    if not 0 < sure <= 1:
+        raise InputError(f"--sure {sure:g}", "Give a probability above 0 and up to 1, such as 0.8.")
     if strategy is not None:
         raise InputError("--sure is a strategy of its own", "Give --strategy or --sure.")
     return (Sure(sure) if most_rounds is None else Sure(sure, most_rounds)).name
