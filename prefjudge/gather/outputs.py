@@ -50,9 +50,6 @@ def check_outputs(
     """
     for output in (*outputs, plot):
         _check_address(output, engine)
-    for output in outputs if tables else ():
-        if output is not None:
-            check_table_form(output)
     read = [path for path in (*inputs, *(_files_of(study) if study else ())) if path and str(path) != "-"]
     for path in read:
         for output in outputs:
@@ -60,6 +57,9 @@ def check_outputs(
                 raise _refused(output, path)
         if plot and (_holds(path, plot) or _is_named_after(plot, path)):
             raise _refused(plot, path)
+    for output in outputs if tables else ():
+        if output is not None:
+            check_table_form(output)
     if plot and plot.suffix.lower().removeprefix(".") not in FORMS:
         raise InputError(
             f"--plot {plot}: the name does not say the form of the plot", "End it in .svg or .png."

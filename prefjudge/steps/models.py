@@ -23,7 +23,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.memory import OneLabelSet, Runs, Votes, take_one_qrels
-from prefjudge.gather.outputs import beside, check_outputs
+from prefjudge.gather.outputs import beside_each, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.readers import reading
 from prefjudge.gather.score_inputs import ScoreInputs, gather, official_qrels
@@ -129,7 +129,12 @@ def models(
         preference=False,
         notices=notices,
     )
-    check_outputs(*_files(out), inputs=(path for _, path in found.files), study=found.study)
+    check_outputs(
+        *beside_each(out, "estimates"),
+        inputs=(path for _, path in found.files),
+        study=found.study,
+        tables=True,
+    )
     people, by_model = _split(_log(found), model, opened)
     estimates: tuple[PoweredShare, ...] = ()
     order = found.order(order)
@@ -160,7 +165,7 @@ def models(
             out=str(out) if out else None,
             rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys(map(str, notices))),
-            files=_files(out)[: 2 if estimates else 1],
+            files=tuple(map(str, beside_each(out, "estimates")[: 2 if estimates else 1])),
         )
     for path, table in zip(result.files, result.tables() if out else (), strict=True):
         write_table(Path(path), table, stamp=stamp_of(result.rehearsal))
@@ -195,7 +200,3 @@ def _split(
     raise StudyError(
         "no model has judged in this study", f"Run: prefjudge judge {study.folder} --model NAME --url …"
     )
-
-
-def _files(out: Path | None) -> tuple[str, ...]:
-    return (str(out), str(beside(out, f"estimates{out.suffix}"))) if out else ()
