@@ -1,6 +1,7 @@
 """Noise: how often votes are wrong, and votes drawn with that error."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -126,6 +127,7 @@ def log_weight_of_golds(error: float, *, right: int, missed: int) -> float:
     return float(np.log(max(golds, 1e-300)) - np.log(error))
 
 
+@lru_cache(maxsize=256)
 def scale_of_error(error: float) -> float:
     """Return the standard deviation of strengths at which a random pair has this share of wrong votes.
 

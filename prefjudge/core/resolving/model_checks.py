@@ -101,7 +101,7 @@ def check_model(
     for votes in _balanced(judgments, pools):
         seen.add(votes)
         designs.append((*votes.shape[:2], int(votes[0, 0, 1] + votes[0, 1, 0])))
-    if not designs:
+    if not seen.of[0]:
         return ()
     drawn = np.empty((_REDRAWS, seen.count.size))
     models = rng.choice(scales.weight.size, _REDRAWS, p=scales.weight).tolist()
@@ -115,7 +115,7 @@ def check_model(
     return tuple(
         _compare(name, int(seen.of[place]), float(seen.shares[place]), drawn[:, place], repeats)
         for place, name in enumerate(_MEANINGS, start=1)
-        if seen.of[0] and seen.of[place]
+        if seen.of[place]
     )
 
 
