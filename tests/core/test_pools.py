@@ -161,7 +161,7 @@ def test_pools_of_rows_number_each_candidate_at_its_first_row() -> None:
     rng = np.random.default_rng(5)
     drawn = zip(*rng.integers(0, 9, (2, 200)), rng.choice(["", "a", "b"], 200), strict=True)
     rows = [(f"q{q}", f"d{d}", str(source)) for q, d, source in drawn]
-    for some in ([], rows[:1], rows, sorted(rows)):
+    for some in ([], rows[:1], sorted(rows), sorted(set(rows), key=lambda row: (row[0][::-1], row[1][::-1]))):
         pools = pools_of(some)
         members = list(dict.fromkeys((query, doc) for query, doc, _ in some))
         named = [(members.index((query, doc)), source) for query, doc, source in some if source]

@@ -233,17 +233,15 @@ def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
     queries, docs = tuple(dict.fromkeys(of_query)), tuple(sorted(set(of_doc)))
     sources = tuple(sorted(set(of_source) - {""}))
     query, doc, source = encode(of_query, queries), encode(of_doc, docs), encode(of_source, sources)
-    _, first, row = np.unique(query.astype(np.int64) << 32 | doc, return_index=True, return_inverse=True)
-    members = np.sort(first)  # a candidate's place is that of its first row
-    place = np.argsort(np.argsort(first))
+    new = (np.diff(query, prepend=-1) != 0) | (np.diff(doc, prepend=-1) != 0)
     named = source >= 0
     return Pools(
         queries=queries,
         docs=docs,
-        query=query[members],
-        doc=doc[members],
+        query=query[new],
+        doc=doc[new],
         sources=sources,
-        source_row=place[row][named].astype(np.int32),
+        source_row=(np.cumsum(new, dtype=np.int32) - 1)[named],
         source=source[named],
     )
 
