@@ -1,0 +1,66 @@
+"""Rows of tables in blocks of whole groups: the same runs however they come."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.files.files import top_of_run
+from prefjudge.engines.sql import table_runs
+from prefjudge.engines.sql.table_runs import TableRun, found_in_rows, joined_runs
+from prefjudge.formats.runs.parquet import whole_groups
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra sql)")
+
+ROWS = [
+    (run, query, f"d{(7 * n + len(query)) % 11}", float(n % 5))
+    for run in ("a", "b")
+    for query in ("q1", "q10", "q2")
+    for n in range({"q1": 1, "q10": 9, "q2": 4}[query])
+]
+
+
+def batches(rows, size):
+    columns = ("path", "query", "doc", "score")
+    table = pa.table(
+        {name: list(cells) for name, cells in zip(columns, zip(*rows, strict=True), strict=True)}
+    )
+    return table.to_batches(max_chunksize=size)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 99])
+@pytest.mark.parametrize("block", [1, 3, 10, 99])
+def test_no_group_is_cut(size, block):
+    """Neither where two runs have the same query next to each other, nor where a value is missing."""
+    rows = [(None, None, "x", 0.0), *[(None, "q1", "x", 0.0)] * 2, *ROWS, ("b", None, "x", 0.0)]
+    found = [
+        [tuple(row.values())[:2] for row in table.to_pylist()]
+        for table in whole_groups(batches(rows, size), ("path", "query"), block)
+    ]
+    assert [row for table in found for row in table] == [row[:2] for row in rows]
+    assert all(found)
+    ends = [(one[-1], other[0]) for one, other in pairwise(found)]
+    assert not [pair for pair in ends if pair[0] == pair[1]]
+    if block < size == 1:
+        assert len(found) > 1
+
+
+@pytest.mark.parametrize("size", [1, 5, 99])
+def test_runs_do_not_depend_on_how_their_rows_come(monkeypatch, size):
+    runs = [TableRun(path, f"tag {path}", ("q1", "d"), "x.parquet") for path in ("a", "b")]
+    found = []
+    for block in (99, 1, 10):
+        monkeypatch.setattr(table_runs, "_BLOCK", block)
+        work = top_of_run(3, order=Order.SCORE)
+        parts = found_in_rows(
+            batches(ROWS, size), work=lambda path, of=work: (of(path), None), order=Order.SCORE
+        )
+        heads = joined_runs([one for one, _ in reversed(list(parts))], runs)  # as executors end: in any order
+        found.append([(one.tag, one.queries, one.sizes.tolist(), one.docs) for one in heads])
+    assert found[0] == found[1] == found[2]
+    best = sorted((row for row in ROWS if row[:2] == ("a", "q10")), key=lambda row: (row[3], row[2]))[::-1]
+    docs = found[0][0][3].split()
+    assert found[0][0][:3] == ("tag a", [b"q1", b"q10", b"q2"], [1, 3, 3])
+    assert [doc.decode() for doc in docs[1:4]] == [row[2] for row in best[:3]]
+    assert np.sum(found[0][0][2]) == len(docs)
