@@ -1,10 +1,13 @@
 """What a number of judged pairs can show, held against sums of binomial coefficients."""
 
+from dataclasses import replace
 from math import comb
 
+import numpy as np
 import pytest
+import scipy
 
-from prefjudge.core.planning.power import power, powers, wins_needed
+from prefjudge.core.planning.power import power, powers, queries_needed, wins_needed
 
 
 def chance_of(pairs: int, wins: int, ratio: float) -> float:
@@ -56,3 +59,19 @@ def test_five_pairs_show_nothing_even_if_all_are_won() -> None:
     assert (few.pairs, few.sample, few.wins, few.ratio, few.detectable) == (5, 9, None, None, None)
     assert wins_needed(5) is None
     assert wins_needed(6) == 6
+
+
+def test_queries_needed_are_those_of_the_tables_and_of_simulation() -> None:
+    # Cohen's tables: a paired t test at an effect of .2, .5 and .8, 5 % and 80 %.
+    assert [queries_needed(effect, 1.0).queries for effect in (0.2, 0.5, 0.8)] == [199, 34, 15]
+    assert queries_needed(-0.1, 0.5) == replace(queries_needed(0.1, 0.5), difference=-0.1)
+    rng = np.random.default_rng(1)
+    found = queries_needed(0.15, 0.5).queries
+    drawn = rng.normal(0.15, 0.5, (4000, found))
+    t = drawn.mean(axis=1) / (drawn.std(axis=1, ddof=1) / np.sqrt(found))
+    share = (np.abs(t) > scipy.stats.t.isf(0.025, found - 1)).mean()
+    assert share == pytest.approx(0.8, abs=0.02)
+    assert queries_needed(50.0, 1.0).queries == 2
+    for difference, deviation in ((0.0, 1.0), (0.1, 0.0), (float("nan"), 1.0), (1e-9, 1.0)):
+        with pytest.raises(ValueError, match="no number of queries"):
+            queries_needed(difference, deviation)

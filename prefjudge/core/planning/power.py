@@ -33,6 +33,60 @@ class Power:
     detectable: float | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueriesNeeded:
+    """How many queries a paired t test needs to tell two runs apart.
+
+    Attributes
+    ----------
+    difference, deviation : float
+        Of the runs' scores on a query: the mean difference, and its standard deviation over queries.
+    alpha, chance : float
+        The level of the test, and how often it is to find the difference.
+    queries : int
+    """
+
+    difference: float
+    deviation: float
+    alpha: float
+    chance: float
+    queries: int
+
+
+_MOST_QUERIES = 1 << 30
+
+
+def queries_needed(
+    difference: float, deviation: float, *, alpha: float = 0.05, chance: float = 0.8
+) -> QueriesNeeded:
+    """Return the fewest queries with which a two-sided paired t test finds a difference with this chance.
+
+    Raises
+    ------
+    ValueError
+        The deviation is not above 0, or the difference is 0, or so small that no number of queries would do.
+    """
+    effect = abs(difference) / deviation if deviation > 0 else 0.0
+    if not 0 < effect < float("inf") or _power_of_t(_MOST_QUERIES, effect, alpha) < chance:
+        raise ValueError(f"no number of queries shows {difference:g} at a deviation of {deviation:g}")
+    low, high = 1, 2
+    while _power_of_t(high, effect, alpha) < chance:
+        low, high = high, 2 * high
+    while high - low > 1:  # the power grows with the queries
+        middle = (low + high) // 2
+        low, high = (low, middle) if _power_of_t(middle, effect, alpha) >= chance else (middle, high)
+    return QueriesNeeded(difference=difference, deviation=deviation, alpha=alpha, chance=chance, queries=high)
+
+
+def _power_of_t(queries: int, effect: float, alpha: float) -> float:
+    # t is noncentral: its mean moves with the root of the queries.
+    critical = float(scipy.stats.t.isf(alpha / 2, queries - 1))
+    moved = effect * queries**0.5
+    if moved > critical + 30:  # certain, and beyond what the noncentral distribution computes
+        return 1.0
+    return float(scipy.stats.nct.sf(critical, queries - 1, moved))
+
+
 def powers(available: int, judged: int, *, alpha: float = 0.05, chance: float = 0.8) -> tuple[Power, ...]:
     """Return what round numbers of pairs up to all that are available can show.
 

@@ -11,6 +11,7 @@ from annotated_types import Ge
 from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, as_good, compare_plans
 from prefjudge.core.planning.plan_choice import choose_plan, look_again
+from prefjudge.core.planning.power import QueriesNeeded, queries_needed
 from prefjudge.core.planning.strategy_names import DEFAULT, parse_strategy
 from prefjudge.counts import many
 from prefjudge.errors import InputError
@@ -55,6 +56,7 @@ class PlanResult(Shown):
     left: Decimal | None
     chosen: "Plan | None"
     driven_by: str
+    needed: "QueriesNeeded | None"
     notices: tuple[str, ...]
 
     def tables(self) -> tuple[Table, ...]:
@@ -71,6 +73,8 @@ class PlanResult(Shown):
                 "as any: "
                 f"{', '.join(plan.name for plan in best)}."
             )
+        if self.needed is not None:
+            notes.append(_words_of_needed(self.needed, self.plans, self.queries))
         if any(plan.name == DEFAULT.name for plan in self.plans):
             notes.append(
                 f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "
@@ -89,6 +93,8 @@ def plan(
     strategy: Sequence[str] = (),
     budget: Dollars | None = None,
     most_rounds: int = 10,
+    queries: float | None = None,
+    deviation: float | None = None,
     reward: Dollars | None = None,
     pairs_per_hit: int | None = None,
     gold_per_hit: int | None = None,
@@ -120,6 +126,13 @@ def plan(
         default. A plan is within it if it costs no more in 19 of 20 simulated studies.
     most_rounds : int
         The most rounds of publishing and collecting in the plan that is chosen.
+    queries : float, optional
+        Say how many queries, and how many votes by each strategy, it takes to tell two runs apart whose mean
+        scores differ by so much, in four of five studies.
+    deviation : float, optional
+        The standard deviation of the two runs' difference over queries, which ``queries`` needs. A pilot or
+        a leaderboard of this kind tells it: ``compare`` gives the difference and the effect, and their
+        quotient is the deviation.
     reward : Decimal, optional
         The reward of one assignment in dollars; 2.00 by default.
     pairs_per_hit : int, optional
@@ -179,12 +192,42 @@ def plan(
         left=left,
         chosen=chosen,
         driven_by=opened.driven_by,
+        needed=_needed(queries, deviation),
         notices=(
             *opened.words(most, left),
             *map(str, odd),
             *_left_out(plans, left, most_rounds),
             *(_short_of_money(plans, left, histogram, most_rounds) if chosen is None else ()),
         ),
+    )
+
+
+def _needed(difference: float | None, deviation: float | None) -> QueriesNeeded | None:
+    if difference is None and deviation is None:
+        return None
+    if difference is None or deviation is None:
+        raise InputError(
+            "--queries and --deviation belong together",
+            "Give both: compare gives the difference and the effect of two runs, and their quotient is the "
+            "deviation.",
+        )
+    try:
+        return queries_needed(difference, deviation)
+    except ValueError as error:
+        raise InputError(
+            f"--queries {difference:g} --deviation {deviation:g}: {error}",
+            "Give a difference of mean scores, such as 0.02, and its deviation over queries, such as 0.3.",
+        ) from None
+
+
+def _words_of_needed(needed: QueriesNeeded, plans: Sequence[Plan], queries: int) -> str:
+    votes = ", ".join(
+        f"{plan.name} {round(plan.judgments / max(queries, 1) * needed.queries):,}" for plan in plans
+    )
+    return (
+        f"To tell two runs apart whose means differ by {needed.difference:g} (deviation over queries "
+        f"{needed.deviation:g}) in {needed.chance:.0%} of studies takes {many(needed.queries, 'query')} "
+        f"of this kind; votes: {votes}."
     )
 
 
