@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say, stamp
 from prefjudge.cli.pool import show_sizes
+from prefjudge.cli.score import score
 
 if TYPE_CHECKING:
     from prefjudge.steps.demo import DemoResult
@@ -20,8 +21,6 @@ def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:
     if json:
         print_json({"folder": result.folder, "commands": result.commands})
         return
-    from prefjudge.cli.score import score
-
     stamp(result.score.rehearsal)
     score(result.score)
     say(f"\nEverything is in {result.folder}. The same, typed by hand:\n")

@@ -9,6 +9,7 @@ import typer
 
 from prefjudge.cli.options import Json, Sandbox, Yes, one_target
 from prefjudge.cli.output import print_json, say, stamp
+from prefjudge.cli.publish import show_offer
 from prefjudge.counts import many
 from prefjudge.errors import NotFinished, quoted
 
@@ -42,8 +43,6 @@ def run(
 
 
 def _ask(offer: "PublishResult") -> bool:
-    from prefjudge.cli.publish import show_offer
-
     show_offer(offer)
     say("this is the first round; further rounds are published without asking, within the budget")
     return sys.stdin.isatty() and typer.confirm(f"Publish to {offer.target}?", err=True)
