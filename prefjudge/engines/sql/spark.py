@@ -345,5 +345,5 @@ def _briefly(what: str, remedy: str) -> Iterator[None]:
 def _said(error: Exception) -> str:
     """Return what an error says that happened: of Java's the deepest cause, of Python's the last line."""
     text = str(error)
-    found = _RAISED.findall(text) if "Traceback" in text else [] or _CAUSED.findall(text)
+    found = (_RAISED if "Traceback" in text else _CAUSED).findall(text)
     return next(iter([*found[-1:], *text.splitlines()]), type(error).__name__)
