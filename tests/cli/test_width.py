@@ -21,6 +21,7 @@ VERBS = {
     "stability": ("--runs", "PLACE/runs", *BOTH, "--trials", "20"),
     "agreement": ("--runs", "PLACE/runs", *BOTH, "--splits", "5"),
     "winratio": ("PLACE/driven", "--runs", "PLACE/runs", "--against-qrel", "first-try", "--runs-shown", "30"),
+    "models": ("--judgments", "PLACE/votes.txt", "--model", "gpt", "--runs", "PLACE/runs", *LABELS_FILE),
     "pool": ("--runs", "PLACE/runs/03.txt", *LABELS_FILE, "--design", "top-against-qrel"),
     "resolve": (
         "PLACE/driven",
@@ -48,6 +49,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines = [line.split() for line in originals[number % len(originals)].read_text().splitlines()]
         kept = [[*line[:5], tag] for place, line in enumerate(lines) if (place + number) % (2 + number % 7)]
         (folder / "runs" / f"{number:02}.txt").write_text("".join(" ".join(line) + "\n" for line in kept))
+    tops = [path.read_text().split()[:3] for path in originals]
+    pairs = {
+        (query, min(docs), max(docs)) for query, _, one in tops for _, _, two in tops for docs in [(one, two)]
+    }
+    (folder / "votes.txt").write_text(
+        "".join(f"{q} {a} {b} {a} {who}\n" for q, a, b in sorted(pairs) if a != b for who in ("ann", "gpt"))
+    )
     rows = (
         f"{tag},2021/01/{n + 1:02},,Ranker {n},Group {tag},,,full ranking,0.{n + 10},0.{50 - n},"
         for n, tag in enumerate(tags)
