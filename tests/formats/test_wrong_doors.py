@@ -103,9 +103,12 @@ def test_judgments_of_subtopics_are_not_read_as_plain_ones_in_silence(tmp_path):
     assert not notices
     path.write_text("1 1 d1 1\n1 2 d2 0\n")
     read_qrels(path, notices=notices)
-    assert "the second column differs from line to line, as subtopics do" in str(notices[0])
-    with pytest.raises(InputError, match="alpha_nDCG@20 is scored by judgments of subtopics"):
-        Measure.parse("alpha_nDCG@20")
+    assert "the second column differs from line to line, and is taken for subtopics" in str(notices[0])
+    path.write_text("".join(f"1 {number} d1 {number % 2}\n" for number in range(65)))
+    with pytest.raises(InputError, match="has grade 0 on line 1 and another here"):
+        read_qrels(path)
+    with pytest.raises(InputError, match="ERR-IA@20 is scored by judgments of subtopics"):
+        Measure.parse("ERR-IA@20")
 
 
 def test_grades_that_count_are_ranks_only_beyond_grades(tmp_path):

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from prefjudge.core.pooling.runs import Codes, Order
 
+MOST_SUBTOPICS = 64
+"""Of one query, as many as a number has bits; the Web Track's have 3 to 12."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Qrels:
@@ -23,7 +26,11 @@ class Qrels:
     query, doc : ndarray of int32, shape (n,)
         Codes into ``queries`` and ``docs``.
     grade : ndarray of float64, shape (n,)
-        The label: 0 is judged and not relevant; fractions and negatives are legal.
+        The label: 0 is judged and not relevant; fractions and negatives are legal. Of judgments of subtopics
+        it is the greatest.
+    subtopics : ndarray of uint64, shape (n,), optional
+        Which subtopics of its query the document is relevant to, a bit for each; None where the source does
+        not tell subtopics apart.
     """
 
     name: str
@@ -32,6 +39,60 @@ class Qrels:
     query: Codes
     doc: Codes
     grade: NDArray[np.float64]
+    subtopics: NDArray[np.uint64] | None = None
+
+
+def select_labels(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
+    """Return the labels that ``rows`` flags, with the same vocabularies."""
+    return replace(
+        qrels,
+        query=qrels.query[rows],
+        doc=qrels.doc[rows],
+        grade=qrels.grade[rows],
+        subtopics=None if qrels.subtopics is None else qrels.subtopics[rows],
+    )
+
+
+def number_subtopics(query: Codes, name: Codes) -> NDArray[np.int64] | None:
+    """Number the subtopics within each query, from 0; None where some query has more than `MOST_SUBTOPICS`.
+
+    Parameters
+    ----------
+    query, name : ndarray of int32, shape (n,)
+        The query of each judgment, and a code for what its subtopic is called.
+    """
+    width = int(name.max(initial=0)) + 1
+    each, row = np.unique(query.astype(np.int64) * width + name, return_inverse=True)
+    of = each // width
+    number = np.arange(each.size) - np.searchsorted(of, of)
+    return None if number.max(initial=0) >= MOST_SUBTOPICS else number[row]
+
+
+def with_subtopics(judged: Qrels, subtopic: NDArray[np.int64]) -> Qrels:
+    """Return one row for each document of judgments of subtopics, where it first comes.
+
+    Parameters
+    ----------
+    judged : Qrels
+        A row for each document and subtopic.
+    subtopic : ndarray of int64, shape (n,)
+        The subtopic of each row, numbered within its query from 0, below `MOST_SUBTOPICS`.
+    """
+    key = judged.query.astype(np.int64) * len(judged.docs) + judged.doc
+    _, first, row = np.unique(key, return_index=True, return_inverse=True)
+    grade, subtopics = judged.grade[first], np.zeros(first.size, dtype=np.uint64)
+    np.maximum.at(grade, row, judged.grade)
+    bit = np.uint64(1) << subtopic.astype(np.uint64)
+    np.bitwise_or.at(subtopics, row, np.where(judged.grade >= 1, bit, np.uint64(0)))
+    order = np.argsort(first)
+    kept = first[order]
+    return replace(
+        judged,
+        query=judged.query[kept],
+        doc=judged.doc[kept],
+        grade=grade[order],
+        subtopics=subtopics[order],
+    )
 
 
 def restrict(qrels: Qrels, queries: Collection[str]) -> Qrels:
@@ -40,12 +101,9 @@ def restrict(qrels: Qrels, queries: Collection[str]) -> Qrels:
     keep = np.array([query in wanted for query in qrels.queries], dtype=bool)
     rows = keep[qrels.query]
     code = (np.cumsum(keep) - 1).astype(np.int32)
+    kept = select_labels(qrels, rows)
     return replace(
-        qrels,
-        queries=tuple(query for query in qrels.queries if query in wanted),
-        query=code[qrels.query[rows]],
-        doc=qrels.doc[rows],
-        grade=qrels.grade[rows],
+        kept, queries=tuple(query for query in qrels.queries if query in wanted), query=code[kept.query]
     )
 
 
@@ -53,7 +111,7 @@ def restrict_documents(qrels: Qrels, docs: Collection[str]) -> Qrels:
     """Return the qrels without the rows of other documents than ``docs``; the judged queries stay."""
     wanted = set(docs)
     rows = np.array([doc in wanted for doc in qrels.docs], dtype=bool)[qrels.doc]
-    return replace(qrels, query=qrels.query[rows], doc=qrels.doc[rows], grade=qrels.grade[rows])
+    return select_labels(qrels, rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

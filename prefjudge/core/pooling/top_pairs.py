@@ -1,13 +1,13 @@
 """Top pairs: what each query asks to be judged where one run's top results meet the qrels."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.pooling.pools import Contributions, Pools, chosen_qrels, group_contributions
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.qrels import Qrels, select_labels
 from prefjudge.core.pooling.runs import Heads, encode
 from prefjudge.errors import InputError
 
@@ -209,4 +209,4 @@ def pooled_qrels(qrels: Qrels, pools: Pools, source: str) -> Qrels:
     query = encode(qrels.queries, pools.queries).astype(np.int64)[qrels.query]
     doc = encode(qrels.docs, pools.docs).astype(np.int64)[qrels.doc]
     keep = np.isin(query * width + doc, pooled) & (query >= 0)
-    return replace(qrels, query=qrels.query[keep], doc=qrels.doc[keep], grade=qrels.grade[keep])
+    return select_labels(qrels, keep)

@@ -6,6 +6,7 @@ from math import inf, log
 from typing import Literal
 
 from prefjudge.evaluation.scoring.compatibility import compatibility
+from prefjudge.evaluation.scoring.diversity import GREEDY, alpha_ndcg
 from prefjudge.evaluation.scoring.parameters import Choice as Choice
 from prefjudge.evaluation.scoring.parameters import Flag, GainTable, Parameter, Takes
 from prefjudge.evaluation.scoring.parameters import Number as Number
@@ -117,6 +118,13 @@ _OURS = {
             scorer=discounted_gain,
             parameters={"dcg": Choice(default="log2", words=("log2", "exp-log2")), **_GAINS},
             spellings=("ndcgcut", "normalizeddiscountedcumulativegain"),
+        ),
+        Family(
+            name="alpha_nDCG",
+            scorer=alpha_ndcg,
+            parameters={"alpha": Number(default=0.5, low=0.0, high=1.0), **_JUDGED},
+            spellings=("alphandcg", "andcg"),
+            greatest=GREEDY,
         ),
         Family(
             name="AP",

@@ -25,6 +25,10 @@ class Placings:
         The label.
     retrieved : ndarray of int64, shape (queries,)
         How many documents the run returned.
+    subtopics : ndarray of uint64, shape (n,), optional
+        As of the qrels.
+    by_id : ndarray of int64, shape (n,), optional
+        With subtopics, the documents' order by doc_id: what breaks ties of the ideal ranking.
     """
 
     queries: int
@@ -32,6 +36,8 @@ class Placings:
     position: Integers
     grade: Floats
     retrieved: Integers
+    subtopics: NDArray[np.uint64] | None = None
+    by_id: Integers | None = None
 
     def total(self, weights: Floats) -> Floats:
         """Sum one number per document within each query."""
@@ -39,7 +45,18 @@ class Placings:
 
     def where(self, keep: NDArray[np.bool_]) -> "Placings":
         """Return only the documents marked in ``keep``."""
-        return replace(self, query=self.query[keep], position=self.position[keep], grade=self.grade[keep])
+        return self._take(np.flatnonzero(keep), self.position)
+
+    def _take(self, rows: Integers, position: Integers) -> "Placings":
+        """Return the documents of these rows, at other positions."""
+        return replace(
+            self,
+            query=self.query[rows],
+            position=position[rows],
+            grade=self.grade[rows],
+            subtopics=None if self.subtopics is None else self.subtopics[rows],
+            by_id=None if self.by_id is None else self.by_id[rows],
+        )
 
     def up_to(self, cutoff: int | None) -> "Placings":
         """Return only the documents within the first ``cutoff`` places."""
@@ -58,7 +75,14 @@ class Placings:
     def best_first(self) -> "Placings":
         """Return the same documents by grade, the greatest of each query first."""
         rows = np.lexsort((-self.grade, self.query))
-        return replace(self, position=number_in_group(self.query), grade=self.grade[rows])
+        position = np.empty_like(self.position)
+        position[rows] = number_in_group(self.query[rows])
+        return self.ranked(position)
+
+    def ranked(self, position: Integers) -> "Placings":
+        """Return the documents at these positions, in their order; without those at 0."""
+        rows = np.lexsort((position, self.query))
+        return self._take(rows[position[rows] > 0], position)
 
     def number(self) -> Integers:
         """Return each document's number within its query, from 1."""
@@ -90,6 +114,7 @@ def placings(ranks: JudgedRanks, qrels: Qrels) -> Placings:
         position=ranks.position[rows].astype(np.int64),
         grade=ranks.grade[rows].astype(np.float64),
         retrieved=ranks.retrieved.astype(np.int64),
+        subtopics=None if qrels.subtopics is None else qrels.subtopics[ranks.judged[rows]],
     )
 
 
@@ -97,13 +122,18 @@ def ideal_placings(qrels: Qrels) -> Placings:
     """Return the qrels as the best possible run: grade descending, then as the file lists them."""
     rows = np.lexsort((-qrels.grade, qrels.query))
     query = qrels.query[rows].astype(np.int64)
-    return Placings(
+    ideal = Placings(
         queries=len(qrels.queries),
         query=query,
         position=number_in_group(query),
         grade=qrels.grade[rows].astype(np.float64),
         retrieved=np.bincount(query, minlength=len(qrels.queries)),
     )
+    if qrels.subtopics is None:
+        return ideal
+    order = np.empty(len(qrels.docs), dtype=np.int64)
+    order[np.argsort(np.array(list(qrels.docs), dtype=object))] = np.arange(len(qrels.docs))
+    return replace(ideal, subtopics=qrels.subtopics[rows], by_id=order[qrels.doc[rows]])
 
 
 def ratio(numerator: Floats, denominator: NDArray[np.floating] | NDArray[np.integer]) -> Floats:

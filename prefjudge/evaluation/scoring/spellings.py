@@ -49,9 +49,7 @@ def one_each(text: str) -> tuple[str, ...]:
     return tuple(f"{listed[1]}{'0' * cutoff.startswith('.')}{cutoff}{listed[3] or ''}" for cutoff in cutoffs)
 
 
-_OF_SUBTOPICS = frozenset(
-    {"alphandcg", "andcg", "alphadcg", "erria", "strec", "srecall", "nrbp", "nerria", "apia"}
-)
+_OF_SUBTOPICS = frozenset({"alphadcg", "erria", "strec", "srecall", "nrbp", "nerria", "apia"})
 """Measures of diversity, as ndeval and ir_measures call them."""
 
 
@@ -112,7 +110,7 @@ def _unknown(text: str) -> InputError:
     known = {**_theirs(), **_OURS}
     if _squashed(wanted) in _OF_SUBTOPICS:
         raise InputError(
-            f"{text} is scored by judgments of subtopics, and qrels here have one grade for each document",
+            f"{text} is scored by judgments of subtopics, of which there is only alpha_nDCG here",
             "Compute it with ir_measures and pyndeval, from the runs and those qrels.",
         )
     close = get_close_matches(_squashed(wanted), list(known), n=4, cutoff=0.5)

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools, pools_of
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.qrels import MOST_SUBTOPICS, Qrels, number_subtopics, with_subtopics
 from prefjudge.core.pooling.runs import Codes
 from prefjudge.core.pooling.tokens import same_token
 from prefjudge.errors import InputError
@@ -21,6 +22,8 @@ from prefjudge.formats.lines.problems import decode, encode
 from prefjudge.formats.lines.repeats import repeated_rows
 from prefjudge.formats.lines.tables import Columns, id_tokens, nested_columns, numbers, pick
 
+SUBTOPIC = ("subtopic", "iteration")
+"""In qrels of subtopics; ir_measures has it among the fields of all qrels."""
 GRADE = ("relevance", "label", "rel", "grade", "score")
 LEFT = ("doc_1", "left", "doc_a", "doc_id_a")
 RIGHT = ("doc_2", "right", "doc_b", "doc_id_b")
@@ -61,7 +64,10 @@ def held_qrels(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> H
     queries, docs = Numbering(), Numbering()
     tokens = id_tokens(columns[doc], where, doc)
     query_code, doc_code = queries.add_runs(id_tokens(columns[query], where, query)), docs.add(tokens)
-    again, first = repeated_rows(query_code.astype(np.int64), doc_code.astype(np.uint64), tokens)
+    group, subtopic = query_code.astype(np.int64), _subtopics(columns, query_code, where)
+    if subtopic is not None:  # a document may come once for each subtopic
+        group = group * MOST_SUBTOPICS + subtopic
+    again, first = repeated_rows(group, doc_code.astype(np.uint64), tokens)
     twice = [
         (row, f"document {decode(tokens.raw(row))!r} has another grade in row {before}")
         for row, before in zip(again.tolist(), first.tolist(), strict=True)
@@ -71,17 +77,24 @@ def held_qrels(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> H
         raise row_problems(where, "qrels", twice, "Keep the row with the right grade.")
     keep = np.ones(len(tokens), bool)
     keep[again] = False
-    return Held(
-        name,
-        Qrels(
-            name=name,
-            queries=tuple(queries.vocabulary()),
-            docs=tuple(docs.vocabulary()),
-            query=query_code[keep],
-            doc=doc_code[keep],
-            grade=grades[keep],
-        ),
+    found = Qrels(
+        name=name,
+        queries=tuple(queries.vocabulary()),
+        docs=tuple(docs.vocabulary()),
+        query=query_code[keep],
+        doc=doc_code[keep],
+        grade=grades[keep],
     )
+    return Held(name, found if subtopic is None else with_subtopics(found, subtopic[keep]))
+
+
+def _subtopics(columns: Columns, query: Codes, where: str) -> NDArray[np.int64] | None:
+    """Return each row's subtopic, numbered within its query; None where no column tells them apart."""
+    named = next((name for name in SUBTOPIC if name in columns), None)
+    if named is None:
+        return None
+    tokens = id_tokens(columns[named], where, named)
+    return number_subtopics(query, Numbering().add_runs(tokens)) if tokens.changes().size else None
 
 
 def qrels_of(held: Held[Any], name: str | None, *, fractions: bool) -> Qrels:

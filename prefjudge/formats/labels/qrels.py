@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.qrels import MOST_SUBTOPICS, Qrels, number_subtopics, with_subtopics
 from prefjudge.core.pooling.runs import Codes
 from prefjudge.counts import many
 from prefjudge.errors import InputError
@@ -28,9 +28,6 @@ from prefjudge.formats.lines.repeats import repeated_rows
 _MEND = "Keep the line with the right grade."
 _GREATEST_GRADE = 7
 """No scale of relevance in use has more."""
-_SUBTOPICS = (
-    "The second columns differ, as in qrels of subtopics (for diversity): keep one line of each document."
-)
 _LINE_HINT = "Write each line as: query Q0 doc grade, or: query doc grade."
 
 
@@ -112,9 +109,12 @@ class _Reader:
                 "query, as the ranks of a run do",
                 "If runs and qrels were swapped, swap them back. " + _LINE_HINT,
             )
-        self._doubt_subtopics(rows)
-        keep = self._unrepeated(rows, query, doc, grade)
-        return Qrels(
+        subtopic = self._subtopics(rows, query)
+        group = query.astype(np.int64)
+        if subtopic is not None:  # a document may come once for each subtopic
+            group = group * MOST_SUBTOPICS + subtopic
+        keep = self._unrepeated(rows, group, doc, grade)
+        found = Qrels(
             name=name,
             queries=tuple(queries.vocabulary()),
             docs=tuple(docs.vocabulary()),
@@ -122,31 +122,40 @@ class _Reader:
             doc=doc[keep],
             grade=grade[keep],
         )
+        return found if subtopic is None else with_subtopics(found, subtopic[keep])
 
-    def _doubt_subtopics(self, rows: Fields) -> None:
-        """Say so where the second column, which nobody reads, differs within the file as subtopics do."""
-        if self.width == 4 and self.notices is not None and rows.ids(1).changes().size:
-            what = "the second column differs from line to line, as subtopics do: it is not looked at"
+    def _subtopics(self, rows: Fields, query: Codes) -> NDArray[np.int64] | None:
+        """Return each row's subtopic, numbered within its query; None where the file tells none apart."""
+        if self.width != 4 or not rows.ids(1).changes().size:
+            return None
+        found = number_subtopics(query, Numbering().add_runs(rows.ids(1)))
+        if self.notices is not None:
+            how = (
+                "too often for subtopics: it is not looked at"
+                if found is None
+                else "and is taken for subtopics: a document's grade is its greatest"
+            )
+            what = f"the second column differs from line to line, {how}"
             self.notices.append(Notice(where=self.path, what=what))
+        return found
 
     def _unrepeated(
-        self, rows: Fields, query: Codes, doc: Codes, grade: NDArray[np.float64]
+        self, rows: Fields, group: NDArray[np.int64], doc: Codes, grade: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Tell which rows say something new; it is a problem where a repeated one has another grade."""
         assert self.width is not None
         docs = rows.ids(self.width - 2)
-        again, first = repeated_rows(query.astype(np.int64), doc.astype(np.uint64), docs)
+        again, first = repeated_rows(group, doc.astype(np.uint64), docs)
         for row, before in zip(again.tolist(), first.tolist(), strict=True):
             line = int(rows.lines[row])
             if grade[row] != grade[before]:
-                same = self.width != 4 or rows.raw(row, 1) == rows.raw(before, 1)
                 self.problems.add(
                     line,
                     rows.column_of(row, self.width - 1),
                     f"document {decode(docs.raw(row))!r} of query {decode(rows.raw(row, 0))!r} has grade"
                     f" {grade[before]:g} on line {rows.lines[before]} and another here",
                     rows.raw(row, self.width - 1),
-                    _MEND if same else _SUBTOPICS,
+                    _MEND,
                 )
             elif self.notices is not None:
                 what = f"repeats line {rows.lines[before]}; counted once"
