@@ -14,7 +14,7 @@ AT_WORK = (
     POOL,
     "cp prefjudge/demo/gold.tsv my-study/gold.tsv && prefjudge gold my-study --accept",
     "prefjudge publish my-study --sandbox --yes",
-    "prefjudge work my-study --workers 9 --error 0.1",
+    "prefjudge work my-study --workers 9 --error 0.1 --slip 0",
     "prefjudge collect my-study",
 )
 

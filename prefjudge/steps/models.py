@@ -36,7 +36,7 @@ from prefjudge.study.assignments import load_judgments
 from prefjudge.study.study import Study, open_study
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelsResult(Shown):
     """For each model its gate, and the estimates of people and the model together.
 

@@ -43,8 +43,8 @@ QRELS = make_qrels({"1": {"d": 1}}, "nist")
 RUN = make_ranks({"1": {"d": 1.0}}, QRELS, "r")
 BOTH = win_ratios(make_judgments([]), make_heads({"r": {"1": ["d"]}, "s": {"1": ["e"]}}))
 FAMILIES = (
-    "RR, nDCG, AP, P, R, Success, NCG, Judged, ERR, RBP, ESL, Rprec, Bpref, Compat, GMAP, infAP, IPrec, "
-    "INST, NumRet, NumRel, SetP, SetR, SetF"
+    "RR, nDCG, alpha_nDCG, AP, P, R, Success, NCG, Judged, ERR, RBP, ESL, Rprec, Bpref, Compat, GMAP, infAP, "
+    "IPrec, INST, NumRet, NumRel, SetP, SetR, SetF"
 )
 MEASURES = f"Measures: {FAMILIES}; written like RR@10 or AP(rel=2)@100."
 PREFERENCES = "Measures: ppref, rpref, wpref, nwpref, APpref, PGC; like ppref@10."
@@ -205,7 +205,7 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
     (
         lambda: compare(test="z"),
         "unknown test: 'z'",
-        "Choose one of: t, wilcoxon, rank-sum, sign, permutation, bootstrap.",
+        "Choose one of: t, wilcoxon, rank-sum, sign, permutation, bootstrap, sequential.",
     ),
     (
         lambda: compare(correction="z"),
@@ -256,7 +256,7 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
     *(
         (lambda text=text: Measure.parse(text), message, hint)
         for text, message, hint in (
-            ("ndgc@10", "unknown measure 'ndgc@10'", f"Did you mean nDCG or NCG? {MEASURES}"),
+            ("ndgc@10", "unknown measure 'ndgc@10'", f"Did you mean nDCG or alpha_nDCG or NCG? {MEASURES}"),
             ("zzzz", "unknown measure 'zzzz'", MEASURES),
             ("P", "measure 'P' needs a cut-off", "Write for instance P@10."),
             ("ndcg_cut", "measure 'ndcg_cut' needs a cut-off", "Write for instance nDCG@10."),

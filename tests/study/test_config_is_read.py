@@ -49,6 +49,8 @@ class Reads(ast.NodeVisitor):
                 if within is not None and len(within) < 2:
                     return (*within, name)
                 return self.attributes.get(name)
+            case ast.Call(func=ast.Attribute(value=value, attr="target")) if self.place(value) == ():
+                return ("targets",)
             case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[key, *_]):
                 within = self.place(value)
                 if within == () and isinstance(key, ast.Constant):
