@@ -51,7 +51,7 @@ def collect(
             raise typer.Exit(NotFinished.exit_code)
         raise NotFinished(
             f"{many(result.open, 'HIT')} open, {many(result.waiting, 'pair')} waiting for one",
-            "Collect again later.",
+            f"Collect again later{_more_work(study, result, live)}.",
         )
     if not json:
         verb, switch = ("run", " --live" * live) if result.challenge else ("resolve", "")
@@ -64,6 +64,12 @@ def _watch(study: Path, live: bool) -> "Watch":
     from prefjudge.study.targets import LIVE, SANDBOX
 
     return Watch(open_study(study), LIVE if live else SANDBOX)
+
+
+def _more_work(study: Path, result: "CollectResult", live: bool) -> str:
+    """Say how simulated workers go on where they have begun: the ladder makes them wait for a look."""
+    began = result.rehearsal is not None and not live and result.open > result.held
+    return f"; simulated workers continue by: prefjudge work {quoted(study)}" if began else ""
 
 
 def _show(result: "CollectResult") -> None:

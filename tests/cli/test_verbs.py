@@ -226,7 +226,8 @@ def test_the_demo_says_where_the_command_is_if_the_shell_does_not_find_it(tmp_pa
 def test_what_is_expected_in_a_moment_takes_minutes(pooled: Path) -> None:
     prefjudge("publish", pooled, "--sandbox", "--yes")
     prefjudge("work", pooled, "--workers", 1, "--error", 0, "--most", 2)
-    prefjudge("collect", pooled)
+    hint = f"Collect again later; simulated workers continue by: prefjudge work {pooled}."
+    assert hint in prefjudge("collect", pooled).stderr
     assert re.search(
         r"expected +5 assignments, about [1-9][0-9]* minutes? at", prefjudge("status", pooled).stderr
     )
