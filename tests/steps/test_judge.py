@@ -18,7 +18,7 @@ from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, S
 from prefjudge.steps.judge.judge import judge
 from prefjudge.steps.judge.ledger import ModelLedger
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run.run import run
+from prefjudge.steps.run.run import RunResult, run
 from prefjudge.study.models import load_votes, longest_reply
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
@@ -308,6 +308,21 @@ def test_votes_that_were_made_before_a_refusal_are_kept(pooled: Path, endpoint: 
         assert len(load_votes(db, "judge-1")) == 3
 
 
+def run_with_judge(study: Path, told: list[str]) -> RunResult:
+    """Drive a study by the votes of judge-1, which no person's votes vouch for."""
+    return run(
+        study,
+        strategy="round-robin:1",
+        model="judge-1",
+        ungated=True,
+        workers=6,
+        error=0.0,
+        truth=TRUTH,
+        yes=True,
+        tell=told.append,
+    )
+
+
 def test_a_good_model_saves_votes_and_people_still_find_the_best(pooled: Path, endpoint: Endpoint) -> None:
     from prefjudge.crowd.simulated import seen
     from prefjudge.study.pooling import load_passages, load_queries
@@ -325,16 +340,7 @@ def test_a_good_model_saves_votes_and_people_still_find_the_best(pooled: Path, e
     assert judge(pooled, url=endpoint.url, model="judge-1").hopeless > 0
     with pytest.raises(StudyError, match="judge-2 has judged nothing here"):
         run(pooled, strategy="round-robin:1", model="judge-2", yes=True)
-    result = run(
-        pooled,
-        strategy="round-robin:1",
-        model="judge-1",
-        ungated=True,
-        workers=6,
-        error=0.0,
-        truth=TRUTH,
-        yes=True,
-    )
+    result = run_with_judge(pooled, [])
     assert result.judgments < count_pairs(pooled)
     best = best_of(pooled)
     assert all(docs <= best[query] for query, docs in answers(pooled).items())
@@ -346,17 +352,7 @@ def test_the_favourite_is_tried_first_and_the_hopeless_not_at_all(pooled: Path, 
     with pytest.raises(StudyError, match=r"do not vouch for judge-1: 0 votes of people[\s\S]*--ungated"):
         run(pooled, strategy="round-robin:1", model="judge-1", yes=True)
     told: list[str] = []
-    result = run(
-        pooled,
-        strategy="round-robin:1",
-        model="judge-1",
-        ungated=True,
-        workers=6,
-        error=0.0,
-        truth=TRUTH,
-        yes=True,
-        tell=told.append,
-    )
+    result = run_with_judge(pooled, told)
     assert told[0] == "judge-1 is used, though people's votes do not vouch for it"
     assert result.unfinished == 0
     assert result.judgments < count_pairs(pooled)

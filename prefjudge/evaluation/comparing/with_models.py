@@ -145,7 +145,8 @@ def estimate_new_best(
     confidence : float
         The level of the interval.
     """
-    queries = tuple(query for query in qrels.queries if query in set(votes.queries))
+    voted_on = set(votes.queries)
+    queries = tuple(query for query in qrels.queries if query in voted_on)
     by_people, by_model = (_new_best(log, qrels, queries, rule, pools) for log in (people, votes))
     mean = _both(by_people, by_model, confidence)
     return None if mean is None else PoweredShare(model=model, what=NEW_BEST, mean=mean)
