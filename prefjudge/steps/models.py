@@ -11,7 +11,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.models import split_models
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.runs import OrderLike
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.evaluation.comparing.with_models import (
     PoweredShare,
     estimate_new_best,
@@ -198,5 +198,6 @@ def _split(
             "Name those that are: --model NAME, as in the fifth column.",
         )
     raise StudyError(
-        "no model has judged in this study", f"Run: prefjudge judge {study.folder} --model NAME --url …"
+        "no model has judged in this study",
+        f"Run: prefjudge judge {quoted(study.folder)} --model NAME --url …",
     )
