@@ -181,7 +181,8 @@ def _leave_out(log: Judgments, without: Sequence[str]) -> Judgments:
     unknown = [worker for worker in without if worker not in log.workers]
     if unknown:
         raise InputError(
-            f"no judgment is by worker {unknown[0]!r}", "Give names from the fifth column of the judgments."
+            f"no judgment that counts is by worker {unknown[0]!r}",
+            "Give names from the fifth column of the judgments; `prefjudge workers STUDY` says whose were dropped.",
         )
     dropped = [code for code, worker in enumerate(log.workers) if worker in set(without)]
     return select_judgments(log, ~np.isin(log.worker, dropped)) if dropped else log
