@@ -182,7 +182,7 @@ def _leave_out(log: Judgments, without: Sequence[str]) -> Judgments:
     if unknown:
         raise InputError(
             f"no judgment that counts is by worker {unknown[0]!r}",
-            "Give names from the fifth column of the judgments; `prefjudge workers STUDY` says whose were dropped.",
+            "Give names from the fifth column of the judgments; of a study, those that `workers` lists.",
         )
     dropped = [code for code, worker in enumerate(log.workers) if worker in set(without)]
     return select_judgments(log, ~np.isin(log.worker, dropped)) if dropped else log
