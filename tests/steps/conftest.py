@@ -43,8 +43,13 @@ def let_all_work_at_once(study: Path) -> None:
 
 
 def climbing_study(study: Path) -> Path:
-    """A study like ``pooled`` with the default policy: workers climb the ladder of trust."""
+    """A study like ``pooled`` with the default policy: workers climb the ladder of trust.
+
+    Its key is always the same: what is hidden in which HIT decides who of the simulated workers is caught.
+    """
     init(study, config="demo", name="trial")
+    with Study(study).transaction() as db:
+        db.execute("INSERT INTO settings (key, value) VALUES ('secret', :value)", value="5a" * 32)
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     return study

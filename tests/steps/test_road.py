@@ -50,9 +50,6 @@ def kept_votes(study: Path) -> Counter[int]:
 
 
 def test_every_pair_is_judged_by_workers_who_passed_and_careless_work_is_judged_again(served: Path) -> None:
-    with Study(served).transaction() as db:  # what is hidden where decides who is caught
-        db.execute("DELETE FROM settings WHERE key = 'secret'")
-        db.execute("INSERT INTO settings VALUES ('secret', :value)", value="5a" * 32)
     publish(served, yes=True)
     state = judge_all(served, careless=4)
     with Study(served).transaction(write=False) as db:
