@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
     """Print how many gold pairs there are, and what to do with suggestions."""
     if result.suggested:
-        say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}")
+        agreed = f", {result.agreed} of them pairs on which at least five agreed" if result.agreed else ""
+        say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}{agreed}")
+    if result.lexical is not None:
+        say(
+            f"a choice by the words in common with the question gets {result.lexical:.0%} of them right, "
+            "and a coin 50%"
+        )
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")

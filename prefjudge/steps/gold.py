@@ -8,7 +8,9 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from prefjudge.core.asking.gold import GoldPair, likely_answers, suggest_gold
+from prefjudge.core.asking.gold import GoldPair
+from prefjudge.core.asking.lexical import lexical_success
+from prefjudge.core.asking.suggesting import likely_answers, suggest_gold
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.counts import many
@@ -20,6 +22,7 @@ from prefjudge.gather.best_answers import load_best_answers
 from prefjudge.gather.inputs import in_memory, paths_of
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.render.shown import Shown
+from prefjudge.study.assignments import load_choices
 from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold, ways_to_gold
 from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study, open_study
@@ -31,14 +34,20 @@ class GoldResult(Shown):
 
     ``hits`` is how many HITs the study's pairs fill. A worker who takes one HIT after another meets a gold
     pair again after ``hits_before_repeat`` of them (None where HITs hide none): what repeats is known.
+
+    ``lexical`` is the share of the suggestions, or else of the study's gold pairs, that a choice by the words
+    in common with the question gets right; 0.5 tells nothing. ``agreed`` of the suggestions are pairs on
+    which many have agreed.
     """
 
     suggested: int
+    agreed: int
     accepted: int
     withdrawn: int
     gold: int
     hits: int
     hits_before_repeat: int | None
+    lexical: float | None
     file: str
 
     @property
@@ -67,9 +76,11 @@ def gold(
     study : Path
         The study's folder.
     suggest : int, optional
-        Write this many suggestions to ``file``, to be read by a person: a known relevant passage against an
-        off-topic one. Without qrels: a likely answer to a question against a likely answer to another. 0
-        suggests as many as let none repeat in the study's HITs, as far as its texts yield them.
+        Write this many suggestions to ``file``, to be read by a person: first pairs on which at least five
+        have voted, all for the same passage; then a known relevant passage against an off-topic one, so that
+        the words in common with the question tell as little as the texts allow. Without qrels: a likely
+        answer to a question against a likely answer to another. 0 suggests as many as let none repeat in the
+        study's HITs, as far as its texts yield them.
     accept : bool
         Make the gold pairs in ``file`` the study's. Others that it had are withdrawn: no new HIT hides them,
         and in HITs that are out whoever misses one has missed nothing from now on.
@@ -89,31 +100,70 @@ def gold(
     with opened.transaction(write=False) as db:
         hits = -(-sum(votes for _, _, _, _, votes in load_pairs(db)) // design.pairs_per_hit)
     suggestions: Sequence[GoldPair] = ()
+    agreed: Sequence[GoldPair] = ()
     if suggest is not None:
-        suggestions = _suggest(opened, suggest or max(1, hits * design.gold_per_hit))
+        count = suggest or max(1, hits * design.gold_per_hit)
+        agreed = _agreed(opened)[:count]
+        suggestions = (*agreed, *_suggest(opened, count - len(agreed), needed=not agreed))
     check_outputs(path if suggestions else None, study=opened)
     if suggestions:
         write_gold(path, suggestions)
     with opened.transaction() as db:
         reviewed = _as_stored(db, read_gold(path)) if accept else ()
         accepted, withdrawn = save_gold(db, reviewed, time.time()) if accept else (0, 0)
-        count = len(load_active_gold(db))
+        active, passages = load_active_gold(db), load_passages(db)
+    count = len(active)
     return GoldResult(
         suggested=len(suggestions),
+        agreed=len(agreed),
         accepted=accepted,
         withdrawn=withdrawn,
         gold=count,
         hits=hits,
         hits_before_repeat=count // design.gold_per_hit if design.gold_per_hit else None,
+        lexical=lexical_success(suggestions or tuple(active.values()), passages),
         file=str(path),
     )
 
 
-def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
+_MANY = 5
+"""Votes that all have to agree before a pair may be gold: five throws of a coin do so in 6 % of cases."""
+
+
+def _agreed(study: Study) -> list[GoldPair]:
+    """Return the pairs on which many have voted, all for the same passage: no text tells them from others."""
+    with study.transaction(write=False) as db:
+        queries, passages, votes = load_queries(db), load_passages(db), load_choices(db)
+    found = []
+    for (query, doc_a, doc_b), choices in votes.items():
+        shown = query in queries and doc_a in passages and doc_b in passages
+        if len(choices) < _MANY or abs(sum(choices)) < len(choices) or not shown:
+            continue
+        good, bad = (doc_a, doc_b) if choices[0] > 0 else (doc_b, doc_a)
+        found.append(
+            GoldPair(
+                query_id=query,
+                query=queries[query],
+                good_id=good,
+                good=passages[good],
+                bad_id=bad,
+                bad=passages[bad],
+            )
+        )
+    order = study.hidden_rng("agreed").permutation(len(found))
+    return [found[row] for row in order.tolist()]
+
+
+def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
+    """Return pairs of an answer and an off-topic passage; none is an error only where some are ``needed``."""
+    if not count:
+        return ()
     with study.transaction(write=False) as db:
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
         pairs = load_pairs(db)
         judged = [found for found in load_inputs(db) if found.kind == "qrels" and not in_memory(found.path)]
+    if not (queries and passages) and not needed:
+        return ()
     if not queries or not passages:
         raise StudyError("gold pairs are suggested from texts, and the study has none", ways_to_gold(study))
     if judged:
@@ -139,7 +189,7 @@ def _suggest(study: Study, count: int) -> Sequence[GoldPair]:
         ],
         avoid={query: frozenset(docs) for query, docs in avoid.items()},
     )
-    if not found:
+    if not found and needed:
         raise StudyError(
             "no gold pair can be suggested: no passage of the study answers another question only",
             ways_to_gold(study),

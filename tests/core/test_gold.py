@@ -1,6 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 
-from prefjudge.core.asking.gold import suggest_gold
+from prefjudge.core.asking.gold import GoldPair
+from prefjudge.core.asking.lexical import lexical_success
+from prefjudge.core.asking.suggesting import suggest_gold
 from prefjudge.core.pooling.qrels import Qrels
 from tests.core.tables import qrels_of
 
@@ -19,7 +23,8 @@ def test_gold_sets_a_relevant_passage_against_one_that_shares_no_word() -> None:
         grade=np.array([1.0, 1.0, 1.0, 1.0]),
     )  # fmt: skip
     gold = suggest_gold(judged, queries, passages, 9, rng=np.random.default_rng(1), min_words=5)
-    by_query = {g.query_id: (g.good_id, g.bad_id) for g in gold}
+    by_query = {g.query_id: (g.good_id, g.bad_id) for g in reversed(gold)}
+    assert ("q1", "bears") not in {(g.query_id, g.bad_id) for g in gold}, "it is about the same"
     assert by_query["q1"] == ("bees", "rome")
     assert by_query["q2"][0] == "rome"
     assert set(by_query) == {"q1", "q2"}
@@ -104,3 +109,59 @@ def test_a_passage_is_found_wherever_chance_puts_it() -> None:
             rng=np.random.default_rng(seed), min_words=3,
         )  # fmt: skip
         assert (pair.good_id, pair.bad_id) == ("good", "bad")
+
+
+def drawn_texts(rng: np.random.Generator) -> tuple[dict[str, str], dict[str, str], Qrels]:
+    """Return queries and passages that share function words by chance, and a relevant passage for each."""
+    function, about = [f"f{i}" for i in range(12)], [f"word{i}" for i in range(60)]
+
+    def text(topic: list[str], own: int, common: int) -> str:
+        words = [*rng.choice(topic, own, replace=False), *rng.choice(function, common)]
+        return " ".join([*words, *rng.choice(about, 20)])
+
+    topics = [list(rng.choice(about, 12, replace=False)) for _ in range(60)]
+    queries = {
+        f"q{n}": " ".join([*topic[:3], *rng.choice(function, 6, replace=False)])
+        for n, topic in enumerate(topics)
+    }
+    passages = {f"d{n}": text(topic, 5, 8 + n % 7) for n, topic in enumerate(topics)}
+    return queries, passages, qrels_of([(f"q{n}", f"d{n}", 1.0) for n in range(60)])
+
+
+def test_words_in_common_with_the_question_tell_the_right_passage_of_half_of_the_gold() -> None:
+    queries, passages, judged = drawn_texts(np.random.default_rng(1))
+    found = suggest_gold(judged, queries, passages, 60, rng=np.random.default_rng(2))
+    assert len({pair.query_id for pair in found}) == 60
+    success = lexical_success(found, passages)
+    assert success is not None
+    assert success <= 0.6
+    least = [replace(pair, bad=min(passages.values(), key=lambda text: shared(pair.query, text)))
+             for pair in found]  # fmt: skip
+    easy = lexical_success(least, passages)
+    assert easy is not None
+    assert easy > 0.9, "what shares fewest words with the question gives the answer away"
+
+
+def shared(query: str, text: str) -> int:
+    return len(set(query.split()) & set(text.split()))
+
+
+def test_a_query_is_used_again_with_another_off_topic_passage() -> None:
+    queries, passages, judged = drawn_texts(np.random.default_rng(1))
+    found = suggest_gold(judged, queries, passages, 150, rng=np.random.default_rng(2))
+    assert len(found) == 150 == len({(pair.query_id, pair.bad_id) for pair in found})
+    assert {pair.query_id for pair in found[:60]} == set(queries), "each was used before any again"
+    assert all(pair.bad_id != pair.good_id for pair in found)
+
+
+def test_the_success_of_a_choice_by_words() -> None:
+    def gold(good: str, bad: str) -> GoldPair:
+        return GoldPair(query_id="q", query="who makes honey", good_id="a", good=good, bad_id="b", bad=bad)
+
+    more, less, none = gold("bees make honey", "rome"), gold("bees", "honey cake"), gold("bees", "rome")
+    assert lexical_success([], {}) is None
+    assert lexical_success([more], {}) == 1.0
+    assert lexical_success([less], {}) == 1.0, "who chooses the passage with fewer words is right"
+    assert lexical_success([none], {}) == 0.5
+    assert lexical_success([more, less], {}) == 0.5
+    assert lexical_success([more, more, less, none], {}) == 0.625

@@ -8,10 +8,11 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.labels.gold import GOLD_COLUMNS, read_gold
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.gold import gold
+from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.study.pooling import load_pools
+from prefjudge.study.pooling import load_pairs, load_pools
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION
 
@@ -49,6 +50,25 @@ def test_without_qrels_an_answer_to_the_question_is_set_against_one_to_another(t
     assert not relevant & {(pair.query_id, pair.bad_id) for pair in pairs}
     assert gold(study, accept=True).gold == 8
     assert publish(study, dry_run=True).hits > 0
+
+
+def test_pairs_on_which_five_agreed_are_suggested_first(tmp_path: Path) -> None:
+    study = made(tmp_path / "study", **TEXTS)
+    with Study(study).transaction(write=False) as db:
+        (_, query, a, b, _), (_, other, c, d, _), (_, third, e, f, _) = load_pairs(db)[:3]
+    votes = [(query, a, b, b, n) for n in range(5)]
+    votes += [(other, c, d, c if n else d, n) for n in range(5)]  # one of five disagrees
+    votes += [(third, e, f, e, n) for n in range(4)]
+    lines = ["query,left,right,winner,worker", *(",".join([*vote[:4], f"w{vote[4]}"]) for vote in votes)]
+    (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
+    import_votes(study, tmp_path / "votes.csv")
+    found = gold(study, suggest=6)
+    assert (found.suggested, found.agreed) == (6, 1)
+    first, *rest = read_gold(found.file)
+    assert (first.query_id, first.good_id, first.bad_id) == (query, b, a)
+    assert not any((pair.query_id, pair.bad_id) in {(other, d), (third, f)} for pair in rest)
+    assert gold(study, suggest=1).agreed == 1
+    assert gold(study, accept=True).lexical is not None
 
 
 def test_what_asks_for_gold_names_every_way_out(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import urllib3
 
-from prefjudge.core.asking.gold import suggest_gold
+from prefjudge.core.asking.suggesting import suggest_gold
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
 from prefjudge.fieldwork.own_marketplace import Address
 from prefjudge.fieldwork.packing import plan_batch
