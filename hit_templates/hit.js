@@ -14,37 +14,52 @@ let hash = 0x811c9dc5;
 for (const byte of new TextEncoder().encode(assignment)) hash = Math.imul(hash ^ byte, 0x01000193);
 const layout = (hash >>> 0) % rules.layouts.length;
 const [order, swapped] = rules.layouts[layout];
-const written = [...document.querySelectorAll("dt")].map((query, i) => {
+const written = [...$("slots").querySelectorAll("dt")].map((query, i) => {
   const first = query.nextElementSibling;
   const sides = [first, first.nextElementSibling];
   return { name: query.id, query: query.textContent.trim(), sides: swapped[i] ? sides.reverse() : sides };
 });
 const slots = order.map(i => written[i]);
 
+// Practice comes before the first comparison, at the places below 0, and only once. Nothing of it is submitted.
+const lessons = rules.practice.map(([query, good, bad, why], i) => {
+  const sides = [{ id: "good", textContent: good }, { id: "bad", textContent: bad }];
+  return { name: "practice" + i, query, why, sides: (hash >>> (i % 32)) & 1 ? sides.reverse() : sides };
+});
+const at = place => (place < 0 ? lessons[lessons.length + place] : slots[place]);
+
 // The worker's answers: saved as a draft after each step, so that a reload loses nothing. A sandboxed frame has no
 // storage of its own, and gives the draft to the page around it.
-let state = { consent: false, at: 0, answers: {}, strengths: {}, ms: {} };
+let state = { consent: false, at: 0, answers: {}, strengths: {}, ms: {}, comments: {}, remark: "" };
 const draftKey = "prefjudge:" + assignment;
-const tell = (kind, draft) => { if (framed) parent.postMessage({ prefjudge: kind, draft }, "*"); };
+const tell = (kind, more) => { if (framed) parent.postMessage({ prefjudge: kind, ...more }, "*"); };
 const save = () => {
   tick();
-  tell("draft", state);
+  tell("draft", { draft: state });
   try { localStorage.setItem(draftKey, JSON.stringify(state)); } catch {}
 };
 const restore = old => {
-  if (!old || !old.consent || state.consent || preview) return;
+  if (!old || !old.consent || Object.keys(state.answers).length || preview) return;
   state.consent = true;
   for (const slot of slots) {
     const choice = (old.answers || {})[slot.name];
-    if (choice === "tie" ? rules.ties : slot.sides.some(side => side.id === choice)) state.answers[slot.name] = choice;
+    if (choice === "tie" ? rules.ties : rules.unable.includes(choice) || sided(slot, choice)) state.answers[slot.name] = choice;
+    if ((old.comments || {})[slot.name]) state.comments[slot.name] = String(old.comments[slot.name]);
     for (const part of ["strengths", "ms"]) if (old[part] && old[part][slot.name] > 0) state[part][slot.name] = +old[part][slot.name];
   }
-  state.at = Math.min(Math.max(0, Math.trunc(old.at) || 0), slots.length);
-  step(state.at);
+  state.remark = String(old.remark || "");
+  step(Math.min(Math.max(-lessons.length, Math.trunc(old.at) || 0), slots.length));
+};
+// Who has agreed to the same page before is not asked again: the page around this one says so, or this browser.
+const agreedKey = "prefjudge:" + (asked.get("workerId") || "") + ":" + rules.agreement;
+const agreed = all => {
+  if (preview || state.consent || !all.includes(rules.agreement)) return;
+  state.consent = true;
+  step(0);
 };
 
 // The clock of the pair on the screen runs only while the page is visible.
-let timed = "", since = 0;
+let timed = "", since = 0, known = false;
 const tick = () => {
   const now = performance.now();
   if (timed && since) state.ms[timed] = (state.ms[timed] || 0) + now - since;
@@ -55,7 +70,9 @@ document.addEventListener("visibilitychange", () => (document.hidden && state.co
 const radios = name => [...document.getElementsByName(name)];
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
 const done = () => slots.filter(complete).length;
-const complete = slot => slot.name in state.answers && (!rules.strengths || state.answers[slot.name] === "tie" || slot.name in state.strengths);
+const sided = (slot, choice) => slot.sides.some(side => side.id === choice);
+const graded = slot => rules.strengths && !slot.why && sided(slot, state.answers[slot.name]);
+const complete = slot => slot.name in state.answers && (!graded(slot) || slot.name in state.strengths);
 const show = (name, pair) => {
   tick();
   timed = pair ? pair.name : "";
@@ -66,38 +83,56 @@ const show = (name, pair) => {
 };
 const step = to => {
   state.at = to;
-  if (to >= slots.length) return show("done");
-  const slot = slots[to];
-  $("place").textContent = fill(words.place, { n: to + 1, all: slots.length });
+  $("help").append($("about"));
+  if (to >= 0 && !known) {
+    known = true;
+    tell("agreed", { page: rules.agreement });
+    try { localStorage.setItem(agreedKey, "1"); } catch {}
+  }
+  if (to >= slots.length) {
+    if ($("remark")) $("remark").value = state.remark;
+    return show("done");
+  }
+  const slot = at(to);
+  $("place").textContent = to < 0 ? fill(words.practice, { n: lessons.length + to + 1, all: lessons.length }) : fill(words.place, { n: to + 1, all: slots.length });
   $("bar").value = done();
   $("query").textContent = slot.query;
   slot.sides.forEach((side, i) => { $("text" + i).textContent = side.textContent; });
-  $("back").hidden = !to;
+  $("back").hidden = !to || to === -lessons.length;
+  $("stop").hidden = to < 0;
   mark();
   show("judge", slot);
+  label();
 };
 const mark = () => {
-  const slot = slots[state.at], choice = state.answers[slot.name];
+  const slot = at(state.at), choice = state.answers[slot.name];
   radios("choice").forEach(radio => { radio.checked = choice !== undefined && choice === named(slot, +radio.value); });
   radios("strength").forEach(radio => { radio.checked = +radio.value === state.strengths[slot.name]; });
-  if (rules.strengths) $("strength").hidden = !choice || choice === "tie";
-  $("status").textContent = choice ? fill(words.chosen, { choice: choice === "tie" ? words.tie : words.passage + " " + (slot.sides[0].id === choice ? 1 : 2) }) : "";
+  if (rules.strengths) $("strength").hidden = !graded(slot);
+  if ($("more")) $("more").hidden = slot.why;
+  if ($("unable")) $("unable").value = rules.unable.includes(choice) ? choice : "";
+  if ($("comment")) $("comment").value = state.comments[slot.name] || "";
+  $("why").hidden = !slot.why || !choice;
+  $("why").textContent = slot.why && choice ? (choice === "good" ? words.right : words.wrong) + " " + slot.why : "";
+  $("status").textContent = choice ? fill(words.chosen, { choice: choice === "tie" ? words.tie : sided(slot, choice) ? words.passage + " " + (slot.sides[0].id === choice ? 1 : 2) : words.unable }) : "";
 };
 const named = (slot, side) => (side === 2 ? "tie" : slot.sides[side].id);
-const choose = side => {
-  const slot = slots[state.at];
-  state.answers[slot.name] = named(slot, side);
-  if (side === 2) delete state.strengths[slot.name];
+const choose = side => answer(named(at(state.at), side));
+const answer = choice => {
+  const slot = at(state.at);
+  state.answers[slot.name] = choice;
+  if (!choice) delete state.answers[slot.name];
+  if (!graded(slot)) delete state.strengths[slot.name];
   mark();
   $("bar").value = done();
   save();
 };
 const next = () => {
-  if (!complete(slots[state.at])) { $("status").textContent = words.first; return; }
+  if (!complete(at(state.at))) { $("status").textContent = words.first; return; }
   step(state.at + 1);
   save();
 };
-const back = () => { if (state.at) { step(state.at - 1); save(); } };
+const back = () => { if (state.at && state.at > -lessons.length) { step(state.at - 1); save(); } };
 const leave = () => {
   show("leave");
   $("quit").hidden = !done();
@@ -112,6 +147,8 @@ const send = stopped => {
   sent = true;
   const fields = { assignmentId: assignment, consent: "yes", layout };
   if (stopped) fields.stopped = 1;
+  if (state.remark) fields.comment = state.remark;
+  for (const slot of slots) if (state.comments[slot.name]) fields[slot.name + ".comment"] = state.comments[slot.name];
   for (const slot of slots.filter(complete)) {
     fields[slot.name] = state.answers[slot.name];
     fields[slot.name + ".ms"] = Math.round(state.ms[slot.name] || 0);
@@ -124,7 +161,7 @@ const send = stopped => {
 };
 addEventListener("pageshow", () => { sent = false; });
 
-$("begin").onclick = () => { state.consent = true; step(state.at); save(); };
+$("begin").onclick = () => { state.consent = true; step(-lessons.length); save(); };
 $("next").onclick = next;
 $("back").onclick = $("again").onclick = back;
 $("stop").onclick = leave;
@@ -133,11 +170,23 @@ $("quit").onclick = () => send(true);
 $("send").onclick = () => send(false);
 radios("choice").forEach(radio => { radio.onchange = () => choose(+radio.value); });
 radios("strength").forEach(radio => { radio.onchange = () => { state.strengths[slots[state.at].name] = +radio.value; save(); }; });
-document.querySelectorAll(".card").forEach((card, side) => {
+const cards = document.querySelectorAll(".card");
+cards.forEach((card, side) => {
   card.onclick = event => { if (!event.target.closest("label") && !String(getSelection())) choose(side); };
 });
+if ($("unable")) $("unable").onchange = () => answer($("unable").value);
+if ($("comment")) {
+  $("comment").onchange = () => { state.comments[at(state.at).name] = $("comment").value; save(); };
+  $("remark").onchange = () => { state.remark = $("remark").value; save(); };
+}
+// On a narrow screen the passages are below each other: a button leads to the one that is out of sight.
+const away = () => +(cards[1].getBoundingClientRect().top > innerHeight / 2);
+const label = () => { $("jump").textContent = words.passage + " " + (away() ? "2 ↓" : "1 ↑"); };
+$("jump").onclick = () => { cards[away()].scrollIntoView(); label(); };
+addEventListener("scroll", label);
 addEventListener("keydown", event => {
   if (!state.consent || !$("keys").checked || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.target.closest("select, textarea")) return;
   const on = event.target, judging = !$("judge").hidden, finished = !$("done").hidden;
   const side = { ArrowLeft: 0, ArrowRight: 1, 1: 0, 2: 1, 0: rules.ties ? 2 : undefined }[event.key];
   if (judging && side !== undefined && !(on.name === "strength" && event.key.startsWith("Arrow"))) {
@@ -150,13 +199,17 @@ addEventListener("keydown", event => {
   event.preventDefault();
 });
 addEventListener("message", event => {
-  if (framed && event.source === parent && event.data && event.data.prefjudge === "restore") restore(event.data.draft);
+  if (!framed || event.source !== parent || !event.data || event.data.prefjudge !== "restore") return;
+  restore(event.data.draft);
+  if (Array.isArray(event.data.agreed)) agreed(event.data.agreed);
 });
 
 $("preview").hidden = !preview;
-$("agree").hidden = preview;
-$("help").textContent = $("how").textContent;
+$("begin").hidden = preview;
 $("back").textContent = $("again").textContent = words.back;
-try { restore(JSON.parse(localStorage.getItem(draftKey))); } catch {}
+try {
+  restore(JSON.parse(localStorage.getItem(draftKey)));
+  if (localStorage.getItem(agreedKey)) agreed([rules.agreement]);
+} catch {}
 tell("ready");
 })();

@@ -31,6 +31,8 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
         say(f"  {count:>5,} {verdict}")
     say(f"judgments    {result.judgments:,} count, {result.dropped_judgments:,} dropped")
     say(f"waiting      {many(result.waiting, 'pair')} that no HIT will settle")
+    if result.unjudgeable:
+        say(f"given up     {many(result.unjudgeable, 'pair')} that three workers could not judge")
     for worker, reason in result.barred.items():
         say(f"barred       {worker}: {reason}")
     if result.to_decide:

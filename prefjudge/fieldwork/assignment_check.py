@@ -11,6 +11,7 @@ from prefjudge.fieldwork.settlement import GIVEN_UP
 from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
 from prefjudge.study.hits import StudyHit
 from prefjudge.study.rehearsal import Judge
+from prefjudge.study.remarks import WHOLE_HIT, Remark
 from prefjudge.study.study import Study
 from prefjudge.study.undecided import TOO_FAST, UNUSABLE
 
@@ -57,6 +58,7 @@ def check_assignment(
         verdict = STOPPED
     if answer and words is not None and judge is Judge.PERSON and _too_fast(hit, found, answer, words):
         verdict = TOO_FAST
+    judged = len(answer.choices) if answer else 0
     return StudyAssignment(
         assignment_id=found.submission_id,
         hit_key=hit.hit_key,
@@ -67,12 +69,14 @@ def check_assignment(
         answer=found.raw,
         judge=judge,
         layout=answer.layout if answer else 0,
-        answered=len(answer.choices) if answer else 0,
+        # To find that a pair cannot be judged is work, too; but not where the gold pairs were passed over.
+        answered=judged + (len(answer.unable) if answer and verdict == KEPT else 0),
         gold_right=sum(golds),
         gold_missed=len(golds) - sum(golds),
         seconds=answer.seconds if answer else 0.0,
         verdict=verdict,
         judgments=_judgments(hit, answer, pairs) if answer else (),
+        remarks=_remarks(hit, answer, comments=design.comments) if answer else (),
     )
 
 
@@ -98,10 +102,27 @@ def _read(hit: StudyHit, found: Submission, design: "DesignConfig") -> tuple[Ans
             found.submission_id,
             allow_ties=design.allow_ties,
             strengths=len(design.strengths),
+            allow_unable=design.allow_unable,
         )
     except BadAnswerError as error:
         return None, f"{UNUSABLE}: {error}"
     return answer, KEPT
+
+
+def _remarks(hit: StudyHit, answer: Answer, *, comments: bool) -> tuple[Remark, ...]:
+    said = answer.comments if comments else {}
+    found = [
+        Remark(
+            slot=slot,
+            pair_id=hit.slots[slot].pair_id,
+            unable=answer.unable.get(slot, ""),
+            comment=said.get(slot, ""),
+        )
+        for slot in sorted({*answer.unable, *said})
+    ]
+    if comments and answer.remark:
+        found.append(Remark(slot=WHOLE_HIT, pair_id=None, unable="", comment=answer.remark))
+    return tuple(found)
 
 
 def _judgments(hit: StudyHit, answer: Answer, pairs: Pairs) -> tuple[StudyJudgment, ...]:

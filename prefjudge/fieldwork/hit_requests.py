@@ -6,8 +6,8 @@ from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.tasks import Eligibility, Page, Task, WorkerGroup
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.lines.atomic import write_text
-from prefjudge.render.pages.hit import HitPage, Slot, render_hit_page
-from prefjudge.study.gold import load_gold
+from prefjudge.render.pages.hit import Example, HitPage, Slot, render_hit_page
+from prefjudge.study.gold import load_gold, load_practice
 from prefjudge.study.hits import StudyHit, StudySlot
 from prefjudge.study.pooling import load_pairs_by_number, load_passages, load_queries
 from prefjudge.study.study import Study
@@ -24,7 +24,12 @@ class Pages:
         with study.transaction(write=False) as db:
             self._queries, self._passages = load_queries(db), load_passages(db)
             self._gold = load_gold(db)
+            practice = load_practice(db)
             self._pairs = load_pairs_by_number(db)
+        self._practice = tuple(
+            Example(query=pair.query, better=pair.good, worse=pair.bad, reason=pair.practice)
+            for pair in practice
+        )
         wanted = {doc for _, a, b in self._pairs.values() for doc in (a, b)}
         without = [
             *(f"query {query}" for query, _, _ in self._pairs.values() if query not in self._queries),
@@ -73,6 +78,10 @@ class Pages:
                 allow_ties=design.allow_ties,
                 strengths=design.strengths,
                 language=design.language,
+                examples=tuple(Example(**one.model_dump()) for one in design.examples),
+                practice=self._practice,
+                unable=design.allow_unable,
+                comments=design.comments,
             )
         )
 

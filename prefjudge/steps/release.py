@@ -1,6 +1,7 @@
 """Writes a study's judgments and answers, and how they were made, into a folder to publish."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, partial
@@ -30,6 +31,7 @@ from prefjudge.study.imports import load_imports
 from prefjudge.study.logs import LoggedAssignment, LoggedJudgment, load_assignment_log, load_judgment_log
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import is_published, load_inputs, load_passages, load_queries
+from prefjudge.study.remarks import LoggedRemark, load_remarks
 from prefjudge.study.study import Study, open_study
 from prefjudge.version import __version__
 
@@ -46,7 +48,10 @@ _WORK = "every assignment, and its results on gold pairs"
 _MODELS = "what language models chose, with each passage first"
 _POOL = "the candidates, and what put them there"
 _CHOICES = {1: "left", -1: "right", 0: "tie"}
-_SOMETIMES = ("models.jsonl", "queries.tsv", "passages.tsv", "gold.tsv")
+_SAID = "what workers said of pairs and HITs, and which pairs they could not judge"
+_ADDRESS = re.compile(r"[^\s@<>]+@[^\s@<>]+\.\w+|https?://\S+|www\.\S+")
+"""What may say who a worker is, in the worker's own words."""
+_SOMETIMES = ("models.jsonl", "comments.jsonl", "queries.tsv", "passages.tsv", "gold.tsv")
 """Files that not every release has."""
 
 
@@ -147,13 +152,16 @@ class _Bundle:
             self.model = study.setting("strategy model") or None
             with study.transaction(write=False) as db:
                 self.log, self.assignments = load_judgment_log(db), load_assignment_log(db)
-                self.models = load_votes(db)
+                self.models, self.remarks = load_votes(db), load_remarks(db)
                 self.inputs, self.gold = load_inputs(db), load_gold(db)
                 self.imports = load_imports(db)
                 self.asked = is_published(db) or not self.imports
                 self.queries, self.passages = load_queries(db), load_passages(db)
+        self.known = sorted({one.worker_id for one in self.assignments if len(one.worker_id) > 3})
         self.rehearsal = self.best.votes.rehearsal
         self.notices = (*([f"the study is under way: {to_come}"] if to_come else []), *self.best.notices)
+        if self.remarks:
+            self.notices += ("comments.jsonl holds what workers wrote: read it before you publish it",)
 
     def write(self, *, texts: bool, gold: bool) -> None:
         """Write the files."""
@@ -178,6 +186,9 @@ class _Bundle:
         if self.models:
             lines = list(map(_model_vote, *zip(*self.models, strict=True)))
             files.append(("models.jsonl", _MODELS, len(lines), _write_lines, lines))
+        if self.remarks:
+            said = list(map(self._remark, self.remarks))
+            files.append(("comments.jsonl", _SAID, len(said), _write_lines, said))
         if texts:
             asked = {vote.query_id: self.queries.get(vote.query_id, "") for vote in self.log}
             shown = {doc: self.passages.get(doc, "") for vote in self.log for doc in (vote.left, vote.right)}
@@ -255,6 +266,24 @@ class _Bundle:
             "seconds": round(work.seconds, 1),
             "verdict": work.verdict,
         }
+
+    def _remark(self, said: LoggedRemark) -> dict[str, str | None]:
+        return {
+            "assignment": self.named("assignment", said.assignment_id),
+            "worker": self._worker(said.worker_id),
+            "query": said.query_id or None,
+            "a": said.doc_a or None,
+            "b": said.doc_b or None,
+            "unable": said.unable or None,
+            "comment": self._without_names(said.comment) or None,
+        }
+
+    def _without_names(self, text: str) -> str:
+        """Take worker ids and addresses out of a worker's own words: the release names nobody."""
+        text = _ADDRESS.sub("[removed]", text)
+        for worker in self.known:
+            text = re.sub(re.escape(worker), "[removed]", text, flags=re.IGNORECASE)
+        return text
 
     def _record(self, result: ReleaseResult) -> dict[str, Any]:
         """Return the release's record for programs: numbers, design and files; no path, time or secret."""

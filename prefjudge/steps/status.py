@@ -20,6 +20,7 @@ from prefjudge.study.progress import (
     waiting_pairs,
 )
 from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.remarks import count_unjudgeable
 from prefjudge.study.settings import RECOVERING, load_setting
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import command, current_target
@@ -36,12 +37,13 @@ _QUICK = 500
 class StatusResult(Shown):
     """A study in numbers; money in dollars, as text.
 
-    ``barred`` names workers by pseudonyms, as ``workers`` does. ``to_decide`` says which assignments wait for
-    a person to pay or reject them, and why. ``hours_left`` is how long the assignments
-    that are missing will take at the pace so far; None where there is no pace yet. ``version`` is that of the
-    best-known answers which ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what
-    their judgments say, and ``confidence`` is how sure the answers are; empty and None before any judgment.
-    ``notices`` says where the store may lack what happened since.
+    ``unjudgeable`` pairs are not asked for again, because several workers could not judge them. ``barred``
+    names workers by pseudonyms, as ``workers`` does. ``to_decide`` says which assignments wait for a person
+    to pay or reject them, and why. ``hours_left`` is how long the assignments that are missing will take at
+    the pace so far; None where there is no pace yet. ``version`` is that of the best-known answers which
+    ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what their judgments say, and
+    ``confidence`` is how sure the answers are; empty and None before any judgment. ``notices`` says where the
+    store may lack what happened since.
     """
 
     study: str
@@ -53,6 +55,7 @@ class StatusResult(Shown):
     judgments: int
     dropped_judgments: int
     waiting: int
+    unjudgeable: int
     barred: dict[str, str]
     to_decide: dict[str, str]
     committed: str
@@ -99,6 +102,7 @@ def _counted(opened: Study, statuses: dict[str, int], sure: "ConfidenceSummary |
             judgments=kept,
             dropped_judgments=dropped,
             waiting=len(waiting_pairs(db)),
+            unjudgeable=count_unjudgeable(db),
             barred={opened.opaque("worker", worker): reason for worker, reason in load_barred(db).items()},
             to_decide={
                 one.assignment_id: why

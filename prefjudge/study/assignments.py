@@ -11,6 +11,7 @@ from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection, in_list, row_of
 from prefjudge.study.imports import sides_known
 from prefjudge.study.rehearsal import Judge
+from prefjudge.study.remarks import Remark, save_remarks
 from prefjudge.study.targets import COUNTED, current_target
 from prefjudge.study.trust import dropped
 
@@ -55,6 +56,7 @@ class StudyAssignment:
     seconds: float
     verdict: str
     judgments: Sequence[StudyJudgment]
+    remarks: Sequence[Remark] = ()
 
 
 def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) -> None:
@@ -64,9 +66,10 @@ def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) 
     judged before at the same target.
     """
     row = row_of(assignment)
-    del row["judge"], row["judgments"]  # they are in the log of judgments
+    del row["judge"], row["judgments"], row["remarks"]  # they are in logs of their own
     repeated = _judged_before(db, assignment)
     db.insert("assignments", row)
+    save_remarks(db, assignment.assignment_id, assignment.remarks)
     of = {
         "worker_id": assignment.worker_id,
         "judge": assignment.judge.value,

@@ -48,6 +48,15 @@ class PoolConfig(_Section):
     min_size: Annotated[int, Field(ge=1)] = _POOL.min_size
 
 
+class ExampleConfig(_Section):
+    """A comparison that is shown with its answer and the reason."""
+
+    query: Annotated[str, Field(min_length=1, max_length=1000)]
+    better: Annotated[str, Field(min_length=1, max_length=2000)]
+    worse: Annotated[str, Field(min_length=1, max_length=2000)]
+    reason: Annotated[str, Field(min_length=1, max_length=1000)]
+
+
 class DesignConfig(_Section):
     """What a HIT holds and asks."""
 
@@ -58,11 +67,14 @@ class DesignConfig(_Section):
     overlap_judgments: Annotated[int, Field(ge=2, le=50)] = 3
     one_pair_per_query: bool = False
     allow_ties: bool = False
+    allow_unable: bool = True
+    comments: bool = True
     strengths: tuple[str, ...] = ()
     layouts: Annotated[int, Field(ge=1, le=32)] | None = None
     question: str = "Which passage best answers the question?"
     instructions: str = ""
     consent: str = ""
+    examples: Annotated[tuple[ExampleConfig, ...], Field(max_length=10)] = ()
     language: str = "en"
     pages_url: str = ""
     seconds_per_pair: Annotated[float, Field(ge=0.1, le=3600)] = 25.0

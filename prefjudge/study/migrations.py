@@ -161,4 +161,12 @@ STEPS = [
         target TEXT NOT NULL, worker_id TEXT NOT NULL, hits BIGINT NOT NULL, PRIMARY KEY (target, worker_id)
     );
     """,
+    """
+    ALTER TABLE gold ADD COLUMN practice TEXT NOT NULL DEFAULT '';
+    CREATE TABLE remarks (
+        assignment_id TEXT NOT NULL REFERENCES assignments (assignment_id), slot BIGINT NOT NULL,
+        pair_id BIGINT REFERENCES pairs (pair_id), unable TEXT NOT NULL, comment TEXT NOT NULL,
+        PRIMARY KEY (assignment_id, slot)
+    );
+    """,
 ]

@@ -4,6 +4,7 @@ Everything is counted at one target: the given one, or else the one whose work i
 """
 
 from prefjudge.database import Connection
+from prefjudge.study.remarks import UNJUDGEABLE
 from prefjudge.study.targets import COUNTED, JUDGES, current_target
 
 
@@ -34,7 +35,7 @@ WITH kept AS (
 SELECT p.pair_id, p.query_id, p.doc_a, p.doc_b,
        p.votes - coalesce(k.votes, 0) - coalesce(w.votes, 0) AS missing
 FROM pairs p LEFT JOIN kept k USING (pair_id) LEFT JOIN promised w USING (pair_id)
-WHERE p.votes - coalesce(k.votes, 0) - coalesce(w.votes, 0) > 0
+WHERE p.votes - coalesce(k.votes, 0) - coalesce(w.votes, 0) > 0 AND p.pair_id NOT IN ({UNJUDGEABLE})
 ORDER BY p.pair_id
 """
 

@@ -11,7 +11,14 @@ import pytest
 import urllib3
 
 from prefjudge.marketplace.server import start
-from tests.marketplace.people import Worker, external_question, html_question, offer, question_form
+from tests.marketplace.people import (
+    Worker,
+    external_question,
+    html_question,
+    new_requester,
+    offer,
+    question_form,
+)
 
 HTTP = urllib3.PoolManager(retries=False)
 JSON = {"Accept": "application/json"}
@@ -471,3 +478,32 @@ def test_play_money_is_called_that_wherever_a_reward_is_offered(requester, worke
     worker.post(f"/assignments/{held}/return")
     offer(requester, Title="unpaid", Reward="0.00")
     assert shown("/hits").count("play money</span>") == 1
+
+
+def test_what_a_worker_agreed_to_is_asked_once_by_each_requester(market, requester, admin, worker):
+    held = worker.accept(offer(requester))
+    road = f"/assignments/{held['assignment_id']}"
+
+    def agree(who, page, status=200):
+        body = json.dumps({"page": page})
+        headers = {**who.headers, "Content-Type": "application/json"}
+        answer = HTTP.request("POST", worker.endpoint + road + "/agreed", body=body, headers=headers)
+        assert answer.status == status, answer.data
+
+    assert worker.get(road)["agreed"] == []
+    for _ in range(2):
+        agree(worker, "0a1b2c3d4e5f")
+    another = worker.accept(offer(requester))
+    assert worker.get(f"/assignments/{another['assignment_id']}")["agreed"] == ["0a1b2c3d4e5f"]
+    stranger = admin.worker()
+    agree(stranger, "0a1b2c3d4e5f", 404)
+    for bad in ("", "<script>alert(1)</script>", "x" * 65, "\u0000" * 12, None):
+        agree(worker, bad, 400)
+    key = admin.call("POST", "/admin/requesters", {"name": "other"}, status=201)
+    other = new_requester(worker.endpoint, (key["access_key"], key["secret_key"]))
+    elsewhere = worker.accept(offer(other))
+    assert worker.get(f"/assignments/{elsewhere['assignment_id']}")["agreed"] == []
+    for number in range(99):
+        agree(worker, f"{number:012}")
+    agree(worker, "onetoomany", 400)
+    assert len(worker.get(road)["agreed"]) == 100

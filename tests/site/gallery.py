@@ -100,7 +100,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "hits-panel": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": [], "completion": {"code": "C3", "url": ""}}),
     "preview": ("/groups/3GROUP", {"group": GROUP, "hit": {"hit_id": "3HIT"}, "frame": FRAME, "can_accept": True, "reason": ""}),
     "preview-barred": ("/groups/3BARRED", {"group": BARRED, "hit": {"hit_id": "3HIT"}, "frame": None, "can_accept": False, "reason": "You do not hold a qualification that this HIT needs."}),
-    "assignment": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None}),
+    "assignment": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None, "agreed": []}),
     "done": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "next": {"group_id": "3GROUP", "available": 23}}),
     "done-panel": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": {"code": "C1ABCDEF", "url": "/panel-end"}, "next": None}),
     "submitted": ("/mturk/externalSubmit", {"assignment_id": "3ASSIGNMENT"}),

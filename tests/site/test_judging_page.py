@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from prefjudge.core.asking.hits import Layout, layout_index
-from prefjudge.render.pages.hit import HitPage, Slot, render_hit_page
-from tests.site.conftest import inspect
+from prefjudge.render.pages.hit import Example, HitPage, Slot, render_hit_page
+from tests.site.conftest import inspect, soon
 
 ASSIGNMENT = "3ABCDEFGHIJKLMNOPQRSTUVWXYZ012"
 
@@ -86,8 +86,10 @@ class Platform:
         <iframe id=f sandbox="allow-scripts allow-forms" title=HIT width=900 height=700></iframe><script>
         addEventListener("message", e => {{
           if (e.data.prefjudge === "draft") sessionStorage.draft = JSON.stringify(e.data.draft);
-          if (e.data.prefjudge === "ready" && sessionStorage.draft)
-            e.source.postMessage({{prefjudge: "restore", draft: JSON.parse(sessionStorage.draft)}}, "*");
+          if (e.data.prefjudge === "agreed") sessionStorage.agreed = e.data.page;
+          const draft = JSON.parse(sessionStorage.draft || null), agreed = [sessionStorage.agreed];
+          if (e.data.prefjudge === "ready")
+            e.source.postMessage({{prefjudge: "restore", draft, agreed}}, "*");
         }});
         f.src = {json.dumps(source)};
         </script>"""
@@ -224,6 +226,120 @@ def test_a_preview_cannot_be_judged_or_submitted(platform, open_page):
     assert page.query_selector_all("button:visible") == []
     page.keyboard.press("Enter")
     assert platform.submitted == []
+
+
+LESSON = Example(
+    query="how far is the sun", better="150 million km", worse="It is hot.", reason="A distance."
+)
+
+
+def test_practice_is_explained_asked_once_and_never_submitted(platform, open_page):
+    spec = page_of(2, practice=(LESSON, LESSON), examples=(LESSON,), strengths=("a little", "much"))
+    page = open_page(viewport={"width": 360, "height": 640})
+    page.goto(platform.framed(spec))
+    inside = page.frames[-1]
+    assert "A distance." in inside.inner_text("#about")
+    inside.click("#begin")
+    for lesson in ("Practice 1 of 2", "Practice 2 of 2"):
+        assert inside.inner_text("#place").startswith(lesson)
+        wrong = "150" in inside.inner_text("#text0")
+        inside.click(f"#text{int(wrong)}")
+        assert inside.inner_text("#why") == "Most would choose the other. A distance."
+        inside.click(f"#text{int(not wrong)}")
+        assert inside.inner_text("#why") == "Yes. A distance."
+        assert inside.is_hidden("#strength")
+        assert page.evaluate("sessionStorage.agreed") is None
+        inside.click("#next")
+    assert inside.inner_text("#place") == "Comparison 1 of 2"
+    assert page.evaluate("sessionStorage.agreed") == spec.agreement
+    page.evaluate("sessionStorage.removeItem('draft')")  # as in the next HIT
+    page.reload()
+    inside = page.frames[-1]
+    inside.wait_for_selector("#judge:not([hidden])")
+    assert inside.inner_text("#place") == "Comparison 1 of 2"
+    inside.click("#help summary")
+    assert "It is research." in inside.inner_text("#help")
+    assert "A distance." in inside.inner_text("#help")
+    assert inside.is_hidden("#start")
+    for _ in range(2):
+        inside.click("#text0")
+        inside.click("label:has-text('much')")
+        inside.click("#next")
+    inside.click("#send")
+    answers = finish(inside, platform)
+    assert {name.partition(".")[0] for name in answers} == {
+        "assignmentId", "consent", "layout", "slot00000000", "slot00000001",
+    }  # fmt: skip
+
+
+def test_another_page_asks_for_consent_again(platform, open_page):
+    page = open_page()
+    page.goto(platform.framed(page_of()))
+    page.frames[-1].click("#begin")
+    soon(page, lambda: page.evaluate("sessionStorage.agreed"))
+    page.evaluate("sessionStorage.removeItem('draft')")
+    platform.framed(page_of(consent="Your choices are sold."))
+    page.reload()
+    inside = page.frames[-1]
+    inside.wait_for_selector("#begin")
+    assert "Your choices are sold." in inside.inner_text("#start")
+    assert inside.is_hidden("#judge")
+
+
+def test_a_pair_that_cannot_be_judged_and_comments_are_submitted(platform, open_page):
+    page = open_page(viewport={"width": 360, "height": 640})
+    page.goto(platform.url(page_of(2, unable=True, comments=True, strengths=("a little", "much"))))
+    page.click("#begin")
+    page.click("#text0")
+    page.click("#more summary")
+    page.select_option("#unable", "unable-topic")
+    assert page.inner_text("#status") == "Chosen: I can't judge this pair"
+    assert page.is_hidden("#strength")
+    page.focus("#comment")
+    page.keyboard.type("12 <b>0</b>")  # keys that are shortcuts elsewhere
+    page.keyboard.press("Backspace")
+    page.click("#next")
+    page.reload()
+    page.wait_for_selector("#judge:not([hidden])")
+    assert page.inner_text("#place") == "Comparison 2 of 2"
+    assert page.input_value("#comment") == ""
+    page.click("#back")
+    assert page.input_value("#comment") == "12 <b>0</b"
+    assert page.input_value("#unable") == "unable-topic"
+    inspect(page)
+    page.click("#next")
+    page.click("#text1")
+    page.click("label:has-text('much')")
+    page.click("#next")
+    page.fill("#remark", "Thanks")
+    inspect(page)
+    page.click("#send")
+    answers = finish(page, platform)
+    assert answers["comment"] == "Thanks"
+    assert sorted(value for name, value in answers.items() if name.endswith(".comment")) == ["12 <b>0</b"]
+    assert "unable-topic" in answers.values()
+
+
+def test_on_a_phone_the_question_stays_and_a_button_leads_to_the_other_passage(platform, open_page):
+    text = "word " * 300
+    slot = Slot(name="slot00000000", query="the query", passages=(text, text), tokens=("a" * 12, "b" * 12))
+    page = open_page(viewport={"width": 390, "height": 700}, is_mobile=True, has_touch=True)
+    page.goto(platform.url(page_of(1, slots=(slot,), shares=())))
+    page.tap("#begin")
+    assert page.inner_text("#jump") == "Passage 2 ↓"
+    jump = "document.getElementById('jump').click()"  # Playwright scrolls before it taps something sticky
+    page.evaluate(jump)
+    soon(page, lambda: page.inner_text("#jump") == "Passage 1 ↑")
+    top, bottom = page.evaluate(BOX, "#query"), page.evaluate(BOX, ".card:nth-child(2) label")
+    assert 0 <= top[0] < top[1] <= bottom[0] < bottom[1] < 700
+    page.evaluate(jump)
+    soon(page, lambda: page.inner_text("#jump") == "Passage 2 ↓")
+    inspect(page)
+
+
+BOX = """what => {
+    const box = document.querySelector(what).getBoundingClientRect();
+    return [box.top, box.bottom]; }"""
 
 
 def test_only_the_time_that_a_pair_was_seen_counts(platform, open_page):

@@ -109,7 +109,9 @@ def test_drafts_are_stored_and_given_back(gallery, open_page):
     page.goto(f"{gallery.origin}/assignment")
     frame = page.frames[1]
     soon(page, lambda: "restore" in frame.inner_text("body"))
-    assert frame.inner_text("body") == '{"prefjudge":"restore","draft":{"at":3,"note":"</script>"}}'
+    assert (
+        frame.inner_text("body") == '{"prefjudge":"restore","draft":{"at":3,"note":"</script>"},"agreed":[]}'
+    )
     frame.evaluate("parent.postMessage({prefjudge: 'draft', draft: {at: 4}}, '*')")
     soon(page, lambda: page.inner_text("#kept") == "Saved")
     posts = [body for method, path, body in gallery.asked if (method, path) == ("POST", DRAFT)]

@@ -18,6 +18,8 @@ class GoldPair:
         The passage that answers it.
     bad_id, bad : str
         The passage that has nothing to do with it.
+    practice : str
+        Why the answer is so, which makes it a pair to practise on: workers are told, so it never screens.
     """
 
     query_id: str
@@ -26,6 +28,7 @@ class GoldPair:
     good: str
     bad_id: str
     bad: str
+    practice: str = ""
 
 
 def rotate_gold(

@@ -1,12 +1,20 @@
 """Slot answers: what a worker's fields say about the slots of a HIT, none of it trusted."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from prefjudge.core.asking.hits import Layout, layout_index
 from prefjudge.counts import many
 
 TIE = "tie"
+REASONS = ("text", "topic", "other")
+"""Why a worker cannot judge a pair: a text is broken or foreign; the topic is not known; another reason."""
+_UNABLE = {f"unable-{reason}": reason for reason in REASONS}
+LONGEST_COMMENT = 500
+LONGEST_REMARK = 2000
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What a comment never shows: controls, marks that turn the direction of other text, lone surrogates."""
 _LONGEST_MS = 24 * 3600 * 1000
 
 
@@ -55,12 +63,21 @@ class Answer:
     stopped : bool
         Whether the worker stopped early.
     choices : tuple of Choice
-        The answered slots, in slot order.
+        The slots with a vote, in slot order.
+    unable : mapping of int to str
+        The slots that the worker could not judge, and the reason of each, one of :data:`REASONS`.
+    comments : mapping of int to str
+        What the worker wrote about single slots.
+    remark : str
+        What the worker wrote about the whole HIT.
     """
 
     layout: int
     stopped: bool
     choices: tuple[Choice, ...]
+    unable: Mapping[int, str] = field(default_factory=dict)
+    comments: Mapping[int, str] = field(default_factory=dict)
+    remark: str = ""
 
     @property
     def seconds(self) -> float:
@@ -77,6 +94,7 @@ def check_answer(
     *,
     allow_ties: bool = False,
     strengths: int = 0,
+    allow_unable: bool = False,
 ) -> Answer:
     """Check the submitted fields against the page that was served.
 
@@ -94,6 +112,8 @@ def check_answer(
         Whether a tie may be chosen.
     strengths : int
         How many degrees of strength are asked, 0 for none.
+    allow_unable : bool
+        Whether a worker may say that a pair cannot be judged; it is then answered, and without a vote.
 
     Raises
     ------
@@ -105,9 +125,12 @@ def check_answer(
         raise BadAnswerError("consent was not given")
     stopped = fields.get("stopped") == "1"
     index = layout_index(assignment_id, len(layouts))
-    choices = []
+    choices, unable = [], {}
     for slot, (name, pair) in enumerate(zip(names, tokens, strict=True)):
         if name not in fields:
+            continue
+        if allow_unable and fields[name] in _UNABLE:
+            unable[slot] = _UNABLE[fields[name]]
             continue
         first_on_left = not layouts[index].swapped[slot]
         choices.append(
@@ -121,11 +144,27 @@ def check_answer(
         )
     if not choices:
         raise BadAnswerError("nothing is answered")
-    if len(choices) < len(names) and not stopped:
-        raise BadAnswerError(
-            f"{len(names) - len(choices)} of {many(len(names), 'comparison')} are not answered"
-        )
-    return Answer(layout=index, stopped=stopped, choices=tuple(choices))
+    missing = len(names) - len(choices) - len(unable)
+    if missing and not stopped:
+        raise BadAnswerError(f"{missing} of {many(len(names), 'comparison')} are not answered")
+    written = {
+        slot: clean_comment(fields.get(f"{name}.comment", ""), LONGEST_COMMENT)
+        for slot, name in enumerate(names)
+    }
+    return Answer(
+        layout=index,
+        stopped=stopped,
+        choices=tuple(choices),
+        unable=unable,
+        comments={slot: text for slot, text in written.items() if text},
+        remark=clean_comment(fields.get("comment", ""), LONGEST_REMARK),
+    )
+
+
+def clean_comment(text: str, longest: int) -> str:
+    """Return a worker's words without what cannot be seen, and no more of them than the page takes."""
+    # Cut first: what was sent may be far longer, and every character of it costs a look.
+    return _UNSEEN.sub("", text[: 2 * longest])[:longest].strip()
 
 
 def _choice(value: str, pair: tuple[str, str], first_on_left: bool, allow_ties: bool) -> int:

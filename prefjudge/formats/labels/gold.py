@@ -10,12 +10,12 @@ from prefjudge.formats.lines.atomic import atomic_write
 from prefjudge.formats.lines.blocks import read_text
 
 _REQUIRED = ("query_id", "query", "good", "bad")
-GOLD_COLUMNS = ("query_id", "query", "good_id", "good", "bad_id", "bad")
+GOLD_COLUMNS = ("query_id", "query", "good_id", "good", "bad_id", "bad", "practice")
 COLUMNS_IN_WORDS = f"columns separated by tabs, with a header: {', '.join(GOLD_COLUMNS)}"
 
 
 def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
-    """Read a table of gold pairs; the columns ``good_id`` and ``bad_id`` may be missing or empty.
+    """Read a table of gold pairs; ``good_id``, ``bad_id`` and ``practice`` may be missing or empty.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
     if missing:
         raise InputError(
             f"{path}:1: the header lacks {', '.join(missing)}",
-            f"Write {COLUMNS_IN_WORDS}; good_id and bad_id may be empty.",
+            f"Write {COLUMNS_IN_WORDS}; good_id, bad_id and practice may be empty.",
         )
     found, problems = [], []
     for number, line in enumerate(lines, start=2):

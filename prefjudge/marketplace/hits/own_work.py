@@ -25,6 +25,7 @@ class OwnAssignment:
     assignment_id: str
     hit_id: str
     worker_id: str
+    requester_id: str
     status: str
     accepted_at: float
     deadline: float

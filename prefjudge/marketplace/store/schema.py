@@ -145,4 +145,11 @@ _SUBMISSIONS = """
 CREATE INDEX events_submitted ON events (requester_id, seq) WHERE event = 'AssignmentSubmitted'
 """
 
-STEPS = (_FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS)
+# what a worker has read and agreed to in a requester's pages, by the name that the page gives it
+_AGREEMENTS = """
+CREATE TABLE agreements (
+    worker_id TEXT NOT NULL REFERENCES workers, requester_id TEXT NOT NULL, page TEXT NOT NULL,
+    agreed DOUBLE PRECISION NOT NULL, PRIMARY KEY (worker_id, requester_id, page))
+"""
+
+STEPS = (_FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS)

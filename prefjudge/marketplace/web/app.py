@@ -36,6 +36,7 @@ WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
     ("POST", "/assignments/{assignment_id}/return", work.give_back),
     ("GET", "/assignments/{assignment_id}/draft", work.show_draft),
     ("POST", "/assignments/{assignment_id}/draft", work.save_draft),
+    ("POST", "/assignments/{assignment_id}/agreed", work.agree),
     ("GET", "/assignments/{assignment_id}/done", work.show_done),
     ("GET", "/history", work.history),
     ("GET", "/inbox", work.inbox),

@@ -12,7 +12,7 @@ from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import assignments, offers, own_work
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.hits.own_work import OwnAssignment
-from prefjudge.marketplace.people import panels
+from prefjudge.marketplace.people import agreements, panels
 from prefjudge.marketplace.people.sessions import Session
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.access import session_of
@@ -118,7 +118,8 @@ def _shown(
     shown = frame(state, origin, row, assignment_id, session.worker_id)
     draft = json.loads(row.draft) if row.draft else None
     assignment = {**own_work.view(tx, row), "frame_url": shown["url"]}
-    return {"assignment": assignment, "frame": shown, "draft": draft}
+    known = agreements.agreed(tx, session.worker_id, row.requester_id)
+    return {"assignment": assignment, "frame": shown, "draft": draft, "agreed": known}
 
 
 async def show_assignment(state: AppState, request: Request, session: Session) -> Page:
@@ -161,6 +162,14 @@ async def save_draft(state: AppState, request: Request, session: Session) -> Res
     ident = request.path_params["assignment_id"]
     await state.executor.run(lambda tx: assignments.save_draft(tx, ident, session.worker_id, draft))
     return JSONResponse({"saved": True})
+
+
+async def agree(state: AppState, request: Request, session: Session) -> Response:
+    """Keep that the worker has read and agreed to what the page of a HIT shows before the work."""
+    page = str((await read_json(request)).get("page"))
+    ident = request.path_params["assignment_id"]
+    await state.executor.run(lambda tx: agreements.agree(tx, session.worker_id, ident, page))
+    return JSONResponse({"agreed": True})
 
 
 async def show_done(state: AppState, request: Request, session: Session) -> Page:

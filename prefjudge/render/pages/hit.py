@@ -12,11 +12,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from prefjudge.core.asking.hits import Layout
+from prefjudge.core.asking.slot_answers import REASONS
 from prefjudge.errors import InputError
 from prefjudge.resources import resource_dir
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
 _OPAQUE = re.compile(r"[a-z0-9]{12}")
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
@@ -24,7 +26,10 @@ _REWRITTEN = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufff
 """What `printable` does not leave as it is: what XML does not take, carriage returns, four bytes of UTF-8."""
 _PLAIN = bytes((*b"\t\n", *range(0x20, 0x7F)))
 """ASCII that `printable` leaves as it is: a whole page is compared with it faster than searched."""
-_SCRIPT_WORDS = ("place", "chosen", "passage", "tie", "first", "back", "due", "none", "offline")
+_SCRIPT_WORDS = (
+    "place", "practice", "right", "wrong", "chosen", "passage", "tie", "first", "back", "due", "none",
+    "offline", "unable",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +55,16 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A comparison whose answer is shown: of two passages the better and the worse, and the reason."""
+
+    query: str
+    better: str
+    worse: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HitPage:
     """Everything that a judging page shows.
 
@@ -71,6 +86,14 @@ class HitPage:
         Labels for how much better the chosen passage is, weakest first; empty: not asked.
     language : str
         The language of the page's own words, one of :func:`languages`.
+    examples : tuple of Example
+        Shown with the instructions.
+    practice : tuple of Example
+        Asked before the first comparison, each explained once it is answered. Nothing of it is submitted.
+    unable : bool
+        Whether a worker may say, with one of :data:`REASONS`, that a pair cannot be judged.
+    comments : bool
+        Whether a worker may comment on each pair and on the HIT.
     """
 
     title: str
@@ -84,6 +107,16 @@ class HitPage:
     allow_ties: bool = False
     strengths: tuple[str, ...] = ()
     language: str = "en"
+    examples: tuple[Example, ...] = ()
+    practice: tuple[Example, ...] = ()
+    unable: bool = False
+    comments: bool = False
+
+    @property
+    def agreement(self) -> str:
+        """What stands for all that a worker reads and agrees to before the first comparison."""
+        told = (self.language, self.title, self.question, self.instructions, self.consent)
+        return hashlib.sha256(repr((told, self.examples, self.practice)).encode()).hexdigest()[:24]
 
 
 def render_hit_page(page: HitPage) -> str:
@@ -108,8 +141,11 @@ def render_hit_page(page: HitPage) -> str:
         "ties": page.allow_ties,
         "strengths": bool(page.strengths),
         "shares": page.shares,
+        "practice": [[one.query, one.better, one.worse, one.reason] for one in page.practice],
+        "agreement": page.agreement,
+        "unable": [f"unable-{reason}" for reason in REASONS if page.unable],
     }
-    html = _template().render(page=page, words=words, rules=rules, **_parts())
+    html = _template().render(page=page, words=words, rules=rules, unable=REASONS, **_parts())
     return printable(html)
 
 
@@ -198,7 +234,16 @@ def _template() -> "Template":
         undefined=StrictUndefined,
         trim_blocks=True,
     )
+    environment.filters["text"] = _text
     return environment.get_template("hit.html")
+
+
+def _text(text: str) -> "Markup":
+    """Escape what stands between tags, where quotes need none: passages are full of apostrophes."""
+    from markupsafe import Markup
+
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return Markup(escaped)  # noqa: S704 - it was escaped in the line before
 
 
 @lru_cache(maxsize=1)
@@ -208,12 +253,34 @@ def _parts() -> dict[str, str]:
 
     folder = resource_dir("hit_templates")
     parts: dict[str, str] = {}
-    for part, name, marks in (("style", "hit.css", "{};,"), ("script", "hit.js", "-{}();,:=<>?&|!*%^")):
+    for part, name, marks in (("style", "hit.css", "{};,"), ("script", "hit.js", "-+{}();,:=<>?&|!*%^")):
         text = _squeeze((folder / name).read_text(encoding="utf-8"), marks)
+        if part == "script":
+            text = _shorten(text)
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         parts[part] = Markup(text)  # noqa: S704 - our own file, not input
         parts[f"{part}_hash"] = f"sha256-{digest}"
     return parts
+
+
+_SHORT = {
+    "const": "let", "state": "S", "slots": "A", "slot": "s", "event": "e", "rules": "R", "lessons": "L",
+    "assignment": "I", "radios": "B", "radio": "r", "judging": "J", "finished": "F", "preview": "P",
+    "complete": "C", "written": "W", "framed": "M", "cards": "K", "graded": "G", "sided": "D",
+    "restore": "O", "submitTo": "U", "draftKey": "Y", "agreedKey": "Z", "warned": "V", "timed": "T",
+    "named": "N", "away": "X",
+}  # fmt: skip
+"""Names in our own script that no object in it has as a key, and what stands for each on the page."""
+
+
+def _shorten(script: str) -> str:
+    """Shorten names: every byte of the shell is one that the passages of a HIT cannot have."""
+    parts = re.split(r'("[^"\n]*")', script)
+    parts[::2] = [
+        re.sub(r"(?<![.\w$])[A-Za-z]+\b", lambda name: _SHORT.get(name[0], name[0]), part)
+        for part in parts[::2]
+    ]
+    return "".join(parts)
 
 
 def _squeeze(text: str, marks: str) -> str:

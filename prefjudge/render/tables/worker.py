@@ -38,6 +38,27 @@ def workers_table(rows: Sequence[Mapping[str, Cell]], notes: Sequence[str] = ())
     )
 
 
+def remarks_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
+    """Return what workers said of pairs and of whole HITs, a row for each remark."""
+    columns = (
+        Column(name="worker", priority=0),
+        Column(name="query"),
+        Column(name="doc_a", head="passage", priority=3),
+        Column(name="doc_b", head="against", priority=3),
+        Column(name="unable", head="could not judge", priority=2),
+        Column(name="comment"),
+    )
+    told = [column for column in columns if any(row[column.name] for row in rows)]
+    return Table(
+        title="What workers said",
+        columns=tuple(told),
+        rows=tuple(tuple(row[column.name] for column in told) for row in rows),
+        notes=(
+            "could not judge: text (broken, or in another language), topic (not known to the worker), other.",
+        ),
+    )
+
+
 def signs_table(signs: Iterable[Sign]) -> Table:
     """Return what stands out, a row for each sign."""
     return Table(

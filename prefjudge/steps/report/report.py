@@ -26,7 +26,7 @@ from prefjudge.render.shown import Shown
 from prefjudge.render.tables.history import changes_table
 from prefjudge.render.tables.leaderboard import ceiling_words, perfect_words
 from prefjudge.render.tables.score import score_tables
-from prefjudge.render.tables.worker import workers_table
+from prefjudge.render.tables.worker import remarks_table, workers_table
 from prefjudge.render.text.cells import Column, Table
 from prefjudge.steps.history import history
 from prefjudge.steps.report.changed_answers import answers_section
@@ -253,6 +253,8 @@ def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list
     if named:
         found = workers(study)
         tables.append(workers_table([asdict(one) for one in found.workers], found.notices))
+        if found.remarks:
+            tables.append(remarks_table([asdict(one) for one in found.remarks]))
         if found.repeated:
             words.append(
                 f"Krippendorff's alpha over {many(found.repeated, 'repeated pair')}: {found.alpha:.3f}."

@@ -20,6 +20,7 @@ from prefjudge.study.conduct import Pace, load_conduct, load_paces
 from prefjudge.study.pooling import load_passages, load_queries
 from prefjudge.study.progress import load_barred
 from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.remarks import LoggedRemark, load_remarks
 from prefjudge.study.study import Study
 from prefjudge.study.targets import advised
 
@@ -43,6 +44,7 @@ class Observed:
     hourly_all: Decimal | None = None
     hourly_floor: Decimal | None = None
     barred: Mapping[str, str] = field(default_factory=dict)
+    remarks: Sequence[LoggedRemark] = ()
     rehearsal: Rehearsal | None = None
     notices: tuple[str, ...] = ()
 
@@ -79,7 +81,7 @@ def observe(study: Study | None, judgments: str | Path | None, *, ids: bool) -> 
 def _observe_study(study: Study, *, ids: bool) -> Observed:
     with study.transaction(write=False) as db:
         conduct, kept, paces = load_conduct(db), load_judgments(db), load_paces(db)
-        rehearsal = load_rehearsal(db)
+        rehearsal, remarks = load_rehearsal(db), load_remarks(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
     if not len(conduct.judgments):
         if len(kept):
@@ -114,6 +116,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         hourly_all=_hourly(paces),
         hourly_floor=study.config.design.hourly_floor,
         rehearsal=rehearsal,
+        remarks=[replace(one, worker_id=name(one.worker_id)) for one in remarks],
         barred={name(worker): reason for worker, reason in barred.items()},
         notices=notices,
     )

@@ -22,7 +22,7 @@ from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.memory import Votes, maybe, take_judgments
 from prefjudge.render.shown import Shown
-from prefjudge.render.tables.worker import signs_table, workers_table
+from prefjudge.render.tables.worker import remarks_table, signs_table, workers_table
 from prefjudge.render.text.cells import Table
 from prefjudge.steps.workers.conduct import Observed, observe
 from prefjudge.study.study import Study, open_study
@@ -78,12 +78,28 @@ class WorkerRow:
     barred: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemarkRow:
+    """What a worker said of a pair, or of a whole HIT, where ``query`` is empty.
+
+    ``unable`` says why the worker could not judge the pair, and is empty where it was judged.
+    """
+
+    worker: str
+    query: str
+    doc_a: str
+    doc_b: str
+    unable: str
+    comment: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkersResult(Shown):
     """All workers, from the least to the most reliable, what stands out about them, and what they share.
 
     ``alpha`` is Krippendorff's, over the ``repeated`` pairs with more than one judgment. ``unnamed``
     judgments have no worker; ``kept`` ones were not dropped, and alpha and the rate of the left are theirs.
+    ``remarks`` are the workers' comments, and the pairs that they could not judge.
     ``notices`` say what a reader must know.
     """
 
@@ -100,13 +116,18 @@ class WorkersResult(Shown):
     left_p: float
     hourly: Decimal | None
     hourly_floor: Decimal | None
+    remarks: tuple[RemarkRow, ...]
     rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Return a row for each worker, and what stands out about them."""
-        found = workers_table([asdict(one) for one in self.workers], self._notes())
-        return (found, signs_table(self.signs)) if self.signs else (found,)
+        """Return a row for each worker, what stands out about them, and what they said."""
+        found = [workers_table([asdict(one) for one in self.workers], self._notes())]
+        if self.signs:
+            found.append(signs_table(self.signs))
+        if self.remarks:
+            found.append(remarks_table([asdict(one) for one in self.remarks]))
+        return tuple(found)
 
     def _notes(self) -> list[str]:
         alpha = f"Krippendorff's alpha {self.alpha:.3f}. " if self.repeated else ""
@@ -189,6 +210,17 @@ def workers(
         left_p=float(sides.p_value[-1]),
         hourly=seen.hourly_all,
         hourly_floor=seen.hourly_floor,
+        remarks=tuple(
+            RemarkRow(
+                worker=one.worker_id,
+                query=one.query_id,
+                doc_a=one.doc_a,
+                doc_b=one.doc_b,
+                unable=one.unable,
+                comment=one.comment,
+            )
+            for one in seen.remarks
+        ),
         rehearsal=seen.rehearsal,
         notices=(*seen.notices, *map(str, odd), *_words(seen, rows, repeated, known is not None)),
     )

@@ -39,6 +39,11 @@
   };
 
   const post = {
+    agreed: page => fetch(address + "/agreed", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-CSRF-Token": frame.dataset.csrf, ...program },
+      body: JSON.stringify({ page }),
+    }),
     draft: draft => fetch(address + "/draft", {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-CSRF-Token": frame.dataset.csrf, ...program },
@@ -125,14 +130,19 @@
   };
 
   const drawn = JSON.parse($("draft").textContent);
+  const agreed = JSON.parse($("agreed").textContent);
   const giveBack = () => {
     const known = waiting.draft || stored("draft") || drawn;
-    if (known) frame.contentWindow.postMessage({ prefjudge: "restore", draft: known }, "*");
+    if (known || agreed.length) frame.contentWindow.postMessage({ prefjudge: "restore", draft: known, agreed }, "*");
   };
   addEventListener("message", event => {
     if (event.source !== frame.contentWindow || !event.data || gone) return;
-    const { prefjudge: kind, draft, fields, hosts } = event.data;
+    const { prefjudge: kind, draft, fields, hosts, page } = event.data;
     if (kind === "ready") giveBack();
+    else if (kind === "agreed") {
+      // without a connection the next HIT asks again, which does no harm
+      if (!agreed.includes(page)) post.agreed(page).catch(() => {});
+    }
     else if (kind === "typed") unkept = unkept ?? true;
     else if (kind === "missing" && Array.isArray(hosts)) {
       notice("This page needs something from " + hosts.join(", ") + " that does not load. If it does not work, return the HIT.", { draft: true });
