@@ -76,6 +76,7 @@ def main() -> int:
     parser.add_argument("--strategies", nargs="+", default=["round-robin:1", "halving"], metavar="NAME")
     parser.add_argument("--noises", nargs="+", default=["bradley-terry"], choices=sorted(NOISES))
     parser.add_argument("--errors", type=float, nargs="+", default=[0.2, 0.33, 0.4], metavar="SHARE")
+    parser.add_argument("--workers", type=int, default=10, help="in each study; 0: votes have no names")
     parser.add_argument("--answers", type=int, default=1000, help="queries to simulate for each cell")
     parser.add_argument("--seed", type=int, default=2021)
     parser.add_argument("--real", type=Path, nargs="+", default=[], metavar="FILE", help="judgments")
@@ -96,7 +97,9 @@ def main() -> int:
         for pool, queries, strategy, noise in product(
             options.pools, options.queries, options.strategies, options.noises
         ):
-            design = Design(pool=pool, queries=queries, strategy=strategy, noise=noise)
+            design = Design(
+                pool=pool, queries=queries, strategy=strategy, noise=noise, workers=options.workers
+            )
             for line, missed in lines(design, options.errors, options.answers, options.seed):
                 print(line, flush=True)
                 failed += missed
@@ -110,6 +113,8 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Refuse what cannot be simulated before anything is."""
     if min(options.pools) < 2 or min(options.queries) < 1 or min(options.answers, options.studies - 1) < 1:
         parser.error("a pool has two candidates or more; there is one query, and one answer, or more")
+    if not (options.workers == 0 or options.workers >= 2):
+        parser.error("there are two workers or more, or 0: votes without names")
     if not all(0.0 < error < 0.5 for error in options.errors):
         parser.error("a share of wrong votes lies between 0 and 0.5")
     for name in options.strategies:

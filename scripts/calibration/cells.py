@@ -1,7 +1,7 @@
 """Simulated studies: what is stated of their answers, and what is right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ _SPAM = 0.3
 
 @dataclass(frozen=True, kw_only=True)
 class SpammedNoise:
-    """Three votes in ten come from workers who choose at random, the others err as Bradley-Terry says."""
+    """Three workers in ten choose at random, the others err as Bradley-Terry says."""
 
     honest: BradleyTerryNoise
 
     def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
-        """Draw the strengths of each pool."""
+        """Draw the strengths of each pool, and how likely a vote by anybody is."""
         chances, best = self.honest.draw_chances(n, k, rng)
         return (1.0 - _SPAM) * chances + _SPAM * 0.5, best
 
@@ -53,6 +53,8 @@ class Design:
     queries: int
     strategy: str
     noise: str
+    workers: int
+    """How many have a name; 0: nobody has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,12 +125,35 @@ def simulate(design: Design, error: float, answers: int, rng: np.random.Generato
         chances, best = noise.draw_chances(design.queries, design.pool, rng)
         votes, _work = play(strategy, chances, rng)
         judgments, pools = log_of(votes)
+        if design.workers:
+            spam = _SPAM if design.noise == "spam" else 0.0
+            judgments = name_workers(judgments, chances, spam, design.workers, rng)
         confidence = assess_confidence(judgments, rng=rng, pools=pools)
         of_query = confidence.chance.reshape(design.queries, design.pool)
         stated.append(of_query.max(axis=1))
         right.append(of_query.argmax(axis=1) == best)
         told.append(confidence.scales.told)
     return Answers(stated=np.concatenate(stated), right=np.concatenate(right), told=float(np.mean(told)))
+
+
+def name_workers(
+    judgments: Judgments, chances: Floats, spam: float, workers: int, rng: np.random.Generator
+) -> Judgments:
+    """Say who cast each vote: any of the workers, of whom the first ``spam`` choose at random.
+
+    A vote that is likely whoever cast it tells little; one that an honest worker would hardly cast is
+    probably not honest. So each is given to the random or to the honest by Bayes' rule, and votes and workers
+    are distributed as if each vote had been cast by a worker drawn at random.
+    """
+    size = chances.shape[1]
+    chance = chances[judgments.query, judgments.left % size, judgments.right % size]
+    coins = round(spam * workers)
+    random = rng.random(len(judgments)) < 0.5 * spam / chance
+    worker = np.where(
+        random, rng.integers(0, max(1, coins), random.size), rng.integers(coins, workers, random.size)
+    )
+    names = tuple(f"w{number}" for number in range(workers))
+    return replace(judgments, workers=names, worker=worker.astype(np.int32))
 
 
 def log_of(votes: Floats) -> tuple[Judgments, Pools]:

@@ -16,6 +16,7 @@ from prefjudge.core.resolving.confidence_summary import (
 from prefjudge.core.resolving.model_checks import ModelCheck
 from prefjudge.core.resolving.preferences import resolve
 from prefjudge.core.resolving.scales import Scales, prior_scales
+from prefjudge.core.resolving.trust import Trust
 from tests.core.tables import judgments_of
 
 FOUND = resolve(
@@ -50,6 +51,8 @@ def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
         error_low=KNOWN.interval()[0],
         error_high=KNOWN.interval()[1],
         lapses=0.0,
+        trust=None,
+        doubted=None,
         mean=pytest.approx((0.8 + 1 / 3 + 0.95) / 3),
         at_80=2,
         at_95=1,
@@ -63,6 +66,20 @@ def test_votes_that_do_not_tell_how_many_are_wrong_give_no_share_of_wrong_votes(
     assert found.rests_on == "prior"
     assert (found.error, found.error_low, found.error_high, found.lapses) == (None,) * 4
     assert found.mean == summarise_confidence(FOUND, confidence()).mean
+
+
+def test_what_is_known_of_workers_is_said_and_what_cannot_be_checked() -> None:
+    trust = Trust(
+        workers=("w", "v", "u"), reliability=np.array([0.4, 1.0, 0.5]), crowd=0.8, mean=0.7,
+        _key=np.zeros(0, dtype=np.int64), _without=np.zeros(0),
+    )  # fmt: skip
+    found = summarise_confidence(FOUND, replace(confidence(), trust=trust))
+    assert (found.trust, found.doubted) == (0.7, 1)
+    _, doubted, unchecked = found.words
+    assert "those of 1 worker less than half as much" in doubted
+    assert "cannot be checked from these votes" in unchecked
+    nobody = summarise_confidence(FOUND, replace(confidence(), trust=replace(trust, reliability=np.ones(3))))
+    assert len(nobody.words) == 2
 
 
 def test_nothing_is_sure_where_nothing_is_resolved() -> None:

@@ -63,6 +63,11 @@ def only_queries(judgments: Judgments, queries: Collection[str]) -> Judgments:
     return select_judgments(judgments, known[judgments.query])
 
 
+def nameless(judgments: Judgments) -> Judgments:
+    """Return the judgments without their workers."""
+    return replace(judgments, workers=(), worker=np.full(len(judgments), -1, dtype=np.int32))
+
+
 def select_judgments(judgments: Judgments, keep: NDArray[np.bool_]) -> Judgments:
     """Return the judgments that ``keep`` flags, with the same vocabularies."""
     return replace(

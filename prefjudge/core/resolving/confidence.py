@@ -10,9 +10,10 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import Codes
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.posterior import chance_best
-from prefjudge.core.resolving.scales import Scales, estimate_scales, one_scale
+from prefjudge.core.resolving.scales import Scales, estimate_with_trust, one_scale
 from prefjudge.core.resolving.tournament import Index, tournaments
-from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
+from prefjudge.core.resolving.trust import Trust, learn_trust
+from prefjudge.core.resolving.vote_matrices import Floats, VoteMatrices, vote_matrices
 
 _NEGLIGIBLE = 1e-3
 """A scale with a smaller share of the posterior moves no probability by more than that."""
@@ -42,6 +43,8 @@ class Confidence:
         Codes into ``docs``.
     chance : ndarray of float64, shape (n_candidates,)
         The probability that the candidate is the best; they sum to 1 in each query.
+    trust : Trust or None
+        How much the votes of each worker are worth; none where workers cannot be told apart.
     strength, deviation : ndarray of float64, shape (n_candidates,)
         The strength and its posterior standard deviation, in logits, as if nothing were a lapse.
     """
@@ -56,6 +59,7 @@ class Confidence:
     chance: Floats
     strength: Floats
     deviation: Floats
+    trust: Trust | None = None
 
     def of(self, query_id: str) -> dict[str, float]:
         """Return the probability of each candidate of one query, by doc_id."""
@@ -85,6 +89,8 @@ def assess_confidence(
 ) -> Confidence:
     """Compute the probability of being the best, for every candidate: Bradley-Terry with lapses.
 
+    Where judgments name their workers, how reliable each of them is counts, too (see :class:`Trust`).
+
     Parameters
     ----------
     judgments : Judgments
@@ -106,21 +112,22 @@ def assess_confidence(
     Notes
     -----
     Calibrated: in simulations with such candidates, those who get a probability of 0.6 are the best six times
-    in ten. It knows careless workers by the lapses of all votes only: drop them first. Where ``scales.told``
+    in ten. Careless workers are known by their names alone: without names each vote is as doubtful as the
+    average, and workers without other votes are taken for one of the crowd. Where ``scales.told``
     is false the votes do not tell how often votes are wrong, and the probabilities rest on how often crowds
     usually are.
     """
-    scales = (
-        one_scale(scale)
-        if scale is not None
-        else estimate_scales(judgments, rng=rng, pools=pools, strengths=strengths)
-    )
+    if scale is None:
+        scales, trust = estimate_with_trust(judgments, rng=rng, pools=pools, strengths=strengths)
+    else:
+        trust = learn_trust(judgments, pools=pools, strengths=strengths)
+        scales = one_scale(scale)
     parts: list[tuple[Index, Codes, Floats, Floats, Floats]] = []
     for block in tournaments(judgments, pools=pools):
         n = block.doc.size
         chance, strength, deviation = np.zeros(n), np.zeros(n), np.zeros(n)
-        for stack in vote_matrices(block, ties=0.5, strengths=strengths, cells=1 << 20):
-            found = _averaged(stack.votes, scales, draws, rng)
+        for stack in vote_matrices(block, ties=0.5, strengths=strengths, cells=1 << 20, trusting=trust):
+            found = _averaged(stack, scales, draws, rng)
             chance[stack.rows], strength[stack.rows], deviation[stack.rows] = found
         parts.append((block.sizes, block.doc, chance, strength, deviation))
     vocabulary = pools if pools is not None else judgments
@@ -135,13 +142,15 @@ def assess_confidence(
         chance=np.concatenate([part[2] for part in parts]),
         strength=np.concatenate([part[3] for part in parts]),
         deviation=np.concatenate([part[4] for part in parts]),
+        trust=trust,
     )
 
 
 def _averaged(
-    votes: Floats, scales: Scales, draws: int, rng: np.random.Generator
+    stack: VoteMatrices, scales: Scales, draws: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
     """Return each candidate's chance, strength and its deviation, all of shape (n, k), over the scales."""
+    votes = stack.votes
     counts = scales.weight > _NEGLIGIBLE
     weights = scales.weight[counts] / scales.weight[counts].sum()
     chance, mean, square = (np.zeros(votes.shape[:2]) for _ in range(3))
@@ -155,7 +164,9 @@ def _averaged(
         fit = fit_strengths(votes, scale=scale, start=start)
         start = fit.mean
         share = max(2, round(draws * weight))
-        chance += weight * chance_best(votes, fit, scale=scale, draws=share, rng=rng, lapses=lapses)
+        chance += weight * chance_best(
+            votes, fit, scale=scale, draws=share, rng=rng, lapses=lapses, cast=stack.cast
+        )
         mean += weight * fit.mean
         square += weight * (_variances(fit) + fit.mean**2)
     # The weights' sum is 1 but for rounding; the chance of a lone candidate is exactly that.

@@ -8,6 +8,7 @@ import numpy as np
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.model_checks import ModelCheck
 from prefjudge.core.resolving.resolutions import Resolutions
+from prefjudge.counts import many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,11 @@ class ConfidenceSummary:
     lapses : float or None
         The share of the wrong votes that any pair would have got, 0 where only close candidates are confused;
         none where the votes do not tell how many are wrong.
+    trust : float or None
+        How much a vote is worth on average by what is known of its worker, beside those of the most reliable
+        workers (1); none where workers cannot be told apart.
+    doubted : int or None
+        The workers whose votes are worth less than half as much.
     mean : float
         The expected share of the resolved queries whose winner is the best; a random pick of several.
     at_80, at_95 : int
@@ -46,6 +52,8 @@ class ConfidenceSummary:
     error_low: float | None
     error_high: float | None
     lapses: float | None
+    trust: float | None
+    doubted: int | None
     mean: float
     at_80: int
     at_95: int
@@ -61,6 +69,16 @@ class ConfidenceSummary:
             f"a winner is the best with a probability of {self.mean:.2f} on average, {self.at_80:,} with 0.8 "
             f"or more; {self._words_on_error()}"
         ]
+        if self.doubted:
+            words.append(
+                "votes count by how reliable their workers are: those of "
+                f"{many(self.doubted, 'worker')} less than half as much as those of the best"
+            )
+        if self.fits is None:
+            words.append(
+                "whether these probabilities fit cannot be checked from these votes: it takes two or more on "
+                "every pair of a query of three; if taste goes in circles they are too high"
+            )
         for one in self.checks:
             if not one.fits:
                 words.append(
@@ -116,6 +134,8 @@ def summarise_confidence(
         error_low=low if scales.told else None,
         error_high=high if scales.told else None,
         lapses=scales.lapsing if scales.told else None,
+        trust=None if confidence.trust is None else confidence.trust.mean,
+        doubted=None if confidence.trust is None else confidence.trust.doubted,
         mean=float(each.mean()) if each.size else float("nan"),
         at_80=int((each >= 0.8).sum()),
         at_95=int((each >= 0.95).sum()),

@@ -109,7 +109,7 @@ def check_model(
         noise = LapseNoise(error=error_of_scale(scales.scale[model]), lapses=scales.lapses[model])
         counts = _Counts()
         for n, k, many in designs:
-            counts.add(_redrawn(noise, n, k, many, rng))
+            counts.add(_redrawn(noise, scales.trust, n, k, many, rng))
         drawn[row] = counts.shares
     repeats = drawn[:, 0] - seen.shares[0]
     return tuple(
@@ -182,9 +182,9 @@ def _balanced(judgments: Judgments, pools: Pools | None) -> Iterator[Floats]:
             break
 
 
-def _redrawn(noise: LapseNoise, n: int, k: int, many: int, rng: np.random.Generator) -> Floats:
+def _redrawn(noise: LapseNoise, trust: float, n: int, k: int, many: int, rng: np.random.Generator) -> Floats:
     """Draw as many votes on every pair of new queries of the same crowd."""
-    chances: NDArray[np.float64] = noise.draw_chances(n, k, rng)[0]
+    chances: NDArray[np.float64] = 0.5 + trust * (noise.draw_chances(n, k, rng)[0] - 0.5)
     x, y = np.triu_indices(k, 1)
     won = rng.binomial(many, chances[:, x, y])
     votes = np.zeros((n, k, k))

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from prefjudge.core.resolving.cast_votes import CastVotes
 from prefjudge.core.resolving.tournament import Index
 from prefjudge.core.resolving.vote_matrices import Floats
 
@@ -16,7 +17,7 @@ LARGEST = 12
 _CELLS = 1 << 22
 
 
-def sum_orders(votes: Floats, error: float) -> tuple[Floats, Floats]:
+def sum_orders(votes: Floats, error: float, cast: CastVotes | None = None) -> tuple[Floats, Floats]:
     """Return who is the best, and how probable the votes are, if each is wrong with one probability.
 
     Parameters
@@ -25,6 +26,8 @@ def sum_orders(votes: Floats, error: float) -> tuple[Floats, Floats]:
         ``votes[q, x, y]`` votes prefer ``x`` to ``y``; ``k`` is :data:`LARGEST` at most.
     error : float
         The probability that a vote prefers the worse one.
+    cast : CastVotes, optional
+        The same votes with the trust in each; the error is that of the most reliable workers.
 
     Returns
     -------
@@ -36,7 +39,11 @@ def sum_orders(votes: Floats, error: float) -> tuple[Floats, Floats]:
     n, k, _ = votes.shape
     # The log probability of a pair's votes where x is above y; candidates first, so that queries are
     # contiguous.
-    above = votes * math.log1p(-error) + votes.transpose(0, 2, 1) * math.log(error)
+    above = (
+        votes * math.log1p(-error) + votes.transpose(0, 2, 1) * math.log(error)
+        if cast is None
+        else cast.log_orders(n, k, error)
+    )
     pairs = np.ascontiguousarray(above.transpose(1, 2, 0))
     layers = _layers(k)
     chance, evidence = np.empty((n, k)), np.empty(n)

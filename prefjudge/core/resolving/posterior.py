@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judges.noise import LapseNoise, error_of_scale
 from prefjudge.core.resolving.bradley_terry import Strengths
+from prefjudge.core.resolving.cast_votes import CastVotes
 from prefjudge.core.resolving.orders import LARGEST, sum_orders
 from prefjudge.core.resolving.vote_matrices import Floats
 
@@ -40,7 +41,14 @@ class _Sample:
 
 
 def chance_best(
-    votes: Floats, fit: Strengths, *, scale: float, draws: int, rng: np.random.Generator, lapses: float = 0.0
+    votes: Floats,
+    fit: Strengths,
+    *,
+    scale: float,
+    draws: int,
+    rng: np.random.Generator,
+    lapses: float = 0.0,
+    cast: CastVotes | None = None,
 ) -> Floats:
     """Return the posterior probability that each candidate is the best, shape (n, k).
 
@@ -58,6 +66,8 @@ def chance_best(
         The source of randomness.
     lapses : float
         The share of the wrong votes that any pair would have got, from 0 to 1.
+    cast : CastVotes, optional
+        The same votes with the trust in each, where it is not the same in all: ``votes`` are worth it.
 
     Notes
     -----
@@ -70,8 +80,8 @@ def chance_best(
     if k == 1:
         return chance
     if _summable(k, lapses):
-        return sum_orders(votes, error_of_scale(scale))[0]
-    for sample in _samples(votes, fit, scale, draws, rng, lapses):
+        return sum_orders(votes, error_of_scale(scale), cast)[0]
+    for sample in _samples(votes, fit, scale, draws, rng, lapses, cast):
         # Only ratios of weights count; less the greatest no exponential overflows, and not all underflow.
         weight = np.exp(sample.weight - sample.weight.max(axis=1, keepdims=True))
         count = weight.shape[0]
@@ -83,13 +93,20 @@ def chance_best(
 
 
 def log_evidence(
-    votes: Floats, fit: Strengths, *, scale: float, draws: int, rng: np.random.Generator, lapses: float = 0.0
+    votes: Floats,
+    fit: Strengths,
+    *,
+    scale: float,
+    draws: int,
+    rng: np.random.Generator,
+    lapses: float = 0.0,
+    cast: CastVotes | None = None,
 ) -> float:
     """Return the log probability of all votes under the prior, summed over the queries."""
     if _summable(votes.shape[1], lapses):
-        return float(sum_orders(votes, error_of_scale(scale))[1].sum())
+        return float(sum_orders(votes, error_of_scale(scale), cast)[1].sum())
     total = 0.0
-    for sample in _samples(votes, fit, scale, draws, rng, lapses):
+    for sample in _samples(votes, fit, scale, draws, rng, lapses, cast):
         # log(mean(exp(w))) with the greatest w outside, so that a weight of exp(-900) does not vanish.
         top = sample.weight.max(axis=1).astype(np.float64)
         weight = np.exp(sample.weight - top[:, None]).astype(np.float64)
@@ -106,7 +123,13 @@ def _summable(size: int, lapses: float) -> bool:
 
 
 def _samples(
-    votes: Floats, fit: Strengths, scale: float, draws: int, rng: np.random.Generator, lapses: float
+    votes: Floats,
+    fit: Strengths,
+    scale: float,
+    draws: int,
+    rng: np.random.Generator,
+    lapses: float,
+    cast: CastVotes | None,
 ) -> Iterator[_Sample]:
     n, k = fit.mean.shape
     # Each draw is used with its mirror image: the first moment of the proposal is then exact.
@@ -122,14 +145,16 @@ def _samples(
     # Normal draws over the root of chi-squared ones are t draws. Those at even quantiles need no luck.
     quantiles = scipy.special.gammaincinv(_FREEDOM / 2, (np.arange(half) + 0.5) / half)
     stretch = np.sqrt(_FREEDOM / 2 / quantiles).astype(np.float32)
-    step = max(1, _CELLS // (2 * half * k))
+    wide = k if cast is None else max(k, cast.place.size // n)
+    step = max(1, _CELLS // (2 * half * wide))
     for low in range(0, n, step):
         some = slice(low, min(n, low + step))
         noise = rng.standard_normal((some.stop - low, k, half), dtype=np.float32) * stretch
         move = spread[some] @ noise
         mean = fit.mean[some, :, None].astype(np.float32)
         strength = np.concatenate([mean + move, mean - move], axis=2)
-        weight = _log_likelihood(votes[some], strength, scale, lapses)
+        shown = None if cast is None else cast.between(some.start, some.stop)
+        weight = _log_likelihood(votes[some], strength, scale, lapses, shown)
         weight -= np.float32(0.5 / scale**2) * np.einsum("nkd,nkd->nd", strength, strength)
         drawn = 0.5 * (_FREEDOM + k) * np.log1p(np.einsum("nkd,nkd->nd", noise, noise) / _FREEDOM)
         weight += np.concatenate([drawn, drawn], axis=1) + volume[some, None]
@@ -137,19 +162,23 @@ def _samples(
 
 
 def _log_likelihood(
-    votes: Floats, strength: NDArray[np.float32], scale: float, lapses: float
+    votes: Floats, strength: NDArray[np.float32], scale: float, lapses: float, cast: CastVotes | None
 ) -> NDArray[np.float32]:
     """Return the log probability of the votes under each draw, shape (n, draws)."""
-    return _with_lapses(votes, strength, scale, min(lapses, _HALF)) if lapses else _without(votes, strength)
+    if cast is None and not lapses:
+        return _without(votes, strength)
+    noise = LapseNoise(error=error_of_scale(scale), lapses=min(lapses, _HALF))
+    # The votes that are not tossed see the same order of strengths further apart, so that all together err as
+    # often as without lapses.
+    apart = 0.5 * noise.scale / scale
+    if cast is not None:
+        return cast.log_likelihood(strength, apart, 1.0 - noise.tossed)
+    return _with_lapses(votes, strength, apart, noise.tossed)
 
 
 def _with_lapses(
-    votes: Floats, strength: NDArray[np.float32], scale: float, lapses: float
+    votes: Floats, strength: NDArray[np.float32], apart: float, tossed: float
 ) -> NDArray[np.float32]:
-    # The votes that are not tossed see the same order of strengths further apart, so that all together err as
-    # often as without lapses.
-    noise = LapseNoise(error=error_of_scale(scale), lapses=lapses)
-    apart = 0.5 * noise.scale / scale
     total = np.zeros((votes.shape[0], strength.shape[2]), dtype=np.float32)
     counts = votes.astype(np.float32)
     for x in range(votes.shape[1]):
@@ -159,7 +188,7 @@ def _with_lapses(
                 continue
             # tossed / 2 + (1 - tossed) logistic(2 u) = 1 / 2 + (1 - tossed) / 2 tanh(u)
             lead = np.tanh(np.float32(apart) * (strength[:, x] - strength[:, y]))
-            lead *= np.float32(0.5 * (1.0 - noise.tossed))
+            lead *= np.float32(0.5 * (1.0 - tossed))
             total += won * np.log(np.float32(0.5) + lead) + lost * np.log(np.float32(0.5) - lead)
     return total
 

@@ -7,18 +7,21 @@ them. So it is with the share of lapses: whether wrong votes gather on close pai
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.noise import USUAL_ERROR, error_of_scale, scale_of_error
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
+from prefjudge.core.resolving.cast_votes import CastVotes
 from prefjudge.core.resolving.posterior import log_evidence
 from prefjudge.core.resolving.tournament import tournaments
+from prefjudge.core.resolving.trust import Trust, learn_trust
 from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
 
 LOWEST, HIGHEST = 0.05, 5.0
@@ -52,15 +55,21 @@ class Scales:
         Their probabilities; the sum is 1.
     lapses : ndarray of float64, shape (m,)
         The share of the wrong votes that any pair would have got.
+    trust : float
+        The share of votes that are such; the others are cast by chance, by workers who are known for it.
     """
 
     scale: Floats
     weight: Floats
     lapses: Floats
+    trust: float = 1.0
 
     @cached_property
     def _errors(self) -> Floats:
-        return np.array([error_of_scale(float(scale)) for scale in self.scale])
+        return np.array([self._error(float(scale)) for scale in self.scale])
+
+    def _error(self, scale: float) -> float:
+        return self.trust * error_of_scale(scale) + (1.0 - self.trust) * 0.5
 
     @property
     def mean(self) -> float:
@@ -80,7 +89,7 @@ class Scales:
     @property
     def told(self) -> bool:
         """Whether the votes tell the share of wrong votes: it is twice as well known as without them."""
-        return self.deviation <= 0.5 * prior_scales().deviation
+        return self.deviation <= 0.5 * self.trust * prior_scales().deviation
 
     @property
     def lapsing(self) -> float:
@@ -102,7 +111,7 @@ class Scales:
             density[within] += np.exp(smooth(fine[within])) / (logs[1] - logs[0])
         below = np.cumsum(density)
         high, low = np.interp([0.5 - share / 2, 0.5 + share / 2], below / below[-1], fine)
-        return error_of_scale(float(np.exp(low))), error_of_scale(float(np.exp(high)))
+        return self._error(float(np.exp(low))), self._error(float(np.exp(high)))
 
 
 def one_scale(scale: float) -> Scales:
@@ -165,6 +174,7 @@ def estimate_scales(
     pools: Pools | None = None,
     strengths: bool = False,
     log_weight: Callable[[float], float] = lambda scale: 0.0,
+    trust: Trust | None = None,
 ) -> Scales:
     """Return what the votes tell about how far apart candidates are; five hundred queries are enough.
 
@@ -180,27 +190,43 @@ def estimate_scales(
         Whether a vote counts as often as it is strong.
     log_weight : callable
         The log of other evidence for a scale, apart from the votes and from what is known of crowds.
+    trust : Trust, optional
+        How much the votes of each worker are worth; by default all are worth the same.
     """
-    stacks: list[Floats] = []
+    stacks: list[tuple[Floats, CastVotes | None]] = []
     found = 0
     # Small blocks: those after the five hundredth query need not be cut at all.
     for block in tournaments(judgments, pools=pools, block_rows=1 << 14):
-        for stack in vote_matrices(block, ties=0.5, strengths=strengths):
+        for stack in vote_matrices(block, ties=0.5, strengths=strengths, trusting=trust):
             # A query without votes on two candidates says nothing.
-            judged = stack.votes.any(axis=(1, 2))
+            judged: NDArray[np.bool_] = np.any(stack.votes, axis=(1, 2))
             if stack.votes.shape[1] > 1 and judged.any():
-                stacks.append(stack.votes[judged])
+                stacks.append((stack.votes[judged], stack.cast and stack.cast.only(judged)))
                 found += int(judged.sum())
         if found >= _SAMPLE:
             break
     evidence = _evidence(stacks, rng)
-    return weigh_scales(lambda scale, lapses: evidence(scale, lapses) + log_weight(scale))
+    found_scales = weigh_scales(lambda scale, lapses: evidence(scale, lapses) + log_weight(scale))
+    return found_scales if trust is None else replace(found_scales, trust=trust.mean)
 
 
-def _evidence(stacks: Sequence[Floats], rng: np.random.Generator) -> Callable[[float, float], float]:
+def estimate_with_trust(
+    judgments: Judgments, *, rng: np.random.Generator, pools: Pools | None = None, strengths: bool = False
+) -> tuple[Scales, Trust | None]:
+    """Return what the votes tell about how far apart candidates are, and how much each worker is worth.
+
+    The parameters are those of :func:`estimate_scales`. There is no trust where workers cannot be told apart.
+    """
+    trust = learn_trust(judgments, pools=pools, strengths=strengths)
+    return estimate_scales(judgments, rng=rng, pools=pools, strengths=strengths, trust=trust), trust
+
+
+def _evidence(
+    stacks: Sequence[tuple[Floats, CastVotes | None]], rng: np.random.Generator
+) -> Callable[[float, float], float]:
     """Return the log probability of all votes as a function of the scale and the share of lapses."""
     seed = int(rng.integers(1 << 32))
-    cells = sum(votes.size for votes in stacks)
+    cells = sum(votes.size for votes, _ in stacks)
     draws = int(np.clip(_CELLS // max(1, cells), _LEAST_DRAWS, _MOST_DRAWS))
     fits: dict[float, list[Strengths]] = {}
 
@@ -211,7 +237,7 @@ def _evidence(stacks: Sequence[Floats], rng: np.random.Generator) -> Callable[[f
             starts = [None] * len(stacks) if near is None else [fit.mean for fit in fits[near]]
             fits[scale] = [
                 fit_strengths(votes, scale=scale, start=start)
-                for votes, start in zip(stacks, starts, strict=True)
+                for (votes, _), start in zip(stacks, starts, strict=True)
             ]
         return fits[scale]
 
@@ -219,8 +245,8 @@ def _evidence(stacks: Sequence[Floats], rng: np.random.Generator) -> Callable[[f
         # The same draws for every scale: their errors then cancel in comparisons.
         same_draws = np.random.default_rng(seed)
         return sum(
-            log_evidence(votes, fit, scale=scale, draws=draws, rng=same_draws, lapses=lapses)
-            for votes, fit in zip(stacks, fitted(scale), strict=True)
+            log_evidence(votes, fit, scale=scale, draws=draws, rng=same_draws, lapses=lapses, cast=cast)
+            for (votes, cast), fit in zip(stacks, fitted(scale), strict=True)
         )
 
     return log_likelihood

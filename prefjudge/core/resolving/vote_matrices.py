@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.resolving.cast_votes import CastVotes, Trusting, cast_votes
 from prefjudge.core.resolving.tournament import Index, Tournaments
 
 Floats = NDArray[np.float64]
@@ -24,11 +25,14 @@ class VoteMatrices:
         The candidates' rows in the block.
     votes : ndarray of float64, shape (n, k, k)
         ``votes[q, x, y]`` is what the votes for ``x`` against ``y`` are worth together.
+    cast : CastVotes or None
+        The votes one by one, where some are trusted more than others; ``votes`` are then worth the trust.
     """
 
     queries: Index
     rows: Index
     votes: Floats
+    cast: CastVotes | None = None
 
     @property
     def beats(self) -> Flags:
@@ -43,6 +47,7 @@ def vote_matrices(
     ties: float = 0.0,
     strengths: bool = False,
     cells: int = 1 << 22,
+    trusting: Trusting | None = None,
 ) -> Iterator[VoteMatrices]:
     """Stack the votes of the block's queries by their number of candidates.
 
@@ -56,6 +61,8 @@ def vote_matrices(
         Whether a vote counts as often as it is strong.
     cells : int
         About how many cells to hold at a time.
+    trusting : callable, optional
+        The trust in each vote; by default all are trusted.
 
     Yields
     ------
@@ -81,9 +88,13 @@ def vote_matrices(
         rows = block.start[queries][:, None] + np.arange(size)
         slot = np.zeros(block.n_queries, dtype=np.int64)
         slot[queries] = np.arange(queries.size)
-        votes = _stacked(
-            block, vote_rows[ends[number] : ends[number + 1]], slot, local, size, ties, strengths
-        )
+        some = vote_rows[ends[number] : ends[number + 1]]
+        if trusting is not None:
+            cast = cast_votes(block, some, slot, local, trusting, ties=ties, strengths=strengths)
+            votes = cast.matrices(queries.size, size)
+            yield VoteMatrices(queries=queries, rows=rows, votes=votes, cast=cast)
+            continue
+        votes = _stacked(block, some, slot, local, size, ties, strengths)
         yield VoteMatrices(queries=queries, rows=rows, votes=votes.reshape(queries.size, size, size))
 
 

@@ -3,14 +3,13 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge
 
-from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.judgments import nameless
 from prefjudge.core.judges.models import MODEL_PREFIX
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.confidence import Confidence
@@ -270,7 +269,7 @@ def _write(
     if form is Form.TREC:
         write_qrels(out, qrels, rehearsal=votes.rehearsal)
     elif form is Form.PREF:
-        write_judgments(out, _nameless(log), comment=stamp)
+        write_judgments(out, nameless(log), comment=stamp)
     elif form is Form.PREFS:
         write_prefs(out, log)
     elif form is Form.VALUES:
@@ -279,8 +278,3 @@ def _write(
         write_pref_qrels(out, rows, rehearsal=votes.rehearsal)
     else:
         write_resolutions(out, found, chances)
-
-
-def _nameless(log: "Judgments") -> "Judgments":
-    """Return the judgments without their workers: four columns."""
-    return replace(log, workers=(), worker=np.full(len(log), -1, dtype=np.int32))

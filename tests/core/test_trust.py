@@ -1,0 +1,157 @@
+"""Trust in workers: who votes by chance is found and counts for little, and who is unknown is one of all."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+
+from prefjudge.core.judges.judgments import Judgments, nameless
+from prefjudge.core.resolving.bradley_terry import fit_strengths
+from prefjudge.core.resolving.cast_votes import CastVotes
+from prefjudge.core.resolving.confidence import Confidence, assess_confidence
+from prefjudge.core.resolving.orders import sum_orders
+from prefjudge.core.resolving.posterior import chance_best
+from prefjudge.core.resolving.tournament import tournaments
+from prefjudge.core.resolving.trust import learn_trust
+from prefjudge.core.resolving.vote_matrices import vote_matrices
+from tests.core.tables import judgments_of
+
+DOCS = "abcd"
+
+
+def study(queries: int, workers: int, coins: int, *, votes: int = 2, error: float = 0.2) -> Judgments:
+    """Judge every pair: ``a`` is better than ``b``, and so on. Worker ``w0`` is the first of the coins."""
+    rng = np.random.default_rng(5)
+    lines = []
+    for query in range(queries):
+        for x, y in combinations(DOCS, 2):
+            for worker in rng.choice(workers, votes, replace=False).tolist():
+                wrong = rng.random() < (0.5 if worker < coins else error)
+                lines.append(f"q{query:02} {x} {y} {y if wrong else x} w{worker}")
+    return judgments_of(*lines)
+
+
+def assess(judgments: Judgments) -> Confidence:
+    return assess_confidence(judgments, rng=np.random.default_rng(1), draws=200)
+
+
+def winners(found: Confidence) -> list[str]:
+    return [max(chances := found.of(query), key=chances.__getitem__) for query in found.queries]
+
+
+def test_who_votes_by_chance_is_told_and_more_answers_are_right() -> None:
+    judgments = study(60, 10, 4, votes=3, error=0.15)
+    named, blind = assess(judgments), assess(nameless(judgments))
+    assert named.trust is not None
+    of = dict(zip(named.trust.workers, named.trust.reliability.tolist(), strict=True))
+    assert max(of[f"w{number}"] for number in range(4)) < 0.4
+    assert min(of[f"w{number}"] for number in range(4, 10)) > 0.8
+    assert named.trust.doubted == 4
+    assert named.scales.trust == pytest.approx(0.6, abs=0.1)
+    # The share of wrong votes stays that of all votes: .4 x .5 + .6 x .15.
+    assert named.scales.error == pytest.approx(0.29, abs=0.05)
+    assert winners(named).count("a") > winners(blind).count("a")
+    assert named.highest().mean() > blind.highest().mean() + 0.05
+
+
+def test_a_crowd_of_equals_is_as_sure_as_without_names() -> None:
+    judgments = study(40, 10, 0)
+    named, blind = assess(judgments), assess(nameless(judgments))
+    assert named.trust is not None
+    assert named.trust.doubted == 0
+    assert named.trust.mean > 0.9
+    assert np.abs(named.chance - blind.chance).mean() < 0.02
+
+
+@pytest.mark.parametrize("worker", [lambda row: "w0", lambda row: f"w{row}", lambda row: ""])
+def test_workers_who_cannot_be_told_apart_change_nothing(worker: object) -> None:
+    assert callable(worker)
+    plain = study(4, 5, 0)
+    rows = range(len(plain))
+    lines = [
+        f"{plain.queries[plain.query[row]]} {plain.docs[plain.left[row]]} {plain.docs[plain.right[row]]} "
+        f"{plain.docs[plain.winner[row]]} {worker(row)}".strip()
+        for row in rows
+    ]
+    judgments = judgments_of(*lines)
+    found = assess(judgments)
+    assert found.trust is None
+    assert found.chance.tolist() == assess(nameless(judgments)).chance.tolist()
+
+
+def test_no_vote_vouches_for_itself() -> None:
+    # w7 votes on one query only: what is known there of w7 is what is known of anybody.
+    lines = [f"q{query} {x} {y} {x} w{query % 3}" for query in range(9) for x, y in combinations(DOCS, 2)]
+    own = [f"q0 {x} {y} {{}} w7" for x, y in combinations(DOCS, 2)]
+    weights = []
+    for preferred in ("d", "a"):
+        judgments = judgments_of(*lines, *(line.format(preferred) for line in own if preferred in line))
+        trust = learn_trust(judgments)
+        assert trust is not None
+        w7 = trust.workers.index("w7")
+        weights.append(trust.reliability[w7])
+        at_q0 = trust(np.array([0]), np.array([w7]))
+        assert at_q0[0] == pytest.approx(trust.crowd, abs=0.03)
+    assert weights[0] < weights[1]
+
+
+def test_a_worker_who_contradicts_others_and_himself_is_trusted_less() -> None:
+    lines = [
+        f"q{query} {x} {y} {x} w{worker}"
+        for query in range(8)
+        for worker in range(3)
+        for x, y in combinations(DOCS, 2)
+    ]
+    both = [f"q{query} a b {doc} both" for query in range(8) for doc in "ab"]
+    trust = learn_trust(judgments_of(*lines, *both))
+    assert trust is not None
+    of = dict(zip(trust.workers, trust.reliability.tolist(), strict=True))
+    assert of["both"] < 0.75 < of["w0"]
+
+
+def cast_of(lines: tuple[str, ...], trust: float) -> tuple[np.ndarray, CastVotes]:
+    judgments = judgments_of(*lines)
+    (block,) = tournaments(judgments)
+    (stack,) = vote_matrices(block, ties=0.5, trusting=lambda query, worker: np.full(query.size, trust))
+    assert stack.cast is not None
+    return stack.votes, stack.cast
+
+
+LINES = ("q a b a", "q a b a", "q b c c", "q c a a", "q b a tie", "q c d d")
+
+
+@pytest.mark.parametrize("lapses", [0.0, 0.5, 1.0])
+def test_votes_that_are_trusted_count_as_without_trust(lapses: float) -> None:
+    votes, cast = cast_of(LINES, 1.0)
+    fit = fit_strengths(votes, scale=0.8)
+    found, plain = (
+        chance_best(
+            votes, fit, scale=0.8, draws=2000, rng=np.random.default_rng(1), lapses=lapses, cast=given
+        )
+        for given in (cast, None)
+    )
+    assert found == pytest.approx(plain, abs=1e-4)
+
+
+def test_votes_that_are_not_trusted_say_nothing() -> None:
+    votes, cast = cast_of(LINES, 0.0)
+    assert not votes.any()
+    chance, _ = sum_orders(votes, 0.2, cast)
+    assert chance == pytest.approx(np.full((1, 4), 0.25))
+
+
+def test_orders_are_summed_with_the_trust_in_each_vote() -> None:
+    votes, cast = cast_of(LINES, 0.6)
+    right = 0.5 + 0.6 * 0.3
+    wins = np.zeros((4, 4))
+    for x, y, count in ((0, 1, 2.5), (1, 0, 0.5), (2, 1, 1.0), (0, 2, 1.0), (3, 2, 1.0)):
+        wins[x, y] = count
+    assert votes[0] == pytest.approx(0.6 * wins)
+    best = np.zeros(4)
+    for order in permutations(range(4)):
+        best[order[0]] += np.prod(
+            [right ** wins[x, y] * (1 - right) ** wins[y, x] for x, y in combinations(order, 2)]
+        )
+    chance, evidence = sum_orders(votes, 0.2, cast)
+    assert chance[0] == pytest.approx(best / best.sum())
+    assert evidence[0] == pytest.approx(np.log(best.sum() / 24))
