@@ -146,7 +146,10 @@ const send = stopped => {
   if (!navigator.onLine && !warned) { warned = true; $("alert").textContent = words.offline; return; }
   sent = true;
   const fields = { assignmentId: assignment, consent: "yes", layout };
-  if (stopped) fields.stopped = 1;
+  if (stopped) {
+    fields.stopped = 1;
+    if (rules.shares.length) fields.pay = rules.shares[done()].replace("$", "");
+  }
   if (state.remark) fields.comment = state.remark;
   for (const slot of slots) if (state.comments[slot.name]) fields[slot.name + ".comment"] = state.comments[slot.name];
   for (const slot of slots.filter(complete)) {

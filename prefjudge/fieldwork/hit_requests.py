@@ -1,5 +1,7 @@
 """HITs as tasks for a crowd: the page that workers see, and who may take it."""
 
+from decimal import Decimal
+
 from prefjudge.core.asking.costs import CENT, prorated
 from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.crowd.protocol import Crowd
@@ -7,6 +9,7 @@ from prefjudge.crowd.tasks import Eligibility, Page, Task, WorkerGroup
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.render.pages.hit import Example, HitPage, Slot, render_hit_page
+from prefjudge.study.config import EarlyExit
 from prefjudge.study.gold import load_gold, load_practice
 from prefjudge.study.hits import StudyHit, StudySlot
 from prefjudge.study.pooling import load_pairs_by_number, load_passages, load_queries
@@ -72,7 +75,9 @@ class Pages:
                 instructions=design.instructions,
                 consent=design.consent,
                 reward=f"${reward:.2f}" if reward else "",
-                shares=tuple(f"${prorated(reward, done, slots):.2f}" for done in range(slots + 1) if reward),
+                shares=tuple(
+                    f"${self._share(reward, done, slots):.2f}" for done in range(slots + 1) if reward
+                ),
                 slots=tuple(self._slot(slot) for slot in hit.slots),
                 layouts=hit.layouts,
                 allow_ties=design.allow_ties,
@@ -84,6 +89,11 @@ class Pages:
                 comments=design.comments,
             )
         )
+
+    def _share(self, reward: Decimal, done: int, slots: int) -> Decimal:
+        """Return what a worker is paid who stops early; nothing is paid for nothing."""
+        whole = self._study.config.pay.early_exit is EarlyExit.FULL and done > 0
+        return reward if whole else prorated(reward, done, slots)
 
     def _slot(self, slot: StudySlot) -> Slot:
         if slot.gold_id is not None:

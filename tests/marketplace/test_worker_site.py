@@ -507,3 +507,46 @@ def test_what_a_worker_agreed_to_is_asked_once_by_each_requester(market, request
         agree(worker, f"{number:012}")
     agree(worker, "onetoomany", 400)
     assert len(worker.get(road)["agreed"]) == 100
+
+
+def test_a_draft_of_another_tab_is_not_overwritten_unasked(requester, worker):
+    road = f"/assignments/{worker.accept(offer(requester))['assignment_id']}"
+
+    def save(draft, status=200, **tab):
+        headers = {**worker.headers, "Content-Type": "application/json"}
+        body = json.dumps({"draft": draft, **tab})
+        answer = HTTP.request("POST", f"{worker.endpoint}{road}/draft", body=body, headers=headers)
+        assert answer.status == status, answer.data
+
+    for draft in (1, 2):  # the reply to the first may have been lost
+        save(draft, tab="a", after="")
+    assert worker.get(road)["draft_tab"] == "a"
+    save(3, tab="b", after="a")
+    save(4, 412, tab="a", after="")
+    assert worker.get(road)["draft"] == 3
+    save(5, tab="a", after=None)
+    save(6, 412, tab="b", after="a" * 99)
+    save(7)  # a program that knows no tabs
+    assert worker.get(road)["draft"] == 7
+
+
+def test_the_pay_is_what_will_be_paid(market, clock, requester, worker):
+    hits = [offer(requester, Title="same") for _ in range(4)]
+    begun = worker.accept(hits[0])["assignment_id"]
+    assert worker.get(f"/assignments/{begun}")["pace"] == {
+        "done": 0, "total": 4, "today": "0.00", "hourly": None,
+    }  # fmt: skip
+    clock.advance(300)
+    worker.submit(begun, {"q": "a", "stopped": "1", "pay": "0.16"})
+    done = worker.get(f"/assignments/{begun}/done")
+    assert done["assignment"]["expected"] == "0.16"
+    assert done["pace"] == {"done": 1, "total": 4, "today": "0.16", "hourly": "1.92"}
+    forged = worker.accept(hits[1])["assignment_id"]
+    worker.submit(forged, {"q": "a", "stopped": "1", "pay": "999999.00"})
+    assert worker.get(f"/assignments/{forged}/done")["assignment"]["expected"] == "2.00"
+    whole = worker.accept(hits[2])["assignment_id"]
+    worker.submit(whole, {"q": "a", "pay": "0.01", "x.ms": "3300000"})
+    assert worker.get("/history")["earnings"]["pending"] == "4.16"
+    assert worker.get(f"/assignments/{whole}/done")["pace"]["hourly"] == "4.16"
+    clock.advance(90_000)
+    assert worker.get(f"/assignments/{whole}/done")["pace"]["today"] == "0.00"

@@ -38,18 +38,19 @@ ASSIGNMENT = {
     "assignment_id": "3ASSIGNMENT", "hit_id": "3HIT", "group_id": "3GROUP", "title": GROUP["title"],
     "reward": "2.00", "requester": "Search research group", "status": "Accepted",
     "accepted": "2026-11-21T10:00:00Z", "deadline": "2026-11-21T11:00:00Z", "seconds_left": 3125,
-    "submitted": None, "frame_url": "/frame", "feedback": "", "bonus": "0.00", "in_part": False,
+    "submitted": None, "frame_url": "/frame", "feedback": "", "bonus": "0.00", "in_part": False, "expected": None,
 }  # fmt: skip
 PAID = ASSIGNMENT | {"status": "Approved", "submitted": "2026-11-20T15:30:00Z", "bonus": "0.45",
                      "feedback": "Thank you for the careful work."}  # fmt: skip
 TURNED_DOWN = ASSIGNMENT | {"status": "Rejected", "submitted": "2026-11-19T09:00:00Z", "feedback": HOSTILE}
 EARLY = TURNED_DOWN | {"in_part": True, "bonus": "0.62", "feedback": "You stopped early, as you may."}
-WAITING = ASSIGNMENT | {"status": "Submitted", "submitted": "2026-11-21T09:00:00Z"}
+WAITING = ASSIGNMENT | {"status": "Submitted", "submitted": "2026-11-21T09:00:00Z", "expected": "0.16"}
 TYPE = {
     "qualification_type_id": "3QUAL", "name": "Judging test", "description": "Ten comparisons with known answers.",
     "has_test": True, "auto_granted": False, "status": "none", "value": None, "retry_after": None,
     "final": False,
 }  # fmt: skip
+PACE = {"done": 3, "total": 84, "today": "6.16", "hourly": "12.40"}
 FRAME = {"url": "/frame", "height": 0, "kind": "html"}
 
 
@@ -100,9 +101,9 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "hits-panel": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": [], "completion": {"code": "C3", "url": ""}}),
     "preview": ("/groups/3GROUP", {"group": GROUP, "hit": {"hit_id": "3HIT"}, "frame": FRAME, "can_accept": True, "reason": ""}),
     "preview-barred": ("/groups/3BARRED", {"group": BARRED, "hit": {"hit_id": "3HIT"}, "frame": None, "can_accept": False, "reason": "You do not hold a qualification that this HIT needs."}),
-    "assignment": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None, "agreed": []}),
-    "done": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "next": {"group_id": "3GROUP", "available": 23}}),
-    "done-panel": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": {"code": "C1ABCDEF", "url": "/panel-end"}, "next": None}),
+    "assignment": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None, "draft_tab": "", "agreed": [], "pace": PACE}),
+    "done": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "pace": PACE, "next": {"group_id": "3GROUP", "available": 23}}),
+    "done-panel": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": {"code": "C1ABCDEF", "url": "/panel-end"}, "next": None, "pace": PACE}),
     "submitted": ("/mturk/externalSubmit", {"assignment_id": "3ASSIGNMENT"}),
     "refused": ("/groups/3GROUP/accept", {"error": "Others have taken the last HIT of this kind.", "code": "none_left"}),
     "refused-framed": ("/frames/3HIT", {"error": "This HIT no longer exists.", "code": "no_hit", "framed": True}),

@@ -1,3 +1,4 @@
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,7 +116,29 @@ def test_drafts_are_stored_and_given_back(gallery, open_page):
     frame.evaluate("parent.postMessage({prefjudge: 'draft', draft: {at: 4}}, '*')")
     soon(page, lambda: page.inner_text("#kept") == "Saved")
     posts = [body for method, path, body in gallery.asked if (method, path) == ("POST", DRAFT)]
-    assert posts == ['{"draft":{"at":4}}']
+    (sent,) = map(json.loads, posts)
+    assert (sent["draft"], sent["after"]) == ({"at": 4}, "")
+    gallery.changes = {}
+
+
+def test_the_last_of_two_tabs_does_not_win_in_silence(gallery, open_page):
+    gallery.asked.clear()
+    gallery.frame = TALKING
+    gallery.changes = {"draft": {"at": 3}, "draft_tab": "first"}
+    gallery.answers = {("POST", DRAFT): (412, '{"error": "another tab"}')}
+    page = open_page(viewport={"width": 390, "height": 700})
+    page.forgiven.append("412 (Precondition Failed)")
+    page.goto(f"{gallery.origin}/assignment")
+    page.frames[1].evaluate("parent.postMessage({prefjudge: 'draft', draft: {at: 4}}, '*')")
+    soon(page, lambda: "another tab" in page.inner_text("#said"))
+    assert page.inner_text("#kept") == ""
+    inspect(page)
+    gallery.answers = {("POST", DRAFT): (200, "{}")}
+    page.click("text=Keep the answers here")
+    soon(page, lambda: page.inner_text("#kept") == "Saved")
+    assert page.is_visible("#kept")
+    posts = [json.loads(body) for _, path, body in gallery.asked if path == DRAFT]
+    assert [(one["draft"]["at"], one["after"]) for one in posts] == [(4, "first"), (4, None)]
     gallery.changes = {}
 
 

@@ -6,7 +6,7 @@ from prefjudge.marketplace.errors import Refusal, missing, wrong_state
 from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.people import blocks, requirements
-from prefjudge.marketplace.questions.answers import Fields, visible_time, write_answers
+from prefjudge.marketplace.questions.answers import Fields, expected_pay, visible_time, write_answers
 from prefjudge.marketplace.store.ids import new_id
 from prefjudge.marketplace.store.marketplace import Transaction
 
@@ -39,6 +39,7 @@ class Assignment:
     answer: str | None = None
     feedback: str | None = None
     draft: str | None = None
+    draft_tab: str | None = None
 
 
 def get(tx: Transaction, assignment_id: str, *, lock: bool = False) -> Assignment | None:
@@ -181,15 +182,17 @@ def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str |
     assert hit is not None, "an assignment has its HIT"
     fields = list(fields)
     visible_ms, visible_pairs = visible_time(fields)
+    expected = expected_pay(fields)
     tx.run(
         "UPDATE assignments SET status = 'Submitted', submitted_at = :now, ended_at = :now, draft = NULL,"
-        " auto_approve_at = :auto, answer = :answer, visible_ms = :ms, visible_pairs = :pairs"
-        " WHERE assignment_id = :id",
+        " auto_approve_at = :auto, answer = :answer, visible_ms = :ms, visible_pairs = :pairs,"
+        " expected = :expected WHERE assignment_id = :id",
         now=tx.now,
         auto=tx.now + hit.auto_approval_delay,
         answer=_answer(tx, hit, fields),
         ms=visible_ms,
         pairs=visible_pairs,
+        expected=None if expected is None else min(expected, assignment.reward),
         id=assignment_id,
     )
     hits.note(tx, "AssignmentSubmitted", hit, assignment_id, assignment.worker_id)
@@ -250,10 +253,34 @@ def _end(tx: Transaction, assignment: Assignment, status: str, event: str) -> No
     hits.shift(tx, hit, pending=-1, available=1)
 
 
-def save_draft(tx: Transaction, assignment_id: str, worker_id: str, draft: str) -> None:
-    """Keep what a worker has answered so far."""
+def save_draft(
+    tx: Transaction,
+    assignment_id: str,
+    worker_id: str,
+    draft: str,
+    *,
+    tab: str = "",
+    after: str | None = None,
+) -> None:
+    """Keep what a worker has answered so far.
+
+    With ``after``, a tab says whose draft it began with: what another tab has written since is not
+    overwritten. Without, the draft replaces any other.
+
+    Raises
+    ------
+    Refusal
+        ``other_tab``: another tab has written since; ``submitted``, ``returned`` or ``too_late``.
+    """
     assignment = _held(tx, assignment_id, worker_id)
     if assignment.status in SUBMITTED:
         raise Refusal("submitted", "This assignment has been submitted.")
     _refuse_ended(tx, assignment)
-    tx.run("UPDATE assignments SET draft = :draft WHERE assignment_id = :id", draft=draft, id=assignment_id)
+    if after is not None and (assignment.draft_tab or "") not in (tab, after):
+        raise Refusal("other_tab", "You have worked on this HIT in another tab or on another device.", 412)
+    tx.run(
+        "UPDATE assignments SET draft = :draft, draft_tab = :tab WHERE assignment_id = :id",
+        draft=draft,
+        tab=tab,
+        id=assignment_id,
+    )

@@ -93,10 +93,15 @@ def group(tx: Transaction, worker_id: str, group_id: str) -> Group | None:
 
 
 def _count(tx: Transaction, worker_id: str, row: Offer) -> int:
+    return count_open(tx, worker_id, row.hit_type_id)
+
+
+def count_open(tx: Transaction, worker_id: str, group_id: str) -> int:
+    """Return how many HITs of a group are open and the worker has not done, up to :data:`COUNTED`."""
     (number,) = tx.rows(
         f"SELECT count(*) FROM (SELECT 1 FROM hits h WHERE h.hit_type_id = :type AND {hits.OPEN}"
         f" AND {_UNDONE} LIMIT {COUNTED}) AS counted",
-        type=row.hit_type_id,
+        type=group_id,
         worker=worker_id,
         now=tx.now,
     )[0]

@@ -33,7 +33,9 @@ class OwnAssignment:
     rejected_at: float | None
     feedback: str | None
     draft: str | None
+    draft_tab: str | None
     reward: int
+    expected: int | None
     hit_type_id: str
     kind: str
     height: int
@@ -51,6 +53,7 @@ class AssignmentView(TypedDict):
     group_id: str
     title: str
     reward: str
+    expected: str | None
     requester: str
     status: str
     in_part: bool
@@ -117,6 +120,7 @@ def view(tx: Transaction, row: OwnAssignment) -> AssignmentView:
         "group_id": row.hit_type_id,
         "title": row.title,
         "reward": from_cents(row.reward),
+        "expected": None if row.expected is None else from_cents(row.expected),
         "requester": row.name,
         "status": row.status,
         "in_part": row.status == "Rejected" and is_paid_in_part(tx, row.assignment_id, row.rejected_at),
@@ -172,7 +176,8 @@ def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> Earnin
         "SELECT kind, sum(cents) FROM transfers WHERE target = :account GROUP BY kind", account=account
     )
     (pending,) = tx.rows(
-        "SELECT sum(reward) FROM assignments WHERE worker_id = :worker AND status = 'Submitted'",
+        "SELECT sum(coalesce(expected, reward)) FROM assignments"
+        " WHERE worker_id = :worker AND status = 'Submitted'",
         worker=worker_id,
     )[0]
     (in_part,) = tx.rows(

@@ -49,6 +49,13 @@ def _text(text: str) -> str:
     return escaped.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
+def expected_pay(fields: Fields) -> int | None:
+    """Return the cents that a page told a worker who stopped early, in a field ``pay`` such as ``0.16``."""
+    known = dict(fields)
+    said = re.fullmatch(r"\$?(\d{1,6})\.(\d\d)", known.get("pay", ""))
+    return int(said[1]) * 100 + int(said[2]) if said and known.get("stopped") == "1" else None
+
+
 def visible_time(fields: Fields) -> tuple[int, int]:
     """Return the milliseconds that pages measured (fields named ``….ms``), and of how many such fields."""
     times = [int(value) for name, value in fields if name.endswith(".ms") and re.fullmatch(r"\d{1,9}", value)]

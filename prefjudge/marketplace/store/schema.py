@@ -152,4 +152,13 @@ CREATE TABLE agreements (
     agreed DOUBLE PRECISION NOT NULL, PRIMARY KEY (worker_id, requester_id, page))
 """
 
-STEPS = (_FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS)
+# what a page said that it pays a worker who stops early, and which tab wrote the draft
+_EXPECTED = """
+ALTER TABLE assignments ADD COLUMN expected BIGINT;
+ALTER TABLE assignments ADD COLUMN draft_tab TEXT;
+CREATE INDEX assignments_recent ON assignments (worker_id, submitted_at) WHERE submitted_at IS NOT NULL
+"""
+
+STEPS = (
+    _FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS, _EXPECTED,
+)  # fmt: skip

@@ -12,6 +12,7 @@ from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import assignments, offers, own_work
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.hits.own_work import OwnAssignment
+from prefjudge.marketplace.hits.pace import pace
 from prefjudge.marketplace.people import agreements, panels
 from prefjudge.marketplace.people.sessions import Session
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -119,7 +120,14 @@ def _shown(
     draft = json.loads(row.draft) if row.draft else None
     assignment = {**own_work.view(tx, row), "frame_url": shown["url"]}
     known = agreements.agreed(tx, session.worker_id, row.requester_id)
-    return {"assignment": assignment, "frame": shown, "draft": draft, "agreed": known}
+    return {
+        "assignment": assignment,
+        "frame": shown,
+        "draft": draft,
+        "draft_tab": row.draft_tab or "",
+        "agreed": known,
+        "pace": pace(tx, session.worker_id, row.hit_type_id),
+    }
 
 
 async def show_assignment(state: AppState, request: Request, session: Session) -> Page:
@@ -156,11 +164,16 @@ async def show_draft(state: AppState, request: Request, session: Session) -> Res
 
 async def save_draft(state: AppState, request: Request, session: Session) -> Response:
     """Keep what the worker has answered so far."""
-    draft = json.dumps((await read_json(request)).get("draft"))
+    sent = await read_json(request)
+    draft, tab, after = json.dumps(sent.get("draft")), sent.get("tab"), sent.get("after")
+    tab = tab[:40] if isinstance(tab, str) else ""
+    after = after if isinstance(after, str) else None
     if len(draft) > MAX_DRAFT:
         raise Refusal("too_large", f"A draft may have at most {MAX_DRAFT} characters.", 413)
     ident = request.path_params["assignment_id"]
-    await state.executor.run(lambda tx: assignments.save_draft(tx, ident, session.worker_id, draft))
+    await state.executor.run(
+        lambda tx: assignments.save_draft(tx, ident, session.worker_id, draft, tab=tab, after=after)
+    )
     return JSONResponse({"saved": True})
 
 
@@ -185,6 +198,7 @@ async def show_done(state: AppState, request: Request, session: Session) -> Page
             "assignment": own_work.view(tx, row),
             "completion": None if row.status == "Accepted" else back,  # no code before the work
             "next": {"group_id": more["group_id"], "available": more["available"]} if more else None,
+            "pace": pace(tx, session.worker_id, row.hit_type_id),
         }
 
     shown = await state.executor.run(act, write=False)

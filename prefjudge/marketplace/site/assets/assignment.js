@@ -11,13 +11,15 @@
   // Shows a notice; ``act`` is what its button does, ``link`` where its link leads. A notice about a draft does not
   // replace any other.
   let ofDraft = true;
-  const notice = (text, { tone = "warm", act = null, link = null, draft = false } = {}) => {
+  const notice = (text, { tone = "warm", act = null, does = "Try again", link = null, draft = false } = {}) => {
     if (draft && !ofDraft && !$("notice").hidden) return;
     ofDraft = draft;
     $("notice").className = "note " + tone;
     $("said").textContent = text;
     $("again").hidden = !act;
     $("again").onclick = act;
+    $("again").textContent = does;
+    $("way").onclick = null;
     $("way").hidden = !link;
     if (link) [$("way").textContent, $("way").href, $("way").target] = link;
     $("notice").hidden = false;
@@ -38,6 +40,9 @@
     try { localStorage.removeItem(key(kind)); } catch { /* private browsing */ }
   };
 
+  // Each tab has a name, and says whose draft it began with, so that the last of two does not win in silence.
+  const tab = Math.random().toString(36).slice(2);
+  let after = frame.dataset.tab;
   const post = {
     agreed: page => fetch(address + "/agreed", {
       method: "POST",
@@ -47,7 +52,7 @@
     draft: draft => fetch(address + "/draft", {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-CSRF-Token": frame.dataset.csrf, ...program },
-      body: JSON.stringify({ draft }),
+      body: JSON.stringify({ draft, tab, after }),
     }),
     // always this assignment: the page may have written another id
     answers: fields => fetch("/mturk/externalSubmit", {
@@ -75,9 +80,9 @@
     if (again) {
       const renewed = (status === 401 || status === 403) && await renew();
       later = setTimeout(send, renewed ? 0 : 5000);
-    } else if (!newer) letGo(kind);
+    } else if (!newer && status !== 412) letGo(kind);
     (kind === "draft" ? drafted : submitted)(status, again, said.error);
-    if (!again) send(); // what was added meanwhile
+    if (!again && (status !== 412 || waiting.answers)) send(); // what was added meanwhile
   };
   // After signing in again, in another tab, the token of this page is out of date.
   const renew = async () => {
@@ -94,13 +99,24 @@
   const signIn = { act: () => send(), link: ["Sign in", "/signin", "_blank"] };
   const drafted = (status, again, error) => {
     $("kept").textContent = status === 200 ? "Saved" : "";
+    if (status === 200) after = tab;
     if (status === 200 && ofDraft) hush();
     else if (status === 409) leave();
+    else if (status === 412) twoTabs();
     else if (status === 410) over(error);
     else if (status === 401 || status === 403) {
       notice("You are signed out. Sign in in another tab and come back; your answers are kept on this device.", { draft: true, ...signIn });
     } else if (again) notice("No connection. Your answers are kept on this device.", { draft: true, act: () => send() });
     else if (status !== 200) notice("Your answers are not saved: " + (error || status), { draft: true });
+  };
+  const twoTabs = () => {
+    notice("You have also worked on this HIT in another tab or on another device, and it has other answers.", {
+      draft: true,
+      act: () => { after = null; hush(); send(); },
+      does: "Keep the answers here",
+      link: ["Show the others", address, ""],
+    });
+    $("way").onclick = () => letGo("draft");
   };
   const submitted = (status, again, error) => {
     if (status === 200) leave();
