@@ -1,6 +1,6 @@
 """Reads the judgments that a verb works on, from a study or from a file."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,6 +13,7 @@ from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import encode
 from prefjudge.core.resolving.rules import RULES
+from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.stamps import rehearsal_in
@@ -99,6 +100,14 @@ def gather_judgments(
     )
 
 
+def counted_judgments(
+    study: Study, db: Connection, *, models: bool = False, barred: Collection[str] = ()
+) -> Judgments:
+    """Return the judgments that count, their workers by id; in a report they are read once."""
+    key = ("log", str(study.folder), models, *barred)
+    return once(key, partial(load_judgments, db, models=models, barred=barred))
+
+
 def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the config's rule, or one that allows unequal numbers of votes where pairs have them.
 
@@ -118,7 +127,8 @@ def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]
 def _of_study(study: Study, with_models: bool, counted: Sequence[str]) -> JudgmentInput:
     barred = _barred_ids(study, counted) if counted else ()
     with study.transaction(write=False) as db:
-        log, rehearsal = load_judgments(db, models=with_models, barred=barred), load_rehearsal(db)
+        log = counted_judgments(study, db, models=with_models, barred=barred)
+        rehearsal = load_rehearsal(db)
         pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
         strategy = load_setting(db, "strategy")
         uneven = strategy is not None or count_rows(db, "challenges") > 0

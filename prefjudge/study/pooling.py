@@ -117,6 +117,16 @@ def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:
     return pools_of(rows)
 
 
+def load_pool_sizes(db: Connection) -> dict[int, int]:
+    """Return how many queries have a pool of each size, as `Pools.histogram` of `load_pools`."""
+    return dict(
+        db.execute(
+            "SELECT size, count(*) FROM (SELECT count(DISTINCT doc_id) AS size FROM pooled "
+            "GROUP BY query_id) sizes GROUP BY size ORDER BY size"
+        )
+    )
+
+
 def load_contributions(db: Connection) -> set[tuple[str, str, str]]:
     """Return which source added which passage of a query to the pools: query_id, doc_id, source."""
     return set(db.execute("SELECT query_id, doc_id, source FROM pooled"))

@@ -125,3 +125,17 @@ def test_a_ceiling_of_sets_is_the_mean_tau_with_the_middle_of_them() -> None:
     assert np.isnan(noise_ceiling([]).value)
     with pytest.raises(InputError, match="confidence is 1"):
         noise_ceiling(pairs, confidence=1.0)
+
+
+@pytest.mark.parametrize(("queries", "redraws"), [(10, 64), (100, 16), (1000, 16), (5000, 4)])
+def test_votes_of_many_queries_are_redrawn_less_often_and_tell_as_much(queries: int, redraws: int) -> None:
+    truth = np.random.default_rng(6).normal(0, 0.2, (queries, 4))
+    asked = []
+
+    def cast(rng: np.random.Generator) -> list[Scores]:
+        asked.append(rng)
+        return voted(truth, 0.5)(rng)
+
+    (found,) = measure_noise(cast, [scores_of(truth)], rng=np.random.default_rng(1))
+    assert len(asked) == redraws
+    np.testing.assert_allclose(np.diag(found.root @ found.root.T) * queries, 0.25, rtol=0.2)

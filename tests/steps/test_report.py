@@ -20,6 +20,7 @@ from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
+from prefjudge.study.pooling import load_pool_sizes, load_pools
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.test_release import judged as judged  # the fixture
@@ -199,8 +200,10 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     monkeypatch.setattr(sys.modules["prefjudge.steps.report.report"], "asking_once", nullcontext)
     report(judged)
     assert len(asked) == 3
-    assert len(loaded) == 1 + 3
+    assert len(loaded) == 1 + 4
     assert (judged / "report.html").read_text(encoding="utf-8") == page
+    with Study(judged).transaction(write=False) as db:
+        assert load_pool_sizes(db) == load_pools(db).histogram
 
 
 def test_what_is_read_once_is_read_again_where_the_file_has_changed(tmp_path: Path) -> None:

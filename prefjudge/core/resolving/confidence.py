@@ -105,7 +105,7 @@ def assess_confidence(
         known of crowds.
     draws : int
         Posterior samples per query, shared out among the scales; the error of a probability is about
-        ``0.5 / sqrt(draws)`` at most.
+        ``0.5 / sqrt(draws)`` at most. With 0 only the strengths are found, and every chance is nan.
     strengths : bool
         Whether a vote counts as often as it is strong.
 
@@ -163,14 +163,15 @@ def _averaged(
     for scale, lapses, weight in members:
         fit = fit_strengths(votes, scale=scale, start=start)
         start = fit.mean
-        share = max(2, round(draws * weight))
-        chance += weight * chance_best(
-            votes, fit, scale=scale, draws=share, rng=rng, lapses=lapses, cast=stack.cast
-        )
+        if draws:
+            share = max(2, round(draws * weight))
+            chance += weight * chance_best(
+                votes, fit, scale=scale, draws=share, rng=rng, lapses=lapses, cast=stack.cast
+            )
         mean += weight * fit.mean
         square += weight * (_variances(fit) + fit.mean**2)
     # The weights' sum is 1 but for rounding; the chance of a lone candidate is exactly that.
-    chance /= chance.sum(axis=1, keepdims=True)
+    chance = chance / chance.sum(axis=1, keepdims=True) if draws else np.full_like(chance, np.nan)
     return chance, mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
 

@@ -180,16 +180,21 @@ def _with_lapses(
     votes: Floats, strength: NDArray[np.float32], apart: float, tossed: float
 ) -> NDArray[np.float32]:
     total = np.zeros((votes.shape[0], strength.shape[2]), dtype=np.float32)
+    half, slope = np.float32(0.5), np.float32(0.5 * (1.0 - tossed))
     counts = votes.astype(np.float32)
-    for x in range(votes.shape[1]):
-        for y in range(x):
-            won, lost = counts[:, x, y, None], counts[:, y, x, None]
-            if not (won.any() or lost.any()):
-                continue
-            # tossed / 2 + (1 - tossed) logistic(2 u) = 1 / 2 + (1 - tossed) / 2 tanh(u)
-            lead = np.tanh(np.float32(apart) * (strength[:, x] - strength[:, y]))
-            lead *= np.float32(0.5 * (1.0 - tossed))
-            total += won * np.log(np.float32(0.5) + lead) + lost * np.log(np.float32(0.5) - lead)
+    for x, others in _voted_on(votes):
+        won, lost = counts[:, x, others, None], counts[:, others, x, None]
+        # tossed / 2 + (1 - tossed) logistic(2 u) = 1 / 2 + (1 - tossed) / 2 tanh(u)
+        lead = strength[:, x, None] - strength[:, others]
+        np.tanh(np.multiply(lead, np.float32(apart), out=lead), out=lead)
+        # Most pairs have votes for one side only: one logarithm, from that side, is enough for them.
+        lead *= np.where(won > 0, slope, -slope)
+        terms = np.log(half + lead)
+        terms *= np.where(won > 0, won, lost)
+        torn = np.nonzero(((won > 0) & (lost > 0))[..., 0])
+        if torn[0].size:
+            terms[torn] += lost[torn] * np.log(half - lead[torn])
+        total += terms.sum(axis=1)
     return total
 
 
@@ -202,8 +207,18 @@ def _without(votes: Floats, strength: NDArray[np.float32]) -> NDArray[np.float32
     # of each pair's sum: half the logarithms.
     total: NDArray[np.float32] = np.einsum("nk,nkd->nd", votes.sum(axis=2).astype(np.float32), shifted)
     both = (votes + votes.transpose(0, 2, 1)).astype(np.float32)
-    for x in range(votes.shape[1]):
-        for y in range(x):
-            if both[:, x, y].any():
-                total -= both[:, x, y, None] * np.log(odds[:, x] + odds[:, y])
+    for x, others in _voted_on(votes):
+        sums = np.log(odds[:, x, None] + odds[:, others])
+        total -= np.einsum("ny,nyd->nd", both[:, x, others], sums)
     return total
+
+
+def _voted_on(votes: Floats) -> Iterator[tuple[int, slice | list[int]]]:
+    """Yield each place with the lesser ones that any query has votes on against it."""
+    seen = (votes != 0).any(axis=0)
+    seen |= seen.T
+    for x in range(1, len(seen)):
+        if seen[x, :x].all():
+            yield x, slice(x)  # a view
+        elif seen[x, :x].any():
+            yield x, np.flatnonzero(seen[x, :x]).tolist()

@@ -40,9 +40,8 @@ def fit_votes(judgments: Judgments, *, rng: np.random.Generator) -> VoteModel:
     one vote drawn from one vote never changes. The strengths are drawn together by the prior, so what is
     drawn is rather more doubtful than the judges were: where independent sets of votes exist, compare those.
     """
-    # Only the strengths are wanted; the draws serve probabilities of being best. Other judges would err as
-    # often as these did, whoever they are: no name takes part.
-    fitted = assess_confidence(nameless(judgments), rng=rng, draws=1)
+    # Other judges would err as often as these did, whoever they are: no name takes part.
+    fitted = assess_confidence(nameless(judgments), rng=rng, draws=0)
     width = len(judgments.docs)
     key = np.repeat(np.arange(len(fitted.queries)), np.diff(fitted.start)) * width + fitted.doc
     order = np.argsort(key)

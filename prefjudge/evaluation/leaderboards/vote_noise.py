@@ -17,6 +17,8 @@ Rescore = Callable[[np.random.Generator], Sequence[Scores]]
 _CELLS = 1000
 _FEWEST, _MOST = 16, 64
 """The covariance is a sum over queries: so many redraws of each, and queries times redraws about so many."""
+_ENOUGH, _LEAST = 1 << 14, 4
+"""With so many queries times redraws the covariance is known far better than the ceiling's pairs can tell."""
 _PAIRS = 400
 """Pairs of leaderboards in a ceiling: their mean tau is then known to about 0.01."""
 
@@ -77,7 +79,7 @@ def measure_noise(
     root of that share. By the central limit theorem the noise of a mean over queries is normal.
     """
     queries = len(observed[0].queries)
-    redraws = int(np.clip(-(-_CELLS // max(1, queries)), _FEWEST, _MOST))
+    redraws = _redraws(queries)
     sums = [np.zeros(scores.values.shape) for scores in observed]
     squares = [np.zeros((len(scores.runs), len(scores.runs))) for scores in observed]
     for stream in rng.spawn(redraws):
@@ -90,6 +92,11 @@ def measure_noise(
         covariance = (square - total.T @ total / redraws) / ((redraws - 1) * max(1, queries) ** 2)
         found.append(_apart(scores, covariance))
     return found
+
+
+def _redraws(queries: int) -> int:
+    few = int(np.clip(-(-_CELLS // max(1, queries)), _FEWEST, _MOST))
+    return max(_LEAST, min(few, -(-_ENOUGH // max(1, queries))))
 
 
 def _over(scores: Scores, drawn: Scores) -> Matrix:

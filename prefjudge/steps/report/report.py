@@ -36,7 +36,7 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.status import StatusResult, status
 from prefjudge.study.imports import has_workers, load_imports
 from prefjudge.study.models import load_votes
-from prefjudge.study.pooling import is_published, load_inputs, load_pools
+from prefjudge.study.pooling import is_published, load_inputs, load_pool_sizes
 from prefjudge.study.study import Study, open_study
 from prefjudge.version import __version__
 
@@ -225,7 +225,7 @@ def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list
     from prefjudge.steps.workers.workers import workers
 
     with study.transaction(write=False) as db:
-        sizes, models = load_pools(db).histogram, Counter(model for model, _ in load_votes(db))
+        sizes, models = load_pool_sizes(db), Counter(model for model, _ in load_votes(db))
     shown = "How many queries have a pool of each size"
     pictures = drawn(partial(plot_pool_sizes, sizes), shown, notices, state.rehearsal)
     hits = ", ".join(f"{count:,} {name}" for name, count in state.hits.items()) or "none"

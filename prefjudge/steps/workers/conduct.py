@@ -15,7 +15,7 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.study.assignments import load_judgments
+from prefjudge.gather.judgments import counted_judgments
 from prefjudge.study.conduct import Pace, load_conduct, load_paces
 from prefjudge.study.pooling import load_passages, load_queries
 from prefjudge.study.progress import load_barred
@@ -80,7 +80,7 @@ def observe(study: Study | None, judgments: str | Path | None, *, ids: bool) -> 
 
 def _observe_study(study: Study, *, ids: bool) -> Observed:
     with study.transaction(write=False) as db:
-        conduct, kept, paces = load_conduct(db), load_judgments(db), load_paces(db)
+        conduct, kept, paces = load_conduct(db), counted_judgments(study, db), load_paces(db)
         rehearsal, remarks = load_rehearsal(db), load_remarks(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
     if not len(conduct.judgments):
