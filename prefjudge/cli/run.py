@@ -55,10 +55,11 @@ def _show(result: "RunResult", study: Path) -> None:
     )
     for duel in result.duels:
         verb = "replaces" if duel.dethroned else "loses to"
-        runs = ", ".join(duel.brought_by)
+        runs = ", ".join(duel.brought_by) or "judged before"
+        chance = "" if duel.chance is None else f", P(best) {duel.chance:.2f}"
         say(
             f"  query {duel.query_id}: {duel.newcomer} ({runs}) {verb} {duel.incumbent}, "
-            f"{duel.votes_for:g} votes to {duel.votes_against:g}"
+            f"{duel.votes_for:g} votes to {duel.votes_against:g}{chance}"
         )
     for shift in result.moved:
         say(f"  run {shift.run} moves from rank {shift.reference} to {shift.other}")

@@ -2,12 +2,22 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prefjudge.core.planning.challenge import Challenge, gather_challenge
-from prefjudge.core.pooling.pools import QrelsPerQuery, build_pools, pools_of, select_queries
+from prefjudge.core.planning.challenge import Challenge, conclude_challenge, gather_challenge
+from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.sure import Sure
+from prefjudge.core.pooling.pools import (
+    Pools,
+    QrelsPerQuery,
+    build_pools,
+    drop_candidates,
+    pools_of,
+    select_queries,
+)
 from prefjudge.counts import many
+from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.texts.texts import read_texts
 from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
@@ -21,15 +31,17 @@ from prefjudge.study.answers import (
     load_open_challenge,
     save_answers,
     save_challenge,
+    save_conclusion,
 )
-from prefjudge.study.pooling import load_inputs, load_pools, save_inputs, save_texts
+from prefjudge.study.assignments import load_choices, load_judgments
+from prefjudge.study.pooling import load_inputs, load_passages, load_pools, save_inputs, save_texts
+from prefjudge.study.settings import BEING_REBUILT, RECOVERING, load_setting
 from prefjudge.study.study import Study
 from prefjudge.study.targets import command, current_target
 
-LEAD = "lead:5"
-"""A newcomer becomes the best answer, or is refused, at a lead of five votes or by the majority of 21. After
-a simulated year of monthly challenges (``scripts/upkeep``), the answers agree with a fresh judging as
-often as two fresh judgings agree."""
+USUAL_RULE = Sure(0.9, patience=500)
+"""A challenge ends once a query's best answer has this probability, by all votes of all rounds, or where a
+further right winner would take more votes than this. ``scripts/upkeep`` compares it with other rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +60,12 @@ def open_challenge(
     paths: Sequence[str | Path],
     collection: str | Path | None,
     fields: TextFields = PLAIN,
+    sure: float | None = None,
 ) -> Opened:
     """Find the newcomers of new runs and record them; ``run`` then has them judged.
+
+    Each query is judged until its best answer is ``sure`` enough; by default as sure as ``run --sure`` made
+    it, if that drove the study.
 
     Raises
     ------
@@ -58,11 +74,13 @@ def open_challenge(
     InputError
         The newcomers' texts are missing.
     """
+    _conclude_rebuilt(study)
     with study.transaction(write=False) as db:
         if load_open_challenge(db):
             advice = command("run", study.folder, current_target(db))
             raise StudyError("a challenge is under way", f"Finish it first: {advice}")
-        known = load_pools(db, newcomers=True)  # former newcomers have had their chance
+        known = load_pools(db, newcomers=True)  # a former newcomer is no newcomer again
+        rule = _rule(sure, load_setting(db, "strategy")).name
         runs = {found.name for found in load_inputs(db) if found.kind == "run"}
     best, _ = load_best_answers(study)
     heads = reader.top(1, set(best.queries))
@@ -80,7 +98,7 @@ def open_challenge(
         if last_version(db) == 0:
             save_answers(db, 1, best)
         if challenge.newcomers:
-            save_challenge(db, LEAD, challenge.brought_by, time.time())
+            save_challenge(db, rule, challenge.brought_by, time.time())
             save_texts(db, {}, texts)
     return Opened(
         newcomers=sum(len(docs) for docs in challenge.newcomers.values()),
@@ -90,11 +108,61 @@ def open_challenge(
     )
 
 
+def _conclude_rebuilt(study: Study) -> None:
+    """Conclude the challenge of a study that is being rebuilt: a later one shows that it was concluded.
+
+    Votes of later rounds may have made its queries less sure again, so that ``recover`` could not tell.
+    """
+    with study.transaction(write=False) as db:
+        former, version, log = load_open_challenge(db), last_version(db), load_judgments(db)
+        if former is None or load_setting(db, RECOVERING) != BEING_REBUILT:
+            return
+    strategy = parse_strategy(former.strategy)
+    if isinstance(strategy, Sure):
+        answers, duels = conclude_challenge(resume_challenge(study, former), log, strategy)
+        with study.transaction() as db:
+            save_answers(db, version + 1, answers)
+            save_conclusion(db, former.number, duels, time.time())
+
+
+def check_sure(sure: float | None) -> None:
+    """Refuse a probability that everything reaches, or nothing.
+
+    Raises
+    ------
+    InputError
+        It is not above 0 and up to 1.
+    """
+    if sure is not None and not 0 < sure <= 1:
+        raise InputError(f"--sure {sure:g}", "Give a probability above 0 and up to 1, such as 0.8.")
+
+
+def _rule(sure: float | None, driven_by: str | None) -> Sure:
+    """Return how to judge a challenge: as sure as is asked for, or as the study was made, or as usual."""
+    strategy = parse_strategy(driven_by) if driven_by is not None else None
+    if sure is None and isinstance(strategy, Sure):
+        sure = strategy.level
+    return USUAL_RULE if sure is None else replace(USUAL_RULE, level=sure)
+
+
 def resume_challenge(study: Study, challenge: OpenChallenge) -> Challenge:
-    """Return an open challenge as it was when it began."""
+    """Return an open challenge as it was when it began; by probability, who was judged before may return."""
+    by_probability = isinstance(parse_strategy(challenge.strategy), Sure)
     with study.transaction(write=False) as db:
         best = load_answers(db, last_version(db), "preference")
-    return gather_challenge(best, pools_of(()), pools_of(challenge.rows))
+        past = _past(db) if by_probability else None
+    return gather_challenge(best, pools_of(()), pools_of(challenge.rows), past=past)
+
+
+def _past(db: Connection) -> Pools:
+    """Return the candidates that people have compared, and that can be shown again.
+
+    Those that a model vetoed have not been compared, and imported votes may have come without texts.
+    """
+    pools, shown = load_pools(db, newcomers=True), load_passages(db).keys()
+    judged = {(query, doc) for query, a, b in load_choices(db) for doc in (a, b) if doc in shown}
+    rows = zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+    return drop_candidates(pools, {(pools.queries[q], pools.docs[d]) for q, d in rows} - judged)
 
 
 def _texts(collection: str | Path | None, fields: TextFields, challenge: Challenge) -> dict[str, str]:

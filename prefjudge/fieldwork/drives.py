@@ -95,11 +95,11 @@ class PoolDrive:
 
 
 class ChallengeDrive:
-    """Newcomers against the best-known answers."""
+    """Newcomers against the best-known answers, and those who may return."""
 
     def __init__(self, study: Study, challenge: OpenChallenge) -> None:
         strategy = parse_strategy(challenge.strategy)
-        assert isinstance(strategy, LeadStop)
+        assert isinstance(strategy, LeadStop | Sure)
         self.name = challenge.strategy
         self.challenge: OpenChallenge | None = challenge
         self._strategy = strategy
@@ -107,7 +107,7 @@ class ChallengeDrive:
 
     def next(self, log: Judgments, most: int | None = None) -> Round:
         """Return what the duels need next."""
-        return next_challenge_round(self._challenge, log, self._strategy)
+        return next_challenge_round(self._challenge, log, self._strategy, most=most)
 
     def conclude(self, log: Judgments) -> tuple[Qrels, tuple[Duel, ...]]:
         """Return the answers after the duels, and how each newcomer fared."""

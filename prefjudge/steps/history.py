@@ -40,7 +40,8 @@ class Version:
     challenge : int or None
         The challenge that made it; None for the first version.
     duels : tuple of Duel
-        How each newcomer of the challenge fared, and which runs contributed it.
+        How each newcomer of the challenge fared, and which runs contributed it; and the candidates of earlier
+        rounds that are the best again, which no run of the challenge contributed.
     changes : tuple of Change
         The queries whose answers differ.
     moved : tuple of RankShift
@@ -80,7 +81,7 @@ class HistoryResult(Shown):
                 "queries": one.queries,
                 "answers": one.answers,
                 "challenge": one.challenge,
-                "newcomers": len(one.duels) if one.challenge else None,
+                "newcomers": sum(not duel.returned for duel in one.duels) if one.challenge else None,
                 "changed": len(one.changes) if one.version > 1 else None,
                 "moved": len(one.moved) if one.version > 1 and self.measure else None,
             }

@@ -67,9 +67,10 @@ def load_duels(db: Connection, challenge: int) -> tuple["Duel", ...]:
             votes_for=won,
             votes_against=lost,
             dethroned=bool(dethroned),
+            chance=chance,
         )
-        for query, incumbent, newcomer, runs, won, lost, dethroned in db.execute(
-            "SELECT query_id, incumbent, newcomer, brought_by, votes_for, votes_against, dethroned "
+        for query, incumbent, newcomer, runs, won, lost, dethroned, chance in db.execute(
+            "SELECT query_id, incumbent, newcomer, brought_by, votes_for, votes_against, dethroned, chance "
             "FROM duels WHERE challenge = :challenge ORDER BY query_id, newcomer",
             challenge=challenge,
         )

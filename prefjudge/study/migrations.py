@@ -169,4 +169,5 @@ STEPS = [
         PRIMARY KEY (assignment_id, slot)
     );
     """,
+    "ALTER TABLE duels ADD COLUMN chance DOUBLE PRECISION;",
 ]

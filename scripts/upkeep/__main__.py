@@ -1,39 +1,84 @@
-"""Simulate a year of monthly new runs: challenges against judging every month's pools afresh.
+"""Simulate monthly new runs: challenges by the old and the new rule, beside judging everything afresh once.
 
     python scripts/upkeep 'runs/*.gz' --start 12
 
-The runs after the first ``--start`` come in one by one. Prints one JSON object: what the months cost, and how
-often the answers kept agree with a full judging of everything at the end, next to how often two such judgings
-agree.
+The runs after the first ``--start`` come in one by one, in an order that is drawn for each study. Prints a
+row for each rule: the votes of all months on a query, and their share of those of one fresh judging at the
+end; on what share of the queries the answers agree with a fresh judging, and name the true best; and how far
+both are from a fresh judging's, with the standard error of the difference over queries.
 """
 
 import argparse
-import json
-from dataclasses import asdict
 
 import numpy as np
-from maintenance import Upkeep, simulate_upkeep
+from maintenance import Shares, Upkeep, simulate_upkeep
 
 from prefjudge.core.asking.strategies import LeadStop
 from prefjudge.core.judges.noise import scale_of_error
 from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.pools import build_pools
 from prefjudge.engines.files.files import top
+from prefjudge.fieldwork.challenge import USUAL_RULE
 from prefjudge.gather.inputs import expand
 
+FORM = "{:<26} {:>7} {:>6} {:>6} {:>6} {:>15} {:>6} {:>15}"
 
-def simulate(runs: list[str], *, start: int, error: float, strategy: str, lead: int, seed: int) -> Upkeep:
-    """Simulate the months of these run files."""
+
+def simulate(
+    runs: list[str], *, start: int, error: float, strategy: str, rules: list[str], seed: int
+) -> Upkeep:
+    """Simulate the months of these run files, in an order drawn by the seed."""
+    rng = np.random.default_rng(seed)
     paths = expand(runs)
-    first = build_pools(top(paths[:start], k=1))
-    arrivals = [build_pools(top([path], k=1)) for path in paths[start:]]
+    paths = [paths[place] for place in rng.permutation(len(paths))]
+    challenges = [parse_strategy(rule) for rule in rules]
     return simulate_upkeep(
-        first,
-        arrivals,
+        build_pools(top(paths[:start], k=1)),
+        [build_pools(top([path], k=1)) for path in paths[start:]],
         scale=scale_of_error(error),
         strategy=parse_strategy(strategy),
-        challenge=LeadStop(lead),
-        rng=np.random.default_rng(seed),
+        rules=[rule for rule in challenges if isinstance(rule, LeadStop | Sure)],
+        rng=rng,
+    )
+
+
+def table(studies: list[Upkeep]) -> list[str]:
+    """Return the rows over all studies: each rule, below one fresh judging."""
+    queries = sum(one.right.size for one in studies)
+    fresh = sum(one.votes for one in studies)
+    agrees, right = (np.concatenate([getattr(one, name) for one in studies]) for name in ("agrees", "right"))
+    first = sum(one.first_votes for one in studies) / queries
+    rows = [
+        f"{queries:,} queries; the first judging took {first:.1f} votes a query",
+        FORM.format("answers", "votes", "share", "rounds", "agrees", "less fresh", "right", "less fresh"),
+        FORM.format(
+            "judged afresh, once", f"{fresh / queries:.1f}", "1.00", "", *_column(agrees), *_column(right)
+        ),
+    ]
+    for place, kept in enumerate(studies[0].kept):
+        same = [one.kept[place] for one in studies]
+        votes, rounds = sum(one.votes for one in same), sum(one.rounds for one in same) / len(same)
+        rows.append(
+            FORM.format(
+                f"kept, {kept.rule}",
+                f"{votes / queries:.1f}",
+                f"{votes / fresh:.2f}",
+                f"{rounds:.0f}",
+                *_column(np.concatenate([one.agrees for one in same]), agrees),
+                *_column(np.concatenate([one.right for one in same]), right),
+            )
+        )
+    return rows
+
+
+def _column(values: Shares, fresh: Shares | None = None) -> tuple[str, str]:
+    """Return the mean, and how far it is from a fresh judging's, with its standard error."""
+    apart = values if fresh is None else values - fresh
+    error = apart.std(ddof=1) / np.sqrt(apart.size)
+    return (
+        f"{values.mean():.3f}",
+        f"+- {error:.3f}" if fresh is None else f"{apart.mean():+.3f} +- {error:.3f}",
     )
 
 
@@ -41,15 +86,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("runs", nargs="+", help="run files, or a quoted pattern; in the order of their names")
+    parser.add_argument("runs", nargs="+", help="run files, or a quoted pattern")
     parser.add_argument("--start", type=int, default=12, help="how many runs make the first pools")
     parser.add_argument("--error", type=float, default=0.33, help="the share of wrong votes on a random pair")
     parser.add_argument("--strategy", default="default", help="how pools are judged in full")
-    parser.add_argument("--lead", type=int, default=5, help="the lead that decides a challenge")
+    parser.add_argument("--rules", nargs="+", default=["lead:5", USUAL_RULE.name], help="rules of challenges")
+    parser.add_argument("--studies", type=int, default=3, help="how many crowds and orders of the runs")
     parser.add_argument("--seed", type=int, default=2021)
-    options = parser.parse_args()
-    found = simulate(**vars(options))
-    print(json.dumps({"cost_share": round(found.cost_share, 4), **asdict(found)}, indent=2))
+    options = vars(parser.parse_args())
+    studies, seed = options.pop("studies"), options.pop("seed")
+    found = [simulate(**options, seed=seed + number) for number in range(studies)]
+    print("\n".join(table(found)))
 
 
 if __name__ == "__main__":

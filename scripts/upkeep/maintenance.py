@@ -1,72 +1,77 @@
 """Maintenance: what it takes to keep the best-known answers current, simulated over months of new runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from prefjudge.core.asking.strategies import LeadStop, Strategy
+from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.planning.challenge import conclude_challenge, gather_challenge, next_challenge_round
+from prefjudge.core.planning.challenge import (
+    ChallengeStrategy,
+    conclude_challenge,
+    gather_challenge,
+    next_challenge_round,
+)
 from prefjudge.core.planning.rounds import Round, next_round
-from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.planning.sure import Sure
+from prefjudge.core.pooling.pools import Pools, select_queries
 from prefjudge.core.pooling.qrels import Qrels
 
 Answers = dict[str, frozenset[str]]
 """The best answers of each query."""
+Shares = NDArray[np.float64]
+"""A number from 0 to 1 for each query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Month:
-    """What one month's new runs cost.
+class Kept:
+    """Answers that challenges kept current by a rule.
 
     Attributes
     ----------
-    newcomers, dethroned : int
-        Documents that no earlier pool had, and best-known answers that lost their place to one.
-    votes : int
-        Asked for by the challenge.
-    votes_afresh : int
-        What judging the whole pool of that month from nothing would have taken.
+    rule : str
+        The rule's name.
+    newcomers, dethroned, rounds, votes : int
+        Of all months: documents that no earlier pool had, answers that lost their place, rounds and votes.
+    agrees : ndarray of float64, shape (n_queries,)
+        Whether the answers and a fresh full judging of everything name a common best answer; the mean over
+        two fresh judgings.
+    right : ndarray of float64, shape (n_queries,)
+        Whether the true best is named; of several answers, a share.
     """
 
+    rule: str
     newcomers: int
     dethroned: int
+    rounds: int
     votes: int
-    votes_afresh: int
+    agrees: Shares
+    right: Shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """Answers kept current, against answers judged afresh every month.
+    """Answers kept current, against judging everything afresh at the end, once.
 
     Attributes
     ----------
-    months : tuple of Month
-        The months after the first judging.
     first_votes : int
-        What the first judging took; it is the same for both.
-    agreement : float
-        The share of queries where the answers kept and a fresh full judging of everything name a common
-        best answer.
-    agreement_afresh : float
-        The same for two independent full judgings: more cannot be expected.
-    correct, correct_afresh : float
-        The share of queries where the true best is named; a random pick of several.
+        What the first judging took, which the kept answers began with.
+    votes : int
+        What one fresh judging of everything takes.
+    agrees, right : ndarray of float64, shape (n_queries,)
+        Of a fresh judging, as `Kept` has it; it is compared with a second one, and more cannot be expected.
+    kept : tuple of Kept
+        By rule.
     """
 
-    months: tuple[Month, ...]
     first_votes: int
-    agreement: float
-    agreement_afresh: float
-    correct: float
-    correct_afresh: float
-
-    @property
-    def cost_share(self) -> float:
-        """The votes of all months as a share of what judging afresh takes."""
-        afresh = sum(month.votes_afresh for month in self.months)
-        return sum(month.votes for month in self.months) / afresh if afresh else 0.0
+    votes: int
+    agrees: Shares
+    right: Shares
+    kept: tuple[Kept, ...]
 
 
 def simulate_upkeep(
@@ -75,7 +80,7 @@ def simulate_upkeep(
     *,
     scale: float,
     strategy: Strategy,
-    challenge: LeadStop,
+    rules: Sequence[ChallengeStrategy],
     rng: np.random.Generator,
 ) -> Upkeep:
     """Judge the first pools in full, let each month's newcomers challenge, and compare with judging afresh.
@@ -85,48 +90,36 @@ def simulate_upkeep(
     first : Pools
         The pools to start with.
     arrivals : sequence of Pools
-        The top documents of each month's new runs.
+        The top documents of each month's new runs. Queries without a first pool are left out.
     scale : float
-        How far apart candidates are: the standard deviation of their true strengths, in logits.
+        How far apart candidates are: the standard deviation of their true strengths, in logits. `Sure` is
+        told, as the votes of a whole study tell it.
     strategy : Strategy
         How pools are judged in full.
-    challenge : LeadStop
-        How a newcomer meets the best-known answer.
+    rules : sequence of LeadStop or Sure
+        How newcomers are judged: all rules begin with the same first judging.
     rng : numpy.random.Generator
         The source of the strengths and votes.
     """
-    crowd = _Crowd(scale, rng)
-    best, first_votes = crowd.judge(first, strategy)
-    known, months = first, []
+    crowd, arrivals = _Crowd(scale, rng), [select_queries(arrived, first.queries) for arrived in arrivals]
+    best, votes = crowd.judge(first, strategy)
+    everything = first
     for arrived in arrivals:
-        found = gather_challenge(_to_qrels(best), known, arrived)
-        known = merge_pools(known, arrived)
-        log = _Log()
-        while True:
-            asked = next_challenge_round(found, log.judgments(), challenge)
-            if not len(asked.pairs):
-                break
-            crowd.vote(asked, log)
-        qrels, duels = conclude_challenge(found, log.judgments(), challenge)
-        fresh, votes_afresh = crowd.judge(known, strategy)
-        best = {**_to_answers(qrels), **{query: fresh[query] for query in found.unknown}}
-        months.append(
-            Month(
-                newcomers=len(duels),
-                dethroned=sum(duel.dethroned for duel in duels),
-                votes=len(log),
-                votes_afresh=votes_afresh,
-            )
-        )
-    one, other = (crowd.judge(known, strategy)[0] for _ in range(2))
-    truth = crowd.truth(known)
+        everything = merge_pools(everything, arrived)
+    (one, cast), (other, _) = (crowd.judge(everything, strategy) for _ in range(2))
+    truth = crowd.truth(everything)
+    kept = []
+    for rule in rules:
+        told = replace(rule, scale=scale) if isinstance(rule, Sure) else rule
+        answers, cost = crowd.keep(best, votes, first, arrivals, told)
+        agrees = (_agreement(one, answers) + _agreement(other, answers)) / 2
+        kept.append(Kept(rule=rule.name, agrees=agrees, right=_correct(answers, truth), **cost))
     return Upkeep(
-        months=tuple(months),
-        first_votes=first_votes,
-        agreement=_agreement(best, one),
-        agreement_afresh=_agreement(one, other),
-        correct=_correct(best, truth),
-        correct_afresh=_correct(one, truth),
+        first_votes=len(votes),
+        votes=len(cast),
+        agrees=_agreement(one, other),
+        right=(_correct(one, truth) + _correct(other, truth)) / 2,
+        kept=tuple(kept),
     )
 
 
@@ -155,34 +148,39 @@ def merge_pools(known: Pools, arrived: Pools) -> Pools:
 class _Log:
     """Votes, in the order in which they came in."""
 
-    def __init__(self) -> None:
-        self.queries: dict[str, int] = {}
-        self.docs: dict[str, int] = {}
-        self.rows: list[tuple[int, int, int]] = []
+    def __init__(self, start: "_Log | None" = None) -> None:
+        self.queries: dict[str, int] = dict(start.queries) if start else {}
+        self.docs: dict[str, int] = dict(start.docs) if start else {}
+        self.rows = start.rows if start else np.empty((0, 3), dtype=np.int32)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def add(self, query: str, winner: str, loser: str, times: int) -> None:
-        row = (
-            self.queries.setdefault(query, len(self.queries)),
-            self.docs.setdefault(winner, len(self.docs)),
-            self.docs.setdefault(loser, len(self.docs)),
-        )
-        self.rows += [row] * times
+    def add(self, votes: Sequence[tuple[str, str, str, int]]) -> None:
+        """Take in how many votes on a query prefer a winner to a loser."""
+        rows = [
+            (
+                self.queries.setdefault(query, len(self.queries)),
+                self.docs.setdefault(winner, len(self.docs)),
+                self.docs.setdefault(loser, len(self.docs)),
+            )
+            for query, winner, loser, _ in votes
+        ]
+        table = np.array(rows, dtype=np.int32).reshape(-1, 3)
+        self.rows = np.concatenate([self.rows, np.repeat(table, [times for *_, times in votes], axis=0)])
 
     def judgments(self) -> Judgments:
-        table = np.array(self.rows, dtype=np.int32).reshape(-1, 3)
+        n = len(self.rows)
         return Judgments(
             queries=tuple(self.queries),
             docs=tuple(self.docs),
             workers=(),
-            query=table[:, 0],
-            left=table[:, 1],
-            right=table[:, 2],
-            choice=np.ones(len(table), dtype=np.int8),
-            strength=np.ones(len(table), dtype=np.int8),
-            worker=np.full(len(table), -1, dtype=np.int32),
+            query=self.rows[:, 0],
+            left=self.rows[:, 1],
+            right=self.rows[:, 2],
+            choice=np.ones(n, dtype=np.int8),
+            strength=np.ones(n, dtype=np.int8),
+            worker=np.full(n, -1, dtype=np.int32),
         )
 
 
@@ -202,15 +200,37 @@ class _Crowd:
     def vote(self, asked: Round, log: _Log) -> None:
         pairs = asked.pairs
         columns = (pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist(), asked.votes.tolist())
+        cast: list[tuple[str, str, str, int]] = []
         for q, x, y, votes in zip(*columns, strict=True):
             query, a, b = pairs.queries[q], pairs.docs[x], pairs.docs[y]
             gap = self.strength(query, a) - self.strength(query, b)
             for_a = int(self.rng.binomial(votes, 0.5 + 0.5 * np.tanh(0.5 * gap)))
-            log.add(query, a, b, for_a)
-            log.add(query, b, a, votes - for_a)
+            cast += [(query, a, b, for_a), (query, b, a, votes - for_a)]
+        log.add(cast)
 
-    def judge(self, pools: Pools, strategy: Strategy) -> tuple[Answers, int]:
-        """Judge pools in full; return the best answers and the number of votes."""
+    def keep(
+        self, best: Answers, votes: _Log, known: Pools, arrivals: Sequence[Pools], rule: ChallengeStrategy
+    ) -> tuple[Answers, dict[str, int]]:
+        """Let each month's newcomers challenge; return the answers, and what all months took."""
+        log, cost = _Log(votes), dict.fromkeys(("newcomers", "dethroned", "rounds"), 0)
+        for arrived in arrivals:
+            past = known if isinstance(rule, Sure) else None
+            challenge = gather_challenge(_to_qrels(best), known, arrived, past=past)
+            known, left = merge_pools(known, arrived), challenge
+            while len((asked := next_challenge_round(left, log.judgments(), rule)).pairs):
+                self.vote(asked, log)
+                cost["rounds"] += 1
+                # A query that is finished stays so: its votes stay as they are.
+                still = tuple(np.array(left.pools.queries, dtype=object)[asked.open])
+                left = replace(left, pools=select_queries(left.pools, still))
+            qrels, duels = conclude_challenge(challenge, log.judgments(), rule)
+            best = _to_answers(qrels)
+            cost["newcomers"] += sum(map(len, challenge.newcomers.values()))
+            cost["dethroned"] += sum(duel.dethroned for duel in duels)
+        return best, {**cost, "votes": len(log) - len(votes)}
+
+    def judge(self, pools: Pools, strategy: Strategy) -> tuple[Answers, _Log]:
+        """Judge pools in full; return the best answers and the votes."""
         log = _Log()
         while True:
             asked = next_round(log.judgments(), pools, strategy)
@@ -220,7 +240,7 @@ class _Crowd:
         answers: dict[str, set[str]] = {}
         for row in np.flatnonzero(asked.leaders).tolist():
             answers.setdefault(pools.queries[pools.query[row]], set()).add(pools.docs[pools.doc[row]])
-        return {query: frozenset(docs) for query, docs in answers.items()}, len(log)
+        return {query: frozenset(docs) for query, docs in answers.items()}, log
 
     def truth(self, pools: Pools) -> dict[str, str]:
         best: dict[str, str] = {}
@@ -231,13 +251,13 @@ class _Crowd:
         return best
 
 
-def _agreement(one: Answers, other: Answers) -> float:
-    """Return on what share of the queries, all of which both answer, they share a best answer."""
-    return sum(bool(docs & other[query]) for query, docs in one.items()) / max(len(one), 1)
+def _agreement(one: Answers, other: Answers) -> Shares:
+    """Return on which queries, all of which both answer, they share a best answer."""
+    return np.array([float(bool(docs & other[query])) for query, docs in one.items()])
 
 
-def _correct(answers: Answers, truth: dict[str, str]) -> float:
-    return sum((truth[query] in docs) / len(docs) for query, docs in answers.items()) / max(len(answers), 1)
+def _correct(answers: Answers, truth: dict[str, str]) -> Shares:
+    return np.array([(best in answers[query]) / len(answers[query]) for query, best in truth.items()])
 
 
 def _to_answers(qrels: Qrels) -> Answers:

@@ -1,16 +1,19 @@
-"""Maintenance: a simulated year costs little, and ends with answers as good as judging afresh."""
+"""Maintenance: simulated months cost little, and end with answers as good as judging afresh."""
 
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
 from prefjudge.core.asking.strategies import Knockout, LeadStop
-from prefjudge.core.judges.noise import scale_of_error
 from prefjudge.core.planning.strategy_names import DEFAULT
-from prefjudge.core.pooling.pools import build_pools
+from prefjudge.core.planning.sure import Sure
+from prefjudge.core.pooling.pools import Pools
 from tests.core.tables import pools_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "upkeep"
@@ -30,67 +33,66 @@ def test_merged_pools_have_every_document_once(maintenance: ModuleType) -> None:
     assert merged.source_row.size == merged.source.size == 0
 
 
+RULES = [LeadStop(3), Sure(0.9, patience=500)]
+
+
+def simulate(maintenance: ModuleType, first: Pools, later: Pools, **how: Any) -> Any:
+    chosen = {"scale": 1.0, "strategy": DEFAULT, "rules": RULES, "rng": np.random.default_rng(1)}
+    return maintenance.simulate_upkeep(first, [later], **(chosen | how))
+
+
 def test_nothing_new_costs_nothing(maintenance: ModuleType) -> None:
     pools = pools_of({"q": "abc", "p": "ab"})
-    rng = np.random.default_rng(0)
-    upkeep = maintenance.simulate_upkeep(
-        pools, [pools], scale=1.0, strategy=DEFAULT, challenge=LeadStop(2), rng=rng
-    )
-    (month,) = upkeep.months
-    assert (month.newcomers, month.votes, month.dethroned) == (0, 0, 0)
-    assert month.votes_afresh == upkeep.first_votes == 12
-    assert upkeep.cost_share == 0
+    upkeep = simulate(maintenance, pools, pools)
+    assert upkeep.votes == upkeep.first_votes == 12
+    for kept in upkeep.kept:
+        assert (kept.newcomers, kept.votes, kept.rounds, kept.dethroned) == (0, 0, 0, 0)
 
 
 def test_clear_newcomers_dethrone(maintenance: ModuleType) -> None:
-    rng = np.random.default_rng(1)
     first, later = pools_of({f"q{i}": "ab" for i in range(200)}), pools_of({f"q{i}": "c" for i in range(200)})
-    upkeep = maintenance.simulate_upkeep(
-        first, [later], scale=20.0, strategy=DEFAULT, challenge=LeadStop(3), rng=rng
-    )
-    assert upkeep.months[0].newcomers == 200
-    assert upkeep.months[0].dethroned / 200 == pytest.approx(1 / 3, abs=0.1)
-    assert upkeep.correct > 0.93
-    assert upkeep.agreement > 0.93
+    (kept,) = simulate(maintenance, first, later, scale=20.0, rules=RULES[:1]).kept
+    assert kept.newcomers == 200
+    assert kept.dethroned / 200 == pytest.approx(1 / 3, abs=0.1)
+    assert kept.right.mean() > 0.93
+    assert kept.agrees.mean() > 0.93
 
 
 @pytest.mark.parametrize("queries", [1, 3])
-def test_where_nobody_errs_both_ways_agree_on_every_query(maintenance: ModuleType, queries: int) -> None:
+def test_where_nobody_errs_all_agree_on_every_query(maintenance: ModuleType, queries: int) -> None:
     first = pools_of({f"q{i}": "abc" for i in range(queries)})
     later = pools_of({f"q{i}": "cde" for i in range(queries)} | {"new": "ab"})
-    rng = np.random.default_rng(2)
-    upkeep = maintenance.simulate_upkeep(
-        first, [later], scale=1e6, strategy=DEFAULT, challenge=LeadStop(1), rng=rng
-    )
-    assert (upkeep.agreement, upkeep.agreement_afresh) == (1.0, 1.0)
-    assert (upkeep.correct, upkeep.correct_afresh) == (1.0, 1.0)
+    upkeep = simulate(maintenance, first, later, scale=1e6, rules=RULES[:1])
+    for found in (upkeep, *upkeep.kept):
+        assert (found.agrees.tolist(), found.right.tolist()) == ([1.0] * queries, [1.0] * queries)
 
 
-def test_where_all_are_equal_both_ways_agree_by_chance(maintenance: ModuleType) -> None:
-    rng = np.random.default_rng(2)
+def test_where_all_are_equal_they_agree_by_chance(maintenance: ModuleType) -> None:
     first = pools_of({f"q{i}": "abcdefgh" for i in range(300)})
+    upkeep = simulate(maintenance, first, pools_of({}), scale=0.0, strategy=Knockout(1), rules=RULES[:1])
+    for found in (upkeep, *upkeep.kept):
+        assert found.agrees.mean() == pytest.approx(1 / 8, abs=0.06)
+        assert found.right.mean() == pytest.approx(1 / 8, abs=0.06)
+
+
+def test_a_best_answer_that_lost_returns_by_probability_alone(maintenance: ModuleType) -> None:
+    first = pools_of({f"q{i}": "abcd" for i in range(60)})
+    arrivals = [pools_of({f"q{i}": name for i in range(60)}) for name in "efghij"]
+    rules = [LeadStop(1), Sure(0.9, patience=500)]
     upkeep = maintenance.simulate_upkeep(
-        first, [], scale=0.0, strategy=Knockout(1), challenge=LeadStop(1), rng=rng
+        first, arrivals, scale=0.8, strategy=DEFAULT, rules=rules, rng=np.random.default_rng(3)
     )
-    assert upkeep.agreement == pytest.approx(1 / 8, abs=0.06)
-    assert upkeep.agreement_afresh == pytest.approx(1 / 8, abs=0.06)
-    assert upkeep.correct == pytest.approx(1 / 8, abs=0.06)
+    by_lead, by_probability = upkeep.kept
+    assert by_lead.newcomers == by_probability.newcomers == 360
+    assert by_probability.right.mean() > by_lead.right.mean() + 0.2
 
 
-def test_months_of_real_runs_cost_a_fraction_and_end_with_as_good_answers(
-    maintenance: ModuleType, data_dir: Path
-) -> None:
-    from prefjudge.engines.files.files import top
-
-    paths = sorted((data_dir / "dl21" / "runs").glob("*.gz"))
-    upkeep = maintenance.simulate_upkeep(
-        build_pools(top(paths[:22], k=1)),
-        [build_pools(top([path], k=1)) for path in paths[22:]],
-        scale=scale_of_error(0.33),
-        strategy=DEFAULT,
-        challenge=LeadStop(3),
-        rng=np.random.default_rng(3),
-    )
-    assert upkeep.cost_share < 0.1
-    assert upkeep.agreement > upkeep.agreement_afresh - 0.07
-    assert upkeep.correct > upkeep.correct_afresh - 0.07
+def test_the_table_of_real_runs_has_each_rule_beside_a_fresh_judging(data_dir: Path) -> None:
+    runs = sorted(map(str, (data_dir / "dl21" / "runs").glob("*.gz")))[:5]
+    command = [sys.executable, str(SCRIPT), *runs, "--start", "3", "--studies", "1", "--rules", "lead:1"]
+    done = subprocess.run([*command, "sure:50/100"], capture_output=True, text=True, check=True)
+    rows = done.stdout.splitlines()[2:]
+    assert [row[:26].strip() for row in rows] == ["judged afresh, once", "kept, lead:1", "kept, sure:50/100"]
+    assert all(row.count("+-") == 2 for row in rows)
+    votes, share = zip(*((float(row[27:34]), float(row[35:41])) for row in rows), strict=True)
+    assert share == pytest.approx([one / votes[0] for one in votes], abs=0.02)

@@ -10,12 +10,14 @@ from prefjudge.core.asking.strategies import Halving, LeadStop, RoundRobin
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning import rounds
 from prefjudge.core.planning.challenge import (
+    Duel,
     conclude_challenge,
     gather_challenge,
     merge_answers,
     next_challenge_round,
 )
 from prefjudge.core.planning.rounds import Round, next_round, votes_are_even
+from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.preferences import resolve, to_qrels
 from prefjudge.core.resolving.tournament import tournaments
@@ -180,3 +182,54 @@ def test_a_newcomer_whom_nobody_met_wins_nothing() -> None:
     assert [(duel.incumbent, duel.newcomer, duel.votes_for, duel.votes_against) for duel in duels] == [
         ("a", "x", 3, 0), ("x", "y", 0, 3),
     ]  # fmt: skip
+
+
+def by_probability(best: str, past: str, *judged: str) -> tuple[dict[str, str], list[Duel]]:
+    """Return the answer to q after a challenge by x, and the duels."""
+    known = pools_of({"q": past})
+    arrived = replace(
+        pools_of({"q": "x"}), sources=("run",), source_row=np.zeros(1, np.int32), source=np.zeros(1, np.int32)
+    )
+    challenge = gather_challenge(qrels_of([("q", best, 1)]), known, arrived, past=known)
+    after, duels = conclude_challenge(challenge, judgments_of(*judged), Sure(0.5, scale=1.0))
+    return {after.queries[q]: after.docs[d] for q, d in zip(after.query, after.doc, strict=True)}, [*duels]
+
+
+LOST = ["q a b b"] * 3 + ["q a c a"] * 4
+
+
+def test_a_candidate_that_lost_in_an_earlier_round_returns_where_all_votes_say_so() -> None:
+    """b won at first, and loses to a now: a is the best again, though no run brought it."""
+    judged = [*LOST, *["q b x b"] * 2, *["q a b a"] * 9]
+    after, duels = by_probability("b", "abc", *judged)
+    assert after == {"q": "a"}
+    assert [(duel.newcomer, duel.incumbent, duel.dethroned, duel.returned) for duel in duels] == [
+        ("x", "b", False, False), ("a", "b", True, True),
+    ]  # fmt: skip
+    assert (duels[1].votes_for, duels[1].votes_against) == (9, 3)
+    assert duels[0].chance < 0.5 < duels[1].chance
+
+
+def test_a_tie_does_not_favour_the_incumbent_and_a_newcomer_whom_nobody_met_leaves_it() -> None:
+    even = ["q a b a"] * 4 + ["q a x a", "q a x x"] * 6
+    ahead, _ = by_probability("a", "ab", *even)
+    assert ahead == {"q": "a"}, "it has beaten b as well"
+    ahead, _ = by_probability("a", "ab", *even, *["q b x x"] * 9)
+    assert ahead == {"q": "x"}, "even against a, and better than a against b"
+    after, duels = by_probability("a", "ab", "q a b b", "q a b b")
+    assert (after, duels) == ({"q": "a"}, [])
+
+
+def test_a_challenge_by_probability_asks_about_newcomers_first_and_then_about_who_may_return() -> None:
+    known = pools_of({"q": "abc", "untouched": "ab"})
+    challenge = gather_challenge(qrels_of([("q", "b", 1)]), known, pools_of({"q": "x"}), past=known)
+    assert challenge.pools.queries == ("q",)
+    judged = ["q a b a", "q a b b", "q a c a", "q b c b", "untouched a b a"]
+    first = next_challenge_round(challenge, judgments_of(*judged), Sure(0.9, scale=1.0))
+    ((_, met, newcomer, votes),) = asked(first)
+    assert met in ("a", "b")
+    assert (newcomer, votes) == ("x", 2)
+    judged += [f"q {met} x {met}"] * 12
+    later = next_challenge_round(challenge, judgments_of(*judged), Sure(0.9, scale=1.0))
+    most = max(asked(later), key=lambda row: row[3])
+    assert most[1:3] == ("a", "b"), "a lost to b in an earlier round"

@@ -21,6 +21,8 @@ from prefjudge.core.planning.strategy_names import DEFAULT, BySize, combine, par
         "sure:80",
         "sure:99.5x10",
         "3=lead:3,9=sure:70x8",
+        "sure:90/500",
+        "sure:60x10/400",
     ],
 )
 def test_names_are_read_back(name: str) -> None:
@@ -31,6 +33,7 @@ def test_names_are_read_back(name: str) -> None:
     "wrong",
     ["", "best", "halving:0", "lead:x", "knockout:1x2x3", "round-robin:-1", "round-robin:100", "halving:1x5",
      "sure", "sure:0", "sure:101", "sure:80x0", "sure:80x", "sure:nan", "sure:-1", "sure:1e1", "sure:80x1001",
+     "sure:80/", "sure:80/0", "sure:80/4x2", "sure/400",
      "2=", "=lead:2", "2=lead:2,", "2=lead:2,2=lead:3", "0=lead:2", "2=default", "2=3=lead:2"],
 )  # fmt: skip
 def test_other_names_are_refused(wrong: str) -> None:

@@ -71,6 +71,33 @@ def test_the_first_round_lets_each_candidate_meet_two_others_and_a_lone_one_nobo
     assert (two.x.tolist(), two.y.tolist(), two.votes.tolist()) == ([0], [1], [1])
 
 
+def test_who_joins_a_judged_pool_first_meets_its_most_probable_best_whatever_the_level() -> None:
+    votes = np.zeros((2, 4, 4))
+    votes[0, 1, 0] = votes[0, 1, 2] = 9.0  # nobody has met the last one
+    votes[1, 1, 0] = votes[1, 1, 2] = votes[1, 1, 3] = 9.0
+    chance = np.array([[0.01, 0.9, 0.04, 0.05]] * 2)
+    for strategy in (Sure(0.5, scale=0.7), Sure(0.5, scale=0.7, patience=1)):
+        asked = strategy.ask_by(votes, chance)
+        assert (asked.pool.tolist(), asked.x.tolist(), asked.y.tolist(), asked.votes.tolist()) == (
+            [0], [1], [3], [2],
+        )  # fmt: skip
+        # Where he is the likeliest of all, he meets the likeliest of the others.
+        asked = strategy.ask_by(votes, np.array([[0.01, 0.3, 0.04, 0.65]] * 2))
+        assert (asked.x.tolist(), asked.y.tolist()) == ([1], [3])
+
+
+def test_patience_ends_what_votes_tell_too_little_of_and_goes_in_small_rounds() -> None:
+    votes = np.zeros((2, 2, 2))
+    votes[0] = [[0, 3], [2, 0]]
+    votes[1] = [[0, 60], [58, 0]]
+    chance = np.array([[0.55, 0.45]] * 2)
+    gains = worth(votes, chance)
+    patience = int(1 / np.sqrt(gains[0] * gains[1]))
+    assert Sure(0.9, patience=patience).open(votes, chance).tolist() == [True, False]
+    assert Sure(0.9).ask_by(votes[:1], chance[:1]).votes.sum() == 1
+    assert Sure(0.9, patience=patience).ask_by(votes, chance).votes.sum() in (4, 8), "six, as a power of two"
+
+
 def test_coins_cost_no_more_than_the_most_votes_of_a_pool() -> None:
     votes, work = play(Sure(1.0), np.full((5, 4, 4), 0.5), np.random.default_rng(0))
     assert votes.sum(axis=(1, 2)).max() <= 1.1 * 40 * 4

@@ -138,8 +138,9 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
     for duel in result.duels:
         assert duel.brought_by
         assert duel.dethroned == (duel.votes_for > duel.votes_against)
-    # At a lead of five, without error, each duel takes five votes.
-    assert status(young).judgments - judged == 5 * opened.documents
+        assert duel.chance is not None
+    # Each newcomer meets the most probable best in two votes; one answer is beyond doubt before.
+    assert status(young).judgments - judged >= 2 * opened.documents
     assert (young / "preference-v1.qrels").is_file()
     assert len(score(young).boards[0].leaderboard.ranked) == 6
     with pytest.raises(InputError, match="already has a run"):

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.core.asking.strategies import LeadStop
+from prefjudge.core.asking.strategies import Floats, LeadStop
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.rounds import Round, next_round
+from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
+
+ChallengeStrategy = LeadStop | Sure
+"""By a lead newcomers meet the incumbent one after the other, and only votes between the two count. By
+probability all votes of all rounds count, and candidates of earlier rounds may return."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +24,9 @@ class Challenge:
     Attributes
     ----------
     pools : Pools
-        For each challenged query, the best-known answer and the newcomers. Where several answers are best,
-        the first by doc_id stands for all.
+        For each challenged query, who may be the best after it: the best-known answer, the newcomers, and
+        candidates of earlier rounds where those may return. Where several answers are best and nobody may
+        return, the first by doc_id stands for all.
     best : Qrels
         The best-known answers of all queries.
     incumbents : dict of str to str
@@ -43,18 +49,20 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duel:
-    """How a newcomer fared.
+    """How a newcomer fared, or a candidate of an earlier round that is the best now.
 
     Attributes
     ----------
     query_id, incumbent, newcomer : str
         Who met whom.
     brought_by : tuple of str
-        The runs that have the newcomer on top.
+        The runs that have the newcomer on top; none where it is a candidate of an earlier round.
     votes_for, votes_against : float
         Votes for the newcomer and for the incumbent; a tie is half a vote to each.
     dethroned : bool
         Whether the newcomer is the best answer from then on.
+    chance : float or None
+        The newcomer's probability of being the best, by all votes; None where a lead decided.
     """
 
     query_id: str
@@ -64,9 +72,15 @@ class Duel:
     votes_for: float
     votes_against: float
     dethroned: bool
+    chance: float | None = None
+
+    @property
+    def returned(self) -> bool:
+        """Whether a candidate of an earlier round is the best again."""
+        return not self.brought_by
 
 
-def gather_challenge(best: Qrels, known: Pools, arrivals: Pools) -> Challenge:
+def gather_challenge(best: Qrels, known: Pools, arrivals: Pools, *, past: Pools | None = None) -> Challenge:
     """Find the newcomers: the documents of new runs that no earlier pool had.
 
     Parameters
@@ -74,25 +88,30 @@ def gather_challenge(best: Qrels, known: Pools, arrivals: Pools) -> Challenge:
     best : Qrels
         The best-known answers.
     known : Pools
-        Every document that has been a candidate before. It had its chance.
+        Every document that has been a candidate before. It is no newcomer.
     arrivals : Pools
         The top documents of the new runs.
+    past : Pools, optional
+        The candidates of earlier rounds that may return.
     """
     answers = _by_query(best.queries, best.docs, best.query[best.grade > 0], best.doc[best.grade > 0])
     seen = _by_query(known.queries, known.docs, known.query, known.doc)
     arrived = _by_query(arrivals.queries, arrivals.docs, arrivals.query, arrivals.doc)
-    incumbents, newcomers = {}, {}
+    before = None if past is None else _by_query(past.queries, past.docs, past.query, past.doc)
+    members, incumbents, newcomers = {}, {}, {}
     for query, docs in arrived.items():
         fresh = tuple(sorted(docs - seen.get(query, set()) - answers.get(query, set())))
         if query in answers and fresh:
             incumbents[query], newcomers[query] = min(answers[query]), fresh
+            others = {incumbents[query]} if before is None else answers[query] | before.get(query, set())
+            members[query] = others.union(fresh)
     sources: dict[tuple[str, str], list[str]] = {}
     for row, source in zip(arrivals.source_row.tolist(), arrivals.source.tolist(), strict=True):
         key = (arrivals.queries[arrivals.query[row]], arrivals.docs[arrivals.doc[row]])
         if key[1] in newcomers.get(key[0], ()):
             sources.setdefault(key, []).append(arrivals.sources[source])
     return Challenge(
-        pools=_pools((query, {incumbents[query], *docs}) for query, docs in newcomers.items()),
+        pools=_pools(members.items()),
         best=best,
         incumbents=incumbents,
         newcomers=newcomers,
@@ -101,8 +120,12 @@ def gather_challenge(best: Qrels, known: Pools, arrivals: Pools) -> Challenge:
     )
 
 
-def next_challenge_round(challenge: Challenge, judgments: Judgments, strategy: LeadStop) -> Round:
-    """Return the votes that the challenge needs next."""
+def next_challenge_round(
+    challenge: Challenge, judgments: Judgments, strategy: ChallengeStrategy, *, most: int | None = None
+) -> Round:
+    """Return the votes that the challenge needs next, at most so many where it goes by probability."""
+    if isinstance(strategy, Sure):
+        return next_round(judgments, challenge.pools, strategy, most=most)
     standing = {doc: code for code, doc in enumerate(challenge.pools.docs)}
     queries = challenge.pools.queries
     incumbents = Qrels(
@@ -117,11 +140,13 @@ def next_challenge_round(challenge: Challenge, judgments: Judgments, strategy: L
 
 
 def conclude_challenge(
-    challenge: Challenge, judgments: Judgments, strategy: LeadStop
+    challenge: Challenge, judgments: Judgments, strategy: ChallengeStrategy
 ) -> tuple[Qrels, tuple[Duel, ...]]:
     """Return the best-known answers after the challenge, and how every newcomer fared.
 
-    A query whose duels are not finished keeps its answers.
+    By a lead, a query that is not finished keeps its answers. By probability the most probable best is the
+    answer at any time, once all newcomers have met somebody: votes that come later may make a query less sure
+    again.
 
     Parameters
     ----------
@@ -129,34 +154,80 @@ def conclude_challenge(
         Who met whom.
     judgments : Judgments
         All votes.
-    strategy : LeadStop
-        The lead that decides a duel.
+    strategy : LeadStop or Sure
+        The lead that decides a duel; or the probability, and then the most probable best is the answer,
+        whoever it was before.
     """
-    still_open = next_challenge_round(challenge, judgments, strategy).open
+    last = next_challenge_round(challenge, judgments, strategy)
     votes = _votes(judgments, set(challenge.newcomers))
     answers = _by_query(challenge.best.queries, challenge.best.docs, challenge.best.query, challenge.best.doc)
-    duels = []
+    chances = None if last.chance is None else _chances(challenge.pools, last.chance)
+    met = {(query, doc) for query, *pair in votes for doc in pair}
+    duels: list[Duel] = []
     for place, query in enumerate(challenge.pools.queries):
-        if still_open[place]:
+        unmet = {(query, newcomer) for newcomer in challenge.newcomers[query]} - met
+        if last.open[place] and (chances is None or unmet):
             continue
-        best = challenge.incumbents[query]
-        for newcomer in challenge.newcomers[query]:
-            won, lost = votes.get((query, newcomer, best), 0.0), votes.get((query, best, newcomer), 0.0)
-            duels.append(
-                Duel(
-                    query_id=query,
-                    incumbent=best,
-                    newcomer=newcomer,
-                    brought_by=challenge.brought_by.get((query, newcomer), ()),
-                    votes_for=won,
-                    votes_against=lost,
-                    dethroned=won > lost,
-                )
-            )
-            if won > lost:
-                best = newcomer
-                answers[query] = {best}
+        if chances is None:
+            fared = _by_lead(challenge, query, votes)
+            answers[query] = set([duel.newcomer for duel in fared if duel.dethroned][-1:]) or answers[query]
+        else:
+            answers[query], fared = _by_probability(challenge, query, answers[query], chances[query], votes)
+        duels += fared
     return _qrels("preference", answers), tuple(duels)
+
+
+_Votes = dict[tuple[str, str, str], float]
+"""By query, preferred and other document."""
+
+
+def _by_lead(challenge: Challenge, query: str, votes: _Votes) -> list[Duel]:
+    best, fared = challenge.incumbents[query], list[Duel]()
+    for newcomer in challenge.newcomers[query]:
+        won, lost = votes.get((query, newcomer, best), 0.0), votes.get((query, best, newcomer), 0.0)
+        fared.append(
+            Duel(
+                query_id=query,
+                incumbent=best,
+                newcomer=newcomer,
+                brought_by=challenge.brought_by.get((query, newcomer), ()),
+                votes_for=won,
+                votes_against=lost,
+                dethroned=won > lost,
+            )
+        )
+        best = newcomer if won > lost else best
+    return fared
+
+
+def _by_probability(
+    challenge: Challenge, query: str, before: set[str], chances: dict[str, float], votes: _Votes
+) -> tuple[set[str], list[Duel]]:
+    """Return the answers, and the duels of the newcomers and of those who return."""
+    top = max(chances.values())
+    after = {doc for doc, chance in chances.items() if chance >= top}
+    incumbent, newcomers = challenge.incumbents[query], challenge.newcomers[query]
+    return after, [
+        Duel(
+            query_id=query,
+            incumbent=incumbent,
+            newcomer=doc,
+            brought_by=challenge.brought_by.get((query, doc), ()),
+            votes_for=votes.get((query, doc, incumbent), 0.0),
+            votes_against=votes.get((query, incumbent, doc), 0.0),
+            dethroned=doc in after and incumbent not in after,
+            chance=chances[doc],
+        )
+        for doc in (*newcomers, *sorted(after - before - set(newcomers)))
+    ]
+
+
+def _chances(pools: Pools, chance: Floats) -> dict[str, dict[str, float]]:
+    """Return the probability of each candidate, by query and doc_id."""
+    found: dict[str, dict[str, float]] = {}
+    for query, doc, one in zip(pools.query.tolist(), pools.doc.tolist(), chance.tolist(), strict=True):
+        found.setdefault(pools.queries[query], {})[pools.docs[doc]] = one
+    return found
 
 
 def merge_answers(kept: Qrels, found: Qrels) -> Qrels:

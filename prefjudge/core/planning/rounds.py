@@ -1,6 +1,6 @@
 """Rounds: the votes to ask for next, given the judgments so far, and the best answers when none are left."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,12 +34,15 @@ class Round:
         Which queries need more votes, in this round or a later one. The others have finished.
     leaders : ndarray of bool, shape (n_rows,)
         For each row of the pools, whether it is the best by the votes so far; several where they are even.
+    chance : ndarray of float64, shape (n_rows,), optional
+        For each row, the probability of being the best, where the strategy asks by it.
     """
 
     pairs: Pairs
     votes: Counts
     open: Flags
     leaders: Flags
+    chance: Floats | None = None
 
 
 def next_round(
@@ -99,15 +102,17 @@ def next_round(
             second.append(rows[asked.pool, asked.y][kept])
             votes.append(asked.votes[kept])
             values.append(value[asked.pool][kept])
-    return _round(pools, query, first, second, _within(most, votes, values), leaders)
+    found = _round(pools, query, first, second, _within(most, votes, values), leaders)
+    return replace(found, chance=chance)
 
 
 def _chances(judgments: Judgments, pools: Pools, strategy: Strategy) -> Floats | None:
     """Return each pool row's probability of being the best, where the strategy asks by it."""
     sizes = np.unique(np.bincount(pools.query, minlength=len(pools.queries)))
-    if not any(isinstance(of_size(strategy, size), Sure) for size in sizes.tolist() if size):
+    sure = [one for size in sizes.tolist() if size and isinstance(one := of_size(strategy, size), Sure)]
+    if not sure:
         return None
-    found = assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED))
+    found = assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED), scale=sure[0].scale)
     chance = np.empty(pools.query.size)
     # Its rows are sorted by document within each query, as those of a tournament are.
     chance[np.lexsort((pools.doc, pools.query))] = found.chance

@@ -115,11 +115,16 @@ def _parse_one(text: str) -> Strategy:
 
 
 def _parse_sure(text: str) -> Sure:
-    percent, _, rounds = text.partition("x")
+    spent, limited, patience = text.partition("/")
+    percent, _, rounds = spent.partition("x")
     whole, _, fraction = percent.partition(".")
     if not (whole + fraction).isascii() or not (whole + fraction).isdigit() or not 0 < float(percent) <= 100:
         raise ValueError
-    made = Sure(float(percent) / 100, _whole(rounds)) if "x" in text else Sure(float(percent) / 100)
+    made = Sure(
+        float(percent) / 100,
+        _whole(rounds) if "x" in spent else Sure(1.0).rounds,
+        patience=_whole(patience) if limited else None,
+    )
     if made.rounds > _MOST_ROUNDS:
         raise ValueError
     return made

@@ -21,6 +21,8 @@ _SAMPLE = 60
 """How many pools tell the scale of a simulation."""
 _INFORMATION = 0.23
 """What a vote tells of the difference of two strengths: p (1 - p), where a third of the votes is wrong."""
+_STEP = 6
+"""The votes of a round with patience: twice as many need a third more in all, half as many save little."""
 _NEARLY = 0.9
 """A round that brought so much of its votes is over: one for the last few would cost days."""
 _AHEAD = np.array([1, 2, 4, 8, 16, 32, 64], dtype=np.float64)
@@ -30,7 +32,8 @@ _AHEAD = np.array([1, 2, 4, 8, 16, 32, 64], dtype=np.float64)
 class Sure:
     """Ask where it tells most who is the best, until one candidate is the best with this probability.
 
-    The first round lets every candidate meet two others. Each further round spends its votes on the pairs
+    The first round lets every candidate meet two others; who joins a pool later first meets its most probable
+    best. Each further round spends its votes on the pairs
     that two draws from the posterior would name as the best and its rival. The votes of a pool grow from
     round to round by the same factor, so that the last round leads to 40 votes for each candidate: who is not
     found by then is not worth finding.
@@ -44,6 +47,10 @@ class Sure:
     scale : float, optional
         How far apart candidates are: the standard deviation of their strengths, in logits. By default the
         votes of all pools that are shown tell it.
+    patience : int, optional
+        Give a pool up where votes raise the expected number of right winners by less than one for so many.
+        Rounds are small then, 6 votes a pool, so that none is spent after that. By default only the most
+        votes of a pool end it.
 
     References
     ----------
@@ -55,12 +62,14 @@ class Sure:
     level: float
     rounds: int = 25
     scale: float | None = None
+    patience: int | None = None
 
     @property
     def name(self) -> str:
-        """Return ``sure:80``, or ``sure:80x10`` where another number of rounds is the most."""
-        percent = f"{100 * self.level:.10g}"
-        return f"sure:{percent}" if self.rounds == Sure(1.0).rounds else f"sure:{percent}x{self.rounds}"
+        """Return ``sure:80``, ``sure:80x10`` in another number of rounds, ``sure:80/400`` with patience."""
+        rounds = "" if self.rounds == Sure(1.0).rounds else f"x{self.rounds}"
+        patience = "" if self.patience is None else f"/{self.patience}"
+        return f"sure:{100 * self.level:.10g}{rounds}{patience}"
 
     def ask(self, votes: Floats) -> Asked:
         """Ask for the next round of the pools whose best is not probable enough by a fit of these votes."""
@@ -98,6 +107,8 @@ class Sure:
         first = ~votes.any(axis=(1, 2)) & (lacks > 0)
         wanted = _shared_out(_duels(chance), lacks, np.ceil(votes + votes.transpose(0, 2, 1)))
         wanted = _in_steps(wanted)
+        joined = _unseen(votes)
+        wanted[joined.any(axis=1)] = _introduced(joined, chance)[joined.any(axis=1)]
         wanted[first] = _circle(votes.shape[1])
         pool, x, y = np.nonzero(wanted)
         return Asked(pool, x, y, wanted[pool, x, y])
@@ -108,12 +119,18 @@ class Sure:
         if size == 1:
             return np.zeros(total.size, dtype=bool)
         unsure = chance.max(axis=1) < self.level
-        # A pool that nobody has judged is never finished, however low the level.
-        return np.asarray((total == 0) | (unsure & (total < self._totals(size)[-1])))
+        if self.patience is not None:
+            unsure &= worth(votes, chance) * self.patience > 1
+        # A pool that nobody has judged is never finished, however low the level; nor is one with a candidate
+        # who met nobody: the model takes him for an average one.
+        new = (total == 0) | _unseen(votes).any(axis=1)
+        return np.asarray(new | (unsure & (total < self._totals(size)[-1])))
 
     def _lacking(self, votes: Floats) -> Counts:
         """Return how many votes each pool is short of the total of its next round, shape (n,)."""
         totals, so_far = self._totals(votes.shape[1]), votes.sum(axis=(1, 2))
+        if self.patience is not None:
+            return np.full(so_far.size, _STEP)
         following = np.searchsorted(totals, so_far / _NEARLY, side="right")
         lacks = totals[np.minimum(following, totals.size - 1)] - so_far
         found: Counts = np.ceil(np.maximum(lacks, 0)).astype(np.int64)
@@ -208,6 +225,21 @@ def _circle(size: int) -> Counts:
     wanted[one, one + 1] = 1
     if size > 2:
         wanted[0, size - 1] = 1
+    return wanted
+
+
+def _unseen(votes: Floats) -> Flags:
+    """Return which candidates have met nobody, shape (n, k)."""
+    return np.asarray((votes.sum(axis=1) + votes.sum(axis=2)) == 0)
+
+
+def _introduced(unseen: Flags, chance: Floats) -> Counts:
+    """Return two votes on each candidate who has met nobody against the most probable best of the others."""
+    n, size = chance.shape
+    wanted = np.zeros((n, size, size), dtype=np.int64)
+    best = np.where(unseen, -1.0, chance).argmax(axis=1)
+    pool, one = np.nonzero(unseen)
+    wanted[pool, np.minimum(one, best[pool]), np.maximum(one, best[pool])] = 2
     return wanted
 
 

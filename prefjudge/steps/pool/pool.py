@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
-from annotated_types import Ge
+from annotated_types import Ge, Interval
 
 from prefjudge.core.pooling.pairs import all_pairs
 from prefjudge.core.pooling.pools import (
@@ -83,6 +83,7 @@ def pool(
     sample: Annotated[int, Ge(1)] | None = None,
     min_size: Annotated[int, Ge(1)] | None = None,
     challenge: bool = False,
+    sure: Annotated[float, Interval(ge=0, le=1)] | None = None,
     plot: str | Path | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],
@@ -116,8 +117,11 @@ def pool(
     min_size : int, optional
         Draw the sample from the queries whose pools have at least this many candidates.
     challenge : bool
-        The runs are new: only their top results that the study does not know are to be judged, each against
-        the best-known answer. ``run`` has them judged.
+        The runs are new: their top results that the study does not know are judged with the best-known
+        answers, and with earlier candidates that may be better after all. ``run`` has them judged.
+    sure : float, optional
+        With ``challenge``: judge a query until its best answer is the best with this probability, by all
+        votes of all rounds. By default as ``run --sure`` drove the study, or else 0.55.
     plot : Path, optional
         Draw how many queries have a pool of each size, SVG or PNG by the suffix.
     out : Path, optional
@@ -147,7 +151,9 @@ def pool(
     check_outputs(out, inputs=inputs, study=opened, plot=plot, engine=engine)
     if challenge:
         with reading(paths, settings.order, notices, **read) as reader:
-            return _challenge(opened, reader, paths, collection, fields, notices)
+            return _challenge(opened, reader, paths, collection, fields, sure, notices)
+    if sure is not None:
+        raise InputError("--sure is for --challenge", "Give both, or neither; `run` has a --sure of its own.")
     order = Order(order or settings.order)
     duels = PoolDesign(design) is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
@@ -212,15 +218,17 @@ def _challenge(
     paths: Sequence[str | Path],
     collection: str | Path | None,
     fields: TextFields,
+    sure: float | None,
     notices: list["Notice"],
 ) -> PoolResult:
     if study is None:
         raise InputError(
             "a challenge needs a study", "Run, for instance: prefjudge pool STUDY --challenge --runs …"
         )
-    from prefjudge.fieldwork.challenge import open_challenge
+    from prefjudge.fieldwork.challenge import check_sure, open_challenge
 
-    opened = open_challenge(study, reader, paths, collection, fields)
+    check_sure(sure)
+    opened = open_challenge(study, reader, paths, collection, fields, sure)
     if opened.unknown:
         notices.append(
             Notice(

@@ -28,7 +28,7 @@ from prefjudge.render.tables.leaderboard import ceiling_words, perfect_words
 from prefjudge.render.tables.score import score_tables
 from prefjudge.render.tables.worker import remarks_table, workers_table
 from prefjudge.render.text.cells import Column, Table
-from prefjudge.steps.history import history
+from prefjudge.steps.history import Version, history
 from prefjudge.steps.report.changed_answers import answers_section
 from prefjudge.steps.report.papers import drawn, outcomes_section, top_section
 from prefjudge.steps.score.files import compared_boards
@@ -213,12 +213,18 @@ def _challenges(study: "Study", notices: list[str]) -> "list[Section]":
     if len(versions) < 2:
         return []
     findings = [
-        f"{many(len(one.duels), 'newcomer')} met the best answers, and "
-        f"{sum(duel.dethroned for duel in one.duels):,} took their place: version {one.version}."
+        f"{many(sum(not duel.returned for duel in one.duels), 'newcomer')} met the best answers, and "
+        f"{sum(duel.dethroned and not duel.returned for duel in one.duels):,} took their place"
+        f"{_returned(one)}: version {one.version}."
         for one in versions[1:]
     ]
     table = changes_table({one.version: (one.changes, one.duels) for one in versions})
     return [Section(heading="Challenges", finding=" ".join(findings), tables=(table,) if table.rows else ())]
+
+
+def _returned(version: Version) -> str:
+    count = sum(duel.returned for duel in version.duels)
+    return f"; in {count:,} an earlier candidate is the best after all" if count else ""
 
 
 def _judging(study: "Study", state: "StatusResult", notices: list[str]) -> "list[Section]":

@@ -17,6 +17,7 @@ from prefjudge.core.planning.sure import Sure
 from prefjudge.counts import many
 from prefjudge.errors import BudgetError, InputError, StudyError, quoted
 from prefjudge.evaluation.leaderboards.correlation import RankShift
+from prefjudge.fieldwork.challenge import check_sure
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd
 from prefjudge.fieldwork.drives import find_drive
 from prefjudge.fieldwork.spending import refuse_unknown_hits, refuse_unwhole
@@ -201,8 +202,7 @@ def _strategy(strategy: str | None, sure: float | None, most_rounds: int | None)
         if most_rounds is not None:
             raise InputError("--most-rounds is for --sure", "Give both, or neither.")
         return strategy
-    if not 0 < sure <= 1:
-        raise InputError(f"--sure {sure:g}", "Give a probability above 0 and up to 1, such as 0.8.")
+    check_sure(sure)
     if strategy is not None:
         raise InputError("--sure is a strategy of its own", "Give --strategy or --sure.")
     return (Sure(sure) if most_rounds is None else Sure(sure, most_rounds)).name
