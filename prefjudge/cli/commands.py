@@ -25,6 +25,7 @@ from prefjudge import VERBS, Verb, step
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, stamp
 from prefjudge.cli.step_options import StepOption, step_options, step_words
+from prefjudge.cli.typed import read_lightly
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
@@ -39,6 +40,12 @@ class Verbs(TyperGroup):
                 TyperCommand(name=verb.name, help=verb.summary, rich_help_panel=verb.panel), verb.name
             )
 
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options before a verb."""
+        options = super().get_params(ctx)
+        read_lightly(options)  # type: ignore[arg-type]
+        return options
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is typed, with its options."""
         name, known, rest = super().resolve_command(ctx, args)
@@ -47,6 +54,12 @@ class Verbs(TyperGroup):
 
 class _VerbCommand(TyperCommand):
     """The command of one verb."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return its options."""
+        options = super().get_params(ctx)
+        read_lightly(options, signature(self.callback) if self.callback else None)  # type: ignore[arg-type]
+        return options
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse what was typed. What is empty, or not a number, is refused here in words of ours."""

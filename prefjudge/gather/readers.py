@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine, RunFiles, Runs, engine_named
 from prefjudge.engines.files.in_parts import parts_of_runs
-from prefjudge.engines.health import RunHealth, health
 from prefjudge.engines.sql.statements import SqlRuns
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
@@ -30,6 +29,9 @@ from prefjudge.formats.sniffing import doubt_ranks
 from prefjudge.gather.inputs import as_folder, is_address
 from prefjudge.gather.once import is_asking_once, once_each, state_of
 from prefjudge.gather.read_options import DEFAULTS, ReadOptions
+
+if TYPE_CHECKING:
+    from prefjudge.engines.health import RunHealth
 
 _PAYS = 128 << 20
 """Bytes of files that are checked line by line in about a second, twice what starting processes takes."""
@@ -109,6 +111,8 @@ class Reader:
             raise InputError(
                 f"{held} is in memory, and the health of a run is that of its file", "Leave out health."
             )
+        from prefjudge.engines.health import health  # and with it OpenSSL's digests: 4 MB
+
         work = partial(health, qrels=qrels, order=self.runs.order, on_duplicate=self.runs.on_duplicate)
         return each(work, self.runs.paths, self.runs.executor)
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# pydantic is not among them: typer itself loads it to read a parameter.
 HEAVY = (
-    "boto3", "botocore", "defusedxml", "isal", "jinja2", "networkx", "numpy", "pandas", "psycopg",
+    "boto3", "botocore", "defusedxml", "isal", "jinja2", "networkx", "numpy", "pandas", "psycopg", "pydantic",
     "scipy", "starlette", "urllib3", "uvicorn", "zstandard",
 )  # fmt: skip
 LOADED = """
@@ -46,7 +45,7 @@ def test_status_loads_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_a_pool_of_plain_files_loads_nothing_of_studies_and_plots() -> None:
-    unneeded = ("prefjudge.study.config", "prefjudge.study.assignments", "numpy.random", "scipy", "secrets")
+    unneeded = ("prefjudge.study.config", "prefjudge.study.assignments", "numpy.random", "scipy", "_hashlib")
     code = (
         "import sys, prefjudge.steps.pool.pool as p; p._settings(None); print(*set(sys.modules) & set({!r}))"
     )

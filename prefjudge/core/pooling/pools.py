@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes, Heads, Order, encode
-from prefjudge.core.pooling.vocabulary import merged
+from prefjudge.core.pooling.vocabulary import merged, vocabulary_of
 
 _ROWS = 1 << 14
 """Rows that are sorted at once."""
@@ -114,7 +114,7 @@ def build_pools(
     ----------
     Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
     """
-    sizes, doc = np.diff(heads.start), heads.doc
+    sizes, doc = np.diff(heads.start).astype(np.int32), heads.doc
     if sizes.max(initial=0) > depth:
         sizes, doc = np.minimum(sizes, depth), doc[heads.position <= depth]
     shown = Contributions(
@@ -175,6 +175,17 @@ class Contributions:
         """Return lists of one document each."""
         return cls(docs, query, source, np.arange(doc.size + 1), doc)
 
+    def of_used(self) -> Contributions:
+        """Return the same with a vocabulary of the documents that are in some list."""
+        used = np.zeros(len(self.docs), bool)
+        used[self.doc] = True
+        if used.all():
+            return self
+        # The codes move down by the unused documents before them.
+        doc = (np.cumsum(used, dtype=np.int32) - 1)[self.doc]
+        docs = vocabulary_of(self.docs).take(np.flatnonzero(used))
+        return Contributions(docs, self.query, self.source, self.start, doc)
+
 
 def group_contributions(
     queries: tuple[str, ...], sources: tuple[str, ...], added: Sequence[Contributions]
@@ -183,16 +194,15 @@ def group_contributions(
 
     Blocks of whole queries are sorted one after the other, so nothing but the columns themselves grows.
     """
+    added = [part.of_used() for part in added]
     docs, codes = merged(*(part.docs for part in added))
     query = np.concatenate([part.query for part in added])
-    sizes = np.concatenate([np.diff(part.start) for part in added])
-    start = np.cumsum(sizes) - sizes
+    sizes = np.concatenate([np.diff(part.start) for part in added], dtype=np.int32)
+    start = np.cumsum(sizes, dtype=np.int32) - sizes
     doc = np.concatenate([code[part.doc] for part, code in zip(added, codes, strict=True)])
     del codes
     by_query = query.argsort()
-    none = np.empty(0, np.int32)
-    members = [(none, none)]
-    row = np.empty(doc.size, np.int32)
+    row, in_query, member = (np.empty(doc.size, np.int32) for _ in range(3))
     count = 0
     for first, last in pairwise(_cuts(query, sizes)):
         own = by_query[first:last]
@@ -202,24 +212,23 @@ def group_contributions(
         keys = np.repeat(query[own].astype(np.int64), sizes[own]) << 32 | doc[rows]
         keys, place = np.unique(keys, return_inverse=True)
         row[rows] = place + count
-        members.append(((keys >> 32).astype(np.int32), keys.astype(np.int32)))
+        in_query[count : count + keys.size] = keys >> 32
+        member[count : count + keys.size] = keys & 0xFFFF_FFFF
         count += keys.size
-    query, doc = (np.concatenate(parts) for parts in zip(*members, strict=True))
-    used = np.zeros(len(docs), bool)
-    used[doc] = True
+    for column in (in_query, member):  # what runs share is one row
+        column.resize(count, refcheck=False)
     return Pools(
         queries=queries,
-        docs=docs if used.all() else docs.take(np.flatnonzero(used)),
-        query=query,
-        # The codes move down by the unused documents before them, which `docs` leaves out.
-        doc=doc if used.all() else (np.cumsum(used, dtype=np.int32) - 1)[doc],
+        docs=docs,
+        query=in_query,
+        doc=member,
         sources=sources,
         source_row=row,
         source=np.repeat(np.concatenate([part.source for part in added], dtype=np.int32), sizes),
     )
 
 
-def _cuts(query: Codes, sizes: NDArray[np.int64]) -> list[int]:
+def _cuts(query: Codes, sizes: Codes) -> list[int]:
     """Return where lists in the order of their queries are cut: whole queries of about `_ROWS` rows."""
     rows = np.cumsum(np.bincount(query, weights=sizes))
     lists = np.cumsum(np.bincount(query))
