@@ -40,6 +40,8 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
         say(f"to decide    {waits} for you to pay or reject:")
         for assignment_id, why in result.to_decide.items():
             say(f"  {assignment_id}: {why}")
+        if result.decide_by:
+            say(f"  undecided, they are paid by the marketplace itself, the first on {result.decide_by}")
         say(f"  pay them: prefjudge pay {quoted(study)} --held; or: prefjudge reject {quoted(study)} …")
     of_budget = f" of a budget of ${result.budget}" if result.budget else ""
     say(f"committed    ${result.committed}{of_budget}")

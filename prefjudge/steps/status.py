@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.render.shown import Shown
-from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges
+from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges, moment
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (
     count_hits,
@@ -24,7 +24,7 @@ from prefjudge.study.remarks import count_unjudgeable
 from prefjudge.study.settings import RECOVERING, load_setting
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import command, current_target
-from prefjudge.study.undecided import evidence_against, load_undecided
+from prefjudge.study.undecided import evidence_against, load_undecided, paid_unasked
 
 if TYPE_CHECKING:
     from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
@@ -39,7 +39,8 @@ class StatusResult(Shown):
 
     ``unjudgeable`` pairs are not asked for again, because several workers could not judge them. ``barred``
     names workers by pseudonyms, as ``workers`` does. ``to_decide`` says which assignments wait for a person
-    to pay or reject them, and why. ``hours_left`` is how long the assignments that are missing will take at
+    to pay or reject them, and why, and ``decide_by`` when the marketplace pays the first of them if nobody
+    does; None where none waits. ``hours_left`` is how long the assignments that are missing will take at
     the pace so far; None where there is no pace yet. ``version`` is that of the best-known answers which
     ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what their judgments say, and
     ``confidence`` is how sure the answers are; empty and None before any judgment. ``notices`` says where the
@@ -58,6 +59,7 @@ class StatusResult(Shown):
     unjudgeable: int
     barred: dict[str, str]
     to_decide: dict[str, str]
+    decide_by: str | None
     committed: str
     budget: str | None
     missing: int
@@ -92,6 +94,8 @@ def _counted(opened: Study, statuses: dict[str, int], sure: "ConfidenceSummary |
     with opened.transaction(write=False) as db:
         kept, dropped = count_judgments(db)
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
+        held = {one: why for one in load_undecided(db, current_target(db)) if (why := evidence_against(one))}
+        pays_itself = paid_unasked(held, opened.config.hit.auto_approval_days)
         return StatusResult(
             study=str(opened.folder),
             queries=count_queries(db),
@@ -104,11 +108,8 @@ def _counted(opened: Study, statuses: dict[str, int], sure: "ConfidenceSummary |
             waiting=len(waiting_pairs(db)),
             unjudgeable=count_unjudgeable(db),
             barred={opened.opaque("worker", worker): reason for worker, reason in load_barred(db).items()},
-            to_decide={
-                one.assignment_id: why
-                for one in load_undecided(db, current_target(db))
-                if (why := evidence_against(one))
-            },
+            to_decide={one.assignment_id: why for one, why in held.items()},
+            decide_by=None if pays_itself is None else moment(pays_itself),
             committed=f"{cents // 100}.{cents % 100:02}",
             budget=opened.budget,
             missing=missing,

@@ -45,8 +45,8 @@ def load_challenges(db: Connection) -> list[ChallengeRecord]:
         ChallengeRecord(
             challenge=number,
             strategy=strategy,
-            started=_moment(started),
-            concluded=None if concluded is None else _moment(concluded),
+            started=moment(started),
+            concluded=None if concluded is None else moment(concluded),
             newcomers=newcomers,
             queries=queries,
         )
@@ -84,8 +84,9 @@ def first_answers_since(db: Connection) -> str | None:
         f"WHERE {COUNTED} AND collected < coalesce((SELECT min(started) FROM challenges), 1e300)",
         target=current_target(db),
     )
-    return None if rows[0][0] is None else _moment(rows[0][0])
+    return None if rows[0][0] is None else moment(rows[0][0])
 
 
-def _moment(seconds: float) -> str:
+def moment(seconds: float) -> str:
+    """Return a time as people read it."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,5 +1,6 @@
 """Assignments that nobody has decided on, and what speaks against paying for them; standard library only."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from prefjudge.counts import many
@@ -39,6 +40,14 @@ def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
         "FROM assignments a JOIN hits h ON h.hit_key = a.hit_key) AS undecided "
         "WHERE decision IS NULL AND target = :target ORDER BY collected, assignment_id",
         target=target,
+    )
+
+
+def paid_unasked(held: Iterable[UndecidedAssignment], auto_approval_days: int) -> float | None:
+    """Return when the marketplace pays the first of what is held by itself; None where nothing is."""
+    return min(
+        (one.submitted + 86_400 * auto_approval_days for one in held if one.submitted is not None),
+        default=None,
     )
 
 

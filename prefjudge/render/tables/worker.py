@@ -23,6 +23,7 @@ _COLUMNS = (
     Column(name="seconds", kind="number", digits=1, priority=4),
     Column(name="hurried", kind="integer", priority=3),
     Column(name="hourly", head="an hour", kind="money", priority=3),
+    Column(name="held", head="pay held", kind="integer", priority=1),
     Column(name="barred"),
 )
 

@@ -1,5 +1,6 @@
 """What there is to be seen of the workers, in a study or in a file of judgments."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
@@ -22,7 +23,8 @@ from prefjudge.study.progress import load_barred
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.remarks import LoggedRemark, load_remarks
 from prefjudge.study.study import Study
-from prefjudge.study.targets import advised
+from prefjudge.study.targets import advised, current_target
+from prefjudge.study.undecided import evidence_against, load_undecided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,7 @@ class Observed:
     hourly: Mapping[str, Decimal] = field(default_factory=dict)
     hourly_all: Decimal | None = None
     hourly_floor: Decimal | None = None
+    held: Mapping[str, int] = field(default_factory=dict)
     barred: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[LoggedRemark] = ()
     rehearsal: Rehearsal | None = None
@@ -83,6 +86,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         conduct, kept, paces = load_conduct(db), counted_judgments(study, db), load_paces(db)
         rehearsal, remarks = load_rehearsal(db), load_remarks(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
+        undecided = load_undecided(db, current_target(db))
     if not len(conduct.judgments):
         if len(kept):
             raise StudyError(
@@ -117,6 +121,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         hourly_floor=study.config.design.hourly_floor,
         rehearsal=rehearsal,
         remarks=[replace(one, worker_id=name(one.worker_id)) for one in remarks],
+        held=Counter(name(one.worker_id) for one in undecided if evidence_against(one)),
         barred={name(worker): reason for worker, reason in barred.items()},
         notices=notices,
     )

@@ -51,7 +51,7 @@ class WorkerRow:
     the median visible time of a comparison; ``hurried`` of ``timed`` judgments were made faster than anybody
     reads. Of ``repeated`` pairs that came back with their sides swapped, ``consistent`` were judged the same.
     ``gold_low`` and ``gold_high`` bound the share of gold pairs answered right. ``hourly`` is what an hour of
-    visible time pays.
+    visible time pays. ``held`` assignments are neither paid nor rejected: a person has to decide.
     """
 
     worker: str
@@ -75,6 +75,7 @@ class WorkerRow:
     gold_low: float | None
     gold_high: float | None
     hourly: Decimal | None
+    held: int
     barred: str
 
 
@@ -279,6 +280,7 @@ def _rows(
             gold_low=_at(evidence.gold_low, code) if met_gold else None,
             gold_high=_at(evidence.gold_high, code) if met_gold else None,
             hourly=seen.hourly.get(worker),
+            held=seen.held.get(worker, 0),
             barred=seen.barred.get(worker, ""),
         )
 
