@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.options import Json
-from prefjudge.cli.output import print_json, progress, say, stamp
+from prefjudge.cli.output import notice, print_json, progress, say, stamp
 from prefjudge.counts import many
-from prefjudge.errors import NotFinished, quoted
+from prefjudge.errors import CrowdError, NotFinished, quoted
 
 if TYPE_CHECKING:
     from prefjudge.fieldwork.watching import Watch
@@ -35,14 +35,23 @@ def collect(
     waits = _watch(study, live) if watch else None
     shown = None
     while True:
-        with progress("collecting") as bar:
-            result = call(progress=bar)
+        try:
+            with progress("collecting") as bar:
+                result = call(progress=bar)
+        except CrowdError as error:
+            if waits is None or shown is None:  # at the first look the address or the key may be wrong
+                raise
+            seconds = waits.bear(error)
+            notice((f"{error.message}; trying again in {seconds:.0f} s",))
+            waits.wait(seconds)
+            continue
         seen = replace(result, endpoint="")  # another one at each look, where nobody serves the marketplace
         if not json and seen != shown:
             _show(result)
         shown = seen
         if result.finished or waits is None:
             break
+        waits.found()
         waits.wait(every)
     if json:
         print_json(result)
@@ -86,6 +95,11 @@ def _show(result: "CollectResult") -> None:
         f"{many(result.judgments, 'judgment counts', 'judgments count')}, "
         f"{many(result.dropped_judgments, 'is', 'are')} dropped; {many(result.open, 'HIT')} open{held}"
     )
+    if result.capped and result.open > result.held:
+        say(
+            f"{many(result.capped, 'worker waits', 'workers wait')} for others, after as many HITs as the "
+            "gold pairs fill without a repeat: more gold pairs, or most_hits in [workers], let them continue"
+        )
     if result.stopped:
         say(result.stopped)
     stamp(result.rehearsal)

@@ -1,25 +1,35 @@
 """Who may take how many HITs, and who none any more: by the gold pairs that were answered so far."""
 
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median_high
 
 from prefjudge.core.judges.screening import BarringRule, climb
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd
+from prefjudge.errors import ConfigError, quoted
 from prefjudge.fieldwork.hit_requests import barred_group, climbs, trusted_group
 from prefjudge.study.assignments import load_gold_records, save_barred
+from prefjudge.study.gold import count_hidden, load_active_gold
 from prefjudge.study.progress import count_hits, load_barred
 from prefjudge.study.study import Study
 from prefjudge.study.trust import (
     AFTER_MISS,
+    DECIDED,
     GUESSED,
     UNPROVEN,
     UNREAD,
     count_last_dropped,
     count_workers_verdicts,
     find_first_miss,
+    forget_decisions,
+    forgive,
     load_allowances,
+    load_workers,
     save_allowance,
     save_exclusion,
+    save_query_limit,
 )
 from prefjudge.study.undecided import TOO_FAST
 
@@ -35,21 +45,30 @@ def barring_rule(study: Study) -> BarringRule:
     )
 
 
-def bar_workers(study: Study, crowd: Crowd, target: str) -> None:
-    """Bar the workers whom the policy bars, first at the crowd and then in the store."""
-    rule = barring_rule(study)
+def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False) -> None:
+    """Bar the workers whom the policy or a decision bars, first at the crowd and then in the store.
+
+    With ``again`` the crowd is told of those who are barred already: it may have been restored from a backup.
+    """
+    rule, decided = barring_rule(study), _decisions(study)
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
         fast = count_workers_verdicts(db, target, TOO_FAST)
     group = barred_group(study)
+    for worker in barred if again else ():
+        crowd.bar(worker, group)
     for worker, record in sorted(records.items()):
-        if worker in barred or not (worker in fast or rule.bars(record)):
+        if worker in barred or worker in decided.keep:
+            continue
+        if not (worker in decided.drop or worker in fast or rule.bars(record)):
             continue
         crowd.bar(worker, group)
         met = record.missed + record.right
         reason = f"missed {record.missed} of {many(met, 'gold pair')}"
         if worker in fast:
             reason = f"{many(fast[worker], 'HIT')} of {len(record.hits)} done {TOO_FAST}; {reason}"
+        if worker in decided.drop:
+            reason = f"{DECIDED}: {decided.drop[worker]}"
         with study.transaction() as db:
             save_barred(db, target, worker, reason, time.time())
 
@@ -62,15 +81,28 @@ def exclude_barred(study: Study, target: str) -> None:
     from the log each time, so that work which comes after the worker was barred is found, and a repeat drops
     nothing more.
     """
+    decided = _decisions(study)
+    with study.transaction() as db:
+        for worker in decided.keep:
+            forgive(db, target, worker)
+        forget_decisions(db, target, decided.drop)
+        for worker, why in decided.drop.items():
+            save_exclusion(db, target, worker, f"{DECIDED}: {why}", time.time())
     if not climbs(study):
         return
     rule = barring_rule(study)
     with study.transaction(write=False) as db:
         records = load_gold_records(db, target)
         fast = count_workers_verdicts(db, target, TOO_FAST)
-        barred = [worker for worker in load_barred(db, target) if worker in records]
+        barred = [
+            worker
+            for worker, why in load_barred(db, target).items()
+            if worker in records and not why.startswith(DECIDED)
+        ]
     with study.transaction() as db:
         for worker in barred:
+            if worker in decided.keep:
+                continue
             record = records[worker]
             if rule.guesses(record):
                 save_exclusion(db, target, worker, GUESSED, time.time())
@@ -81,6 +113,54 @@ def exclude_barred(study: Study, target: str) -> None:
             else:
                 since = find_first_miss(db, target, worker, TOO_FAST)
                 save_exclusion(db, target, worker, AFTER_MISS, time.time(), since=since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decisions:
+    """Whose work counts all the same, and whose does not, by worker id, each with the reason."""
+
+    keep: Mapping[str, str]
+    drop: Mapping[str, str]
+
+
+def _decisions(study: Study) -> _Decisions:
+    """Return what the config decides on workers, whom it names by pseudonyms as everything does."""
+    screening = study.config.screening
+    if not (screening.keep or screening.drop):
+        return _Decisions(keep={}, drop={})
+    with study.transaction(write=False) as db:
+        workers = load_workers(db)
+    ids = {study.opaque("worker", worker): worker for worker in workers}
+    unknown = [name for name in (*screening.keep, *screening.drop) if name not in ids]
+    if unknown:
+        raise ConfigError(
+            f"[screening] of study.toml decides on {unknown[0]}, and the study has no worker of this name",
+            f"`prefjudge workers {quoted(study.folder)}` names them.",
+        )
+    return _Decisions(
+        keep={ids[name]: why for name, why in screening.keep.items()},
+        drop={ids[name]: why for name, why in screening.drop.items()},
+    )
+
+
+def has_fresh_gold(study: Study, target: str) -> bool:
+    """Return whether gold pairs are left for a HIT that no HIT has hidden yet.
+
+    Then what was dropped is asked for again in another HIT: where workers tell each other what they met, all
+    that comes back is pairs whose answer is not known.
+    """
+    with study.transaction(write=False) as db:
+        hidden, active = count_hidden(db, target), load_active_gold(db)
+    each = study.config.design.gold_per_hit
+    return 0 < each <= sum(number not in hidden for number in active)
+
+
+def limit_queries(study: Study, target: str) -> None:
+    """Drop what a worker judged of one query beyond the share that the config allows."""
+    share = study.config.workers.most_query_share
+    if share < 1:
+        with study.transaction() as db:
+            save_query_limit(db, target, share, time.time())
 
 
 _LOOKED_AT, _ENOUGH = 50, 20
@@ -100,30 +180,56 @@ def why_stopped(study: Study, target: str) -> str:
     )
 
 
-def _cap(study: Study, published: int) -> int:
-    """Return the most HITs that a worker may take."""
-    workers = study.config.workers
+def _cap(study: Study, published: int, gold: int, done: Sequence[int]) -> int:
+    """Return the most HITs that a worker may take, where the workers have ``done`` so many.
+
+    Unless the config says, it follows from the gold pairs: nobody gets more HITs than they fill without a
+    repeat, until half of the workers have done as many. So a small panel goes on, and one worker of a crowd
+    does not get to know the gold pairs.
+    """
+    workers, each = study.config.workers, study.config.design.gold_per_hit
     of_study = max(1, int(workers.most_share * published))
-    return of_study if workers.most_hits is None else min(of_study, workers.most_hits)
+    if workers.most_hits is not None:
+        return min(of_study, workers.most_hits)
+    if not each:
+        return of_study
+    fresh = max(1, gold // each)
+    return min(of_study, fresh * (1 + median_high(done) // fresh))
 
 
-def allow_more(study: Study, crowd: Crowd, target: str) -> None:
+def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) -> int:
     """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives.
 
     The number is the whole one, so nothing is lost where the worker takes a HIT at the same moment. It is
-    recorded after the call: a call whose record is missing is repeated, and a repeat is harmless.
+    recorded after the call: a call whose record is missing is repeated, and a repeat is harmless. With
+    ``again`` all are told: a crowd that was restored from a backup lets workers take less than is recorded.
+
+    Returns
+    -------
+    int
+        How many workers may take no more for now, only because others have done less (see ``_cap``).
     """
     if not climbs(study):
-        return
+        return 0
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
         allowed = load_allowances(db, target)
-        cap = _cap(study, sum(count_hits(db, target).values()))
-    for worker, record in sorted(records.items()):
+        published, gold = sum(count_hits(db, target).values()), len(load_active_gold(db))
+    climbing = {worker: record for worker, record in sorted(records.items()) if worker not in barred}
+    if not climbing:
+        return 0
+    cap = _cap(study, published, gold, [len(record.hits) for record in climbing.values()])
+    waiting = 0
+    for worker, record in climbing.items():
         screened = len(record.hits)
         hits = min(screened + climb(record.hits), cap)
-        if worker in barred or allowed.get(worker) == hits:
+        waiting += screened >= cap and cap < published and study.config.workers.most_hits is None
+        known = allowed.get(worker) == hits
+        if known and not again:
             continue
         crowd.allow(worker, trusted_group(study), hits, submitted=screened)
+        if known:
+            continue
         with study.transaction() as db:
             save_allowance(db, target, worker, hits)
+    return waiting

@@ -18,7 +18,14 @@ from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.settlement import find_dues, pay_dues, release_unused
 from prefjudge.fieldwork.spending import intended, lock_crowd, refuse_unwhole
-from prefjudge.fieldwork.trust import allow_more, bar_workers, exclude_barred, why_stopped
+from prefjudge.fieldwork.trust import (
+    allow_more,
+    bar_workers,
+    exclude_barred,
+    has_fresh_gold,
+    limit_queries,
+    why_stopped,
+)
 from prefjudge.render.shown import Shown
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
@@ -46,7 +53,8 @@ class CollectResult(Shown):
     """Where the study stands after ``collect``.
 
     ``challenge`` says whether newcomers still meet the best-known answers: `run` ends that, not `resolve`.
-    ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands. ``stopped``
+    ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands. ``capped``
+    workers have done as many HITs as the gold pairs fill without a repeat, and wait for others. ``stopped``
     says why nothing is issued again for now.
     """
 
@@ -57,6 +65,7 @@ class CollectResult(Shown):
     barred: tuple[str, ...]
     open: int
     held: int
+    capped: int
     judgments: int
     dropped_judgments: int
     waiting: int
@@ -119,8 +128,10 @@ class _Collection:
         self._collected = 0
         self._reissued = 0
         self._held = 0
+        self._capped = 0
         self._refused: BudgetError | None = None
         self._stopped = why_stopped(study, target)
+        self._fresh_gold = False
         self._unseen: list[CrowdError] = []
         self._unpaid: CrowdError | None = None
         with study.transaction(write=False) as db:
@@ -133,9 +144,13 @@ class _Collection:
         with self._study.transaction(write=False) as db:
             looked_at = load_hits(db, self._target, HitStatus.OPEN)
         self._visit_each(looked_at, progress)
-        bar_workers(self._study, self._crowd, self._target)
+        # Nothing came, though HITs are to be had: perhaps the marketplace was restored from a backup, and
+        # whoever would work has forgotten what the study told it.
+        idle = not self._collected and self._held < len(looked_at)
+        bar_workers(self._study, self._crowd, self._target, again=idle)
         exclude_barred(self._study, self._target)
-        allow_more(self._study, self._crowd, self._target)
+        limit_queries(self._study, self._target)
+        self._capped = allow_more(self._study, self._crowd, self._target, again=idle)
         if self._study.config.pay.when == "collect":
             self._pay()
         release_unused(self._study, self._crowd, self._target)
@@ -174,6 +189,7 @@ class _Collection:
             return
         self._take(seen)
         self._stopped = why_stopped(self._study, self._target)
+        self._fresh_gold = climbs(self._study) and has_fresh_gold(self._study, self._target)
         with self._study.transaction(write=False) as db:
             dropped = count_dropped(db, [hit.hit_key for hit, _ in seen])
         over = []
@@ -233,8 +249,8 @@ class _Collection:
 
     def _extend(self, hit: StudyHit, fetched: TaskState, dropped: int) -> bool:
         """Ask for one more worker for each assignment that was dropped whole; return whether any was."""
-        if not dropped or hit.given_up or self._stopped:
-            return False
+        if not dropped or hit.given_up or self._stopped or self._fresh_gold:
+            return False  # the pairs wait for a new HIT, with other gold pairs where there are any
         with self._study.transaction(write=False) as db:
             promised = count_settled(db, hit.hit_key, intents.EXTEND)
         more = dropped - promised
@@ -291,6 +307,7 @@ class _Collection:
                 barred=names,
                 open=count_hits(db, self._target).get(HitStatus.OPEN, 0),
                 held=self._held,
+                capped=self._capped,
                 judgments=kept,
                 dropped_judgments=dropped,
                 waiting=len(waiting_pairs(db, self._target)),

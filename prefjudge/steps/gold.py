@@ -56,10 +56,14 @@ class GoldResult(Shown):
         if self.hits_before_repeat is None or self.hits <= self.hits_before_repeat:
             return ""
         return (
-            f"a worker may do {many(self.hits_before_repeat, 'HIT')} before a gold pair repeats, and is then "
-            f"known to be one; the study has {many(self.hits, 'HIT')}: more gold pairs, or most_hits = "
-            f"{max(1, self.hits_before_repeat)} in [workers], hide them for longer"
+            f"a worker may do {many(self.hits_before_repeat, 'HIT')} before a gold pair repeats, and gets no "
+            f"more until half of the workers have done as many; the study has {many(self.hits, 'HIT')}: more "
+            "gold pairs let each worker do more, and most_hits in [workers] sets another limit"
         )
+
+
+_ISSUED = 5
+"""Quarters of the study's HITs that gold pairs are suggested for: some are dropped and issued again."""
 
 
 def gold(
@@ -102,7 +106,7 @@ def gold(
     suggestions: Sequence[GoldPair] = ()
     agreed: Sequence[GoldPair] = ()
     if suggest is not None:
-        count = suggest or max(1, hits * design.gold_per_hit)
+        count = suggest or max(1, -(-_ISSUED * hits * design.gold_per_hit // 4))
         agreed = _agreed(opened)[:count]
         suggestions = (*agreed, *_suggest(opened, count - len(agreed), needed=not agreed))
     check_outputs(path if suggestions else None, study=opened)

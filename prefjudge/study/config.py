@@ -31,6 +31,7 @@ from prefjudge.study.values import parse_money, parse_values, read_values
 
 Money = Annotated[Decimal, BeforeValidator(parse_money)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Reason = Annotated[str, Field(min_length=1, max_length=500)]
 _POOL = PoolDefaults()
 
 
@@ -106,6 +107,7 @@ class WorkersConfig(_Section):
     exclude_barred: bool = True
     most_hits: Annotated[int, Field(ge=1)] | None = None
     most_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    most_query_share: Annotated[float, Field(gt=0, le=1)] = 1.0
 
 
 class FeesConfig(_Section):
@@ -124,6 +126,14 @@ class ScreeningConfig(_Section):
     careless: Share = 0.6
     confidence: Share = 0.95
     most_dropped: Share = 0.8
+    keep: dict[str, Reason] = {}
+    drop: dict[str, Reason] = {}
+
+    @model_validator(mode="after")
+    def _decides_once(self) -> Self:
+        if both := sorted(self.keep.keys() & self.drop.keys()):
+            raise ValueError(f"keep and drop both name {both[0]}")
+        return self
 
     @model_validator(mode="after")
     def _tests_need_room(self) -> Self:

@@ -8,6 +8,9 @@ GUESSED = "by a worker whose gold pairs were answered no better than by chance"
 UNREAD = "by a worker who was mostly faster than anybody can read"
 UNPROVEN = "by a worker who was barred before enough gold pairs were right"
 AFTER_MISS = "by a worker who was barred, from the first miss on"
+DECIDED = "by decision"
+TOO_MUCH_OF_QUERY = "by a worker who had judged as much of the query as one may"
+_BARRED = (GUESSED, UNREAD, UNPROVEN, AFTER_MISS)
 
 
 def dropped(workers: Collection[str]) -> tuple[str, dict[str, Value]]:
@@ -17,7 +20,7 @@ def dropped(workers: Collection[str]) -> tuple[str, dict[str, Value]]:
     """
     if not workers:
         return "d.judgment_id IS NOT NULL", {}
-    reasons, of_reasons = in_list("reason", (GUESSED, UNREAD, UNPROVEN, AFTER_MISS))
+    reasons, of_reasons = in_list("reason", _BARRED)
     names, of_names = in_list("worker", workers)
     barred = f"d.reason IN ({reasons}) AND j.worker_id IN ({names})"
     return f"d.judgment_id IS NOT NULL AND NOT ({barred})", {**of_reasons, **of_names}
@@ -75,6 +78,51 @@ def save_exclusion(
         when=when,
         since=since,
     )
+
+
+def forgive(db: Connection, target: str, worker_id: str) -> None:
+    """Let what a worker judged at a target count again where only the bar had dropped it."""
+    reasons, values = in_list("reason", _BARRED)
+    _forget_drops(
+        db, target, f"d.reason IN ({reasons}) AND a.worker_id = :worker", worker=worker_id, **values
+    )
+
+
+def forget_decisions(db: Connection, target: str, still: Collection[str]) -> None:
+    """Let the judgments count again that were dropped by decision, but for these workers'."""
+    workers, values = in_list("worker", ("", *still))  # nothing is NOT IN an empty list, which is NULL
+    _forget_drops(db, target, f"d.reason LIKE '{DECIDED}%' AND a.worker_id NOT IN ({workers})", **values)
+
+
+def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> None:
+    db.execute(
+        "DELETE FROM drops WHERE judgment_id IN (SELECT j.judgment_id FROM drops d JOIN judgments j "
+        "USING (judgment_id) JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
+        f"WHERE h.target = :target AND {which})",
+        {"target": target, **values},
+    )
+
+
+def save_query_limit(db: Connection, target: str, share: float, when: float) -> None:
+    """Drop what a worker judged of a query at a target above a share of its judgments; one always counts."""
+    db.execute(
+        "INSERT INTO drops (judgment_id, reason, dropped) SELECT judgment_id, :reason, :when FROM ("
+        "SELECT j.judgment_id, j.query_id, row_number() OVER (PARTITION BY j.worker_id, j.query_id "
+        "ORDER BY j.judgment_id) AS place FROM judgments j JOIN assignments USING (assignment_id) "
+        "JOIN hits h USING (hit_key) WHERE h.target = :target "
+        "AND NOT EXISTS (SELECT 1 FROM drops d WHERE d.judgment_id = j.judgment_id)) AS counted "
+        "JOIN (SELECT query_id, sum(votes) AS votes FROM pairs GROUP BY query_id) AS asked USING (query_id) "
+        "WHERE place > 1 AND place > :share * votes",
+        target=target,
+        share=share,
+        reason=TOO_MUCH_OF_QUERY,
+        when=when,
+    )
+
+
+def load_workers(db: Connection) -> list[str]:
+    """Return everybody who has submitted something, at any target."""
+    return [worker for (worker,) in db.execute("SELECT DISTINCT worker_id FROM assignments ORDER BY 1")]
 
 
 def save_allowance(db: Connection, target: str, worker_id: str, hits: int) -> None:

@@ -130,16 +130,23 @@ def contests(lab: Lab) -> Iterable[Contest]:
 
 
 def _make(study: Path, lab: Lab, *, queries: int) -> Path:
-    """Make a study with the default config, of passages of drawn words."""
+    """Make a study with the default config, of passages of drawn words.
+
+    Words are as frequent as in a language (Zipf's law), so that a passage shares words with every question,
+    as it does in real collections.
+    """
     rng, files = lab.rng("crowd"), study.parent / "files"
     files.mkdir(parents=True)
     words = np.array([f"w{number}" for number in range(4000)])
+    often = 1 / np.arange(3, 4003)
+    often /= often.sum()
     texts, asked, runs, qrels = [], [], {name: [] for name in range(_CANDIDATES - 1)}, []
     for query in range(queries):
         topic = rng.choice(words, 30, replace=False)
-        asked.append(f"q{query}\t{' '.join(topic[:6])}")
+        common = rng.choice(words, 6, replace=False, p=often)
+        asked.append(f"q{query}\t{' '.join([*topic[:4], *common])}")
         for doc in range(_CANDIDATES):
-            own = np.concatenate([rng.choice(topic, 12), rng.choice(words, 40)])
+            own = np.concatenate([rng.choice(topic, 12), rng.choice(words, 40, p=often)])
             texts.append(f"q{query}d{doc}\t{' '.join(rng.permutation(own))}")
             if doc:
                 runs[doc - 1].append(f"q{query} Q0 q{query}d{doc} 1 1.0 run{doc}")

@@ -7,23 +7,33 @@ from pathlib import Path
 import pytest
 import urllib3
 
+from prefjudge.cli.collect import collect as show
 from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
-from prefjudge.errors import ConfigError, InputError, StudyError
-from prefjudge.fieldwork import trust
-from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
+from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
+from prefjudge.fieldwork import trust, watching
+from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd, open_marketplace
+from prefjudge.fieldwork.hit_requests import trusted_group
 from prefjudge.fieldwork.settlement import Act
-from prefjudge.steps.collect import collect
+from prefjudge.fieldwork.watching import Watch
+from prefjudge.formats.labels.gold import read_gold, write_gold
+from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.serve import _Screener
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
+from prefjudge.steps.workers.workers import workers
 from prefjudge.study.assignments import save_barred
+from prefjudge.study.gold import load_active_gold
+from prefjudge.study.history import moment
+from prefjudge.study.progress import count_judgments, load_barred
 from prefjudge.study.study import Study
-from prefjudge.study.trust import GUESSED, save_exclusion
+from prefjudge.study.trust import GUESSED, load_allowances, save_exclusion
 from prefjudge.study.undecided import TOO_FAST
 from tests.steps.conftest import COLLECTION, climbing_study
 
@@ -32,7 +42,8 @@ from tests.steps.conftest import COLLECTION, climbing_study
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     study = climbing_study(tmp_path_factory.mktemp("farming") / "study")
     config = study / "study.toml"
-    config.write_text(config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 3"))
+    text = config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 3")
+    config.write_text(text.replace("[workers]", "[workers]\nmost_hits = 100  # more than its gold allows"))
     with keep_marketplace_open(Study(study)):
         publish(study, sandbox=True, yes=True)
         yield study
@@ -97,7 +108,14 @@ def test_what_nobody_can_have_read_never_counts_and_waits_for_a_person(served: P
     assert due.why.startswith(f"{TOO_FAST}: 6 comparisons in 0.")
     pay(served)
     assert pay(served).dues == (due,), "neither paid nor rejected by itself"
-    assert status(served).to_decide == {due.assignment_id: due.why}
+    found = status(served)
+    assert found.to_decide == {due.assignment_id: due.why}
+    with Study(served).transaction(write=False) as db:
+        ((submitted,),) = db.execute(
+            "SELECT submitted FROM assignments WHERE assignment_id = :id", id=due.assignment_id
+        )
+    assert found.decide_by == moment(submitted + 7 * 86_400), "then the marketplace pays by itself"
+    assert [row.held for row in workers(served).workers if row.worker == due.worker_id] == [1]
     with Study(served).transaction(write=False) as db:
         reasons = db.execute(
             "SELECT DISTINCT d.reason FROM drops d JOIN judgments USING (judgment_id) "
@@ -107,6 +125,8 @@ def test_what_nobody_can_have_read_never_counts_and_waits_for_a_person(served: P
         assert reasons == [(TOO_FAST,)]
     assert pay(served, held=True).paid
     assert pay(served).dues == ()
+    assert status(served).decide_by is None
+    assert not any(row.held for row in workers(served).workers)
 
 
 def test_a_kill_between_the_call_and_its_record_takes_nothing_from_a_worker(
@@ -146,6 +166,53 @@ def test_a_cap_ends_the_climb(served: Path, monkeypatch: pytest.MonkeyPatch) -> 
         collect(served)
 
 
+@pytest.mark.parametrize(
+    ("done", "gold", "cap"),
+    [
+        ([1], 12, 4),
+        ([4], 12, 8),  # nobody else is there: it goes on
+        ([4, 1, 1], 12, 4),
+        ([4, 4, 1], 12, 8),
+        ([9, 8, 1], 12, 12),
+        ([1, 1], 2, 2),  # fewer than a HIT hides: they repeat
+        ([1], 120, 21),  # the whole study
+    ],
+)
+def test_a_cap_follows_from_the_gold_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: list[int], gold: int, cap: int
+) -> None:
+    study = tmp_path / "study"
+    init(study, name="study")
+    assert trust._cap(Study(study), 21, gold, done) == cap
+    monkeypatch.setenv("PREFJUDGE_WORKERS__MOST_HITS", "7")
+    assert trust._cap(Study(study), 21, gold, done) == 7
+    monkeypatch.setenv("PREFJUDGE_WORKERS__MOST_SHARE", "0.2")
+    assert trust._cap(Study(study), 21, gold, done) == 4
+
+
+def test_a_marketplace_from_an_older_backup_is_told_again(served: Path) -> None:
+    worker = person(served, "forgotten")
+    assert take_all(worker) == 1
+    collect(served)
+    study = Study(served)
+    with study.transaction(write=False) as db:
+        (name,) = [one for one, hits in load_allowances(db, "sandbox").items() if hits == 3]
+        barred = list(load_barred(db))
+    told: list[str] = []
+    with open_crowd(study, "sandbox") as crowd:
+        crowd.allow(name, trusted_group(study), 1, submitted=1)  # as the backup has it
+    assert take_all(worker) == 0
+    with pytest.MonkeyPatch.context() as watching:
+        bar = MTurkCrowd.bar
+        watching.setattr(
+            MTurkCrowd, "bar", lambda crowd, who, group: (told.append(who), bar(crowd, who, group))[1]
+        )
+        assert collect(served).collected == 0
+    assert sorted(told) == sorted(barred)
+    assert take_all(worker) == 2
+    collect(served)
+
+
 def test_nothing_is_published_while_too_much_is_dropped(
     served: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +229,7 @@ def test_gold_says_how_long_a_session_hides_it(served: Path) -> None:
     assert found.hits_before_repeat == found.gold // 3 < found.hits
     assert f"a worker may do {found.hits_before_repeat} HITs before a gold pair repeats" in found.advice
     sized = gold(served, suggest=0, file=served / "sized.tsv")
-    assert found.gold < sized.suggested <= 3 * found.hits
+    assert sized.suggested == -(-5 * 3 * found.hits // 4), "a quarter more, for HITs that are issued again"
 
 
 def test_what_a_barred_worker_did_can_be_counted_all_the_same(served: Path) -> None:
@@ -185,6 +252,79 @@ def test_what_a_barred_worker_did_can_be_counted_all_the_same(served: Path) -> N
     assert resolve(served, with_=[name]).judgments == every
 
 
+def test_a_person_overrules_the_policy_and_the_study_keeps_the_reason(served: Path) -> None:
+    config = served / "study.toml"
+    before, every = config.read_text(), count(served)
+    with Study(served).transaction(write=False) as db:
+        (barred, judged), *_ = db.execute(
+            "SELECT worker_id, count(*) FROM judgments JOIN drops d USING (judgment_id) "
+            "WHERE d.reason = :reason GROUP BY worker_id",
+            reason=GUESSED,
+        )
+    name = Study(served).opaque("worker", barred)
+
+    def decide(line: str) -> int:
+        config.write_text(f"{before}\n[screening]\n{line}\n")
+        collect(served)
+        return count(served)
+
+    assert decide(f'keep.{name} = "she sat beside me"') == every + judged
+    assert decide("") == every, "the policy drops it again"
+    with Study(served).transaction(write=False) as db:
+        ((other, theirs),) = db.execute(
+            "SELECT worker_id, count(*) FROM judgments "
+            "WHERE judgment_id NOT IN (SELECT judgment_id FROM drops) GROUP BY worker_id ORDER BY 2 LIMIT 1"
+        )
+    name = Study(served).opaque("worker", other)
+    assert decide(f'drop.{name} = "copied from a neighbour"') == every - theirs
+    assert status(served).barred[name] == "by decision: copied from a neighbour"
+    assert decide("") == every
+    with pytest.raises(ConfigError, match="decides on nobody, and the study has no worker of this name"):
+        decide('drop.nobody = "a typing error"')
+    with pytest.raises(ConfigError, match="keep and drop both name"):
+        decide(f'keep.{name} = "yes"\ndrop.{name} = "no"')
+    config.write_text(before)
+
+
+def count(study: Path) -> int:
+    """How many judgments count."""
+    with Study(study).transaction(write=False) as db:
+        return count_judgments(db)[0]
+
+
+def test_a_share_of_a_query_caps_what_one_worker_judges_of_it(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def most() -> int:
+        with Study(served).transaction(write=False) as db:
+            return int(
+                db.execute(
+                    "SELECT max(n) FROM (SELECT count(*) AS n FROM judgments WHERE judgment_id NOT IN "
+                    "(SELECT judgment_id FROM drops) GROUP BY worker_id, query_id) AS each"
+                )[0][0]
+            )
+
+    assert most() > 1
+    monkeypatch.setenv("PREFJUDGE_WORKERS__MOST_QUERY_SHARE", "0.01")
+    found = collect(served)
+    assert most() == 1
+    assert collect(served).judgments == found.judgments, "a repeat drops nothing more"
+
+
+def test_a_watch_bears_a_crowd_that_is_away_for_a_while(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = Watch(Study(served), "sandbox")
+    assert [watch.bear(CrowdError("away")) for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
+    watch.found()
+    assert watch.bear(CrowdError("away")) == 1
+    with pytest.raises(RefusedError):
+        watch.bear(RefusedError("no such key"))
+    monkeypatch.setattr(watching, "_PATIENCE", -1.0)
+    with pytest.raises(CrowdError, match="away"):
+        watch.bear(CrowdError("away"))
+
+
 def test_work_is_screened_as_it_comes_while_the_study_is_served(served: Path) -> None:
     worker, screener = person(served, "watched"), _Screener(served)
     assert take_all(worker) == 1
@@ -198,3 +338,53 @@ def test_work_is_screened_as_it_comes_while_the_study_is_served(served: Path) ->
         screener.stop()
     assert more == 2
     assert not screener.is_alive()
+
+
+def test_what_was_dropped_is_asked_again_with_gold_pairs_that_nobody_has_met(served: Path) -> None:
+    def workers_wanted() -> dict[str, int]:
+        with Study(served).transaction(write=False) as db:
+            return dict(db.execute("SELECT hit_key, assignments FROM hits"))
+
+    file = served / "sized.tsv"
+    gold(served, suggest=0, file=file)
+    with Study(served).transaction(write=False) as db:
+        write_gold(file, [*load_active_gold(db).values(), *read_gold(file)])
+    gold(served, accept=True, file=file)
+    guesser, before = person(served, "guesser too", slip=1.0), workers_wanted()
+    assert take_all(guesser) == 1
+    assert collect(served).dropped == 1
+    after = workers_wanted()
+    assert {key: after[key] for key in before} == before, "a HIT was extended, with its gold pairs"
+
+
+def test_watching_survives_a_marketplace_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waits: list[float] = []
+    errors = [None, CrowdError("away"), CrowdError("away"), None, CrowdError("gone"), RefusedError("no")]
+    looks = iter(errors)
+
+    def look(progress: object) -> CollectResult:
+        if error := next(looks):
+            raise error
+        return UNFINISHED
+
+    init(tmp_path / "study", name="study")
+    watch = Watch(Study(tmp_path / "study"), "sandbox")
+    monkeypatch.setattr(watch, "wait", waits.append)
+    monkeypatch.setattr("prefjudge.cli.collect._watch", lambda study, live: watch)
+    with pytest.raises(RefusedError, match="no"):
+        show(look, study=tmp_path, live=False, watch=True, every=9.0)
+    assert waits == [9.0, 1.0, 2.0, 9.0, 1.0]
+    assert "away; trying again in 2 s" in capsys.readouterr().err
+    monkeypatch.setattr(watch, "wait", lambda _: pytest.fail("the first look may have a wrong address"))
+    with pytest.raises(CrowdError, match="gone"):
+        show(
+            lambda progress: (_ for _ in ()).throw(CrowdError("gone")), study=tmp_path, live=False, watch=True
+        )
+
+
+UNFINISHED = CollectResult(
+    endpoint="", collected=0, dropped=0, reissued=0, barred=(), open=1, held=0, capped=0, judgments=0,
+    dropped_judgments=0, waiting=0, reasons={}, stopped="", challenge=False, rehearsal=None,
+)  # fmt: skip
