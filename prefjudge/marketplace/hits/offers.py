@@ -1,5 +1,6 @@
 """The HITs on offer, as a worker sees them: groups of one HIT type, and one HIT to look at."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -74,12 +75,13 @@ class Preview:
 def groups(tx: Transaction, worker_id: str, number: int = 1) -> GroupPage:
     """Return one page of the groups with HITs that the worker has not done, best paid first."""
     worker = requirements.standing(tx, worker_id)
-    found = _groups(tx, worker_id, worker, "")
+    found = _open_to(tx, worker_id, worker)
     pages = max(1, -(-len(found) // PER_PAGE))
     number = min(max(number, 1), pages)
     shown = found[(number - 1) * PER_PAGE : number * PER_PAGE]
+    rows = _offers(tx, {f"seq{place}": seq for place, seq in enumerate(shown)})
     return {
-        "groups": [_view(tx, row, worker, _count(tx, worker_id, row)) for row in shown],
+        "groups": [_view(tx, row, worker, _count(tx, worker_id, row)) for row in rows],
         "page": number,
         "pages": pages,
     }
@@ -88,8 +90,9 @@ def groups(tx: Transaction, worker_id: str, number: int = 1) -> GroupPage:
 def group(tx: Transaction, worker_id: str, group_id: str) -> Group | None:
     """Return one group as this worker sees it, or None where nothing is left in it."""
     worker = requirements.standing(tx, worker_id)
-    found = _groups(tx, worker_id, worker, " AND t.hit_type_id = :group", group=group_id)
-    return _view(tx, found[0], worker, _count(tx, worker_id, found[0])) if found else None
+    found = _open_to(tx, worker_id, worker, group_id)
+    rows = _offers(tx, {"seq0": found[0]} if found else {})
+    return _view(tx, rows[0], worker, _count(tx, worker_id, rows[0])) if rows else None
 
 
 def _count(tx: Transaction, worker_id: str, row: Offer) -> int:
@@ -108,21 +111,39 @@ def count_open(tx: Transaction, worker_id: str, group_id: str) -> int:
     return int(number)
 
 
-def _groups(
-    tx: Transaction, worker_id: str, worker: requirements.Standing, where: str, **named: str
-) -> list[Offer]:
-    rows = tx.select(
-        Offer,
-        f"FROM (SELECT ({_FIRST}) AS first_seq FROM hit_types t WHERE 1 = 1{where}) o"
-        f" JOIN hits h ON h.seq = o.first_seq JOIN {OF_TYPE} USING (hit_type_id)"
-        " JOIN (SELECT requester_id, name FROM requesters) r USING (requester_id)"
-        " WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = h.requester_id"
-        " AND b.worker_id = :worker) ORDER BY t.reward DESC, h.seq",
+def _open_to(tx: Transaction, worker_id: str, worker: requirements.Standing, group_id: str = "") -> list[int]:
+    """Return the first HIT, by its number, of each group that the worker may see, best paid first.
+
+    A marketplace has thousands of groups, and few ways to require something: each is looked at once, and no
+    more is read of a group than its place in the list needs.
+    """
+    only = " WHERE hit_type_id = :group" if group_id else ""
+    rows = tx.rows(
+        f"SELECT o.first_seq, o.requirements FROM (SELECT t.reward, t.requirements, ({_FIRST}) AS first_seq"
+        f" FROM (SELECT hit_type_id, requester_id, reward, requirements FROM hit_types{only}) t"
+        " WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = t.requester_id"
+        " AND b.worker_id = :worker)) o WHERE o.first_seq IS NOT NULL ORDER BY o.reward DESC, o.first_seq",
         worker=worker_id,
         now=tx.now,
-        **named,
+        **({"group": group_id} if group_id else {}),
     )
-    return [row for row in rows if not requirements.unmet(row.requirements, worker, "discover")]
+    hidden = {
+        asked: bool(requirements.unmet(asked, worker, "discover")) for asked in {asked for _, asked in rows}
+    }
+    return [int(seq) for seq, asked in rows if not hidden[asked]]
+
+
+def _offers(tx: Transaction, numbers: Mapping[str, int]) -> list[Offer]:
+    """Return the HITs with these numbers as offers, best paid first."""
+    if not numbers:
+        return []
+    return tx.select(
+        Offer,
+        f"FROM hits h JOIN {OF_TYPE} USING (hit_type_id)"
+        " JOIN (SELECT requester_id, name FROM requesters) r USING (requester_id)"
+        f" WHERE h.seq IN ({', '.join(f':{name}' for name in numbers)}) ORDER BY t.reward DESC, h.seq",
+        **numbers,
+    )
 
 
 def _view(tx: Transaction, row: Offer, worker: requirements.Standing, available: int) -> Group:

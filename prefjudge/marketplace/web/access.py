@@ -47,7 +47,8 @@ def worker_handler(state: AppState, route: WorkerRoute) -> Handler:
         try:
             if request.method != "GET":
                 await _check_csrf(request, session.csrf)
-            page = await route(state, request, session)
+            async with state.turns.of(session.worker_id):
+                page = await route(state, request, session)
         except Refusal as refusal:
             page = refused_page(refusal)
         return page if isinstance(page, Response) else respond(state, request, page, session)

@@ -12,6 +12,7 @@ from prefjudge.marketplace.store.executor import Executor
 from prefjudge.marketplace.store.marketplace import Marketplace
 from prefjudge.marketplace.web.metrics import Metrics
 from prefjudge.marketplace.web.rate_limit import RateLimit
+from prefjudge.marketplace.web.turns import Turns
 from prefjudge.version import __version__
 
 MAX_BODY = 1_000_000
@@ -29,6 +30,7 @@ class AppState:
     faults: FaultInjector = field(default_factory=FaultInjector)
     metrics: Metrics = field(default_factory=Metrics)
     rate_limit: RateLimit = field(default_factory=RateLimit)
+    turns: Turns = field(default_factory=Turns)
 
     @property
     def about(self) -> dict[str, object]:
