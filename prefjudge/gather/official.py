@@ -1,6 +1,6 @@
 """The official leaderboard beside the boards of ``score``: its table, and its order."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,10 +9,16 @@ from prefjudge.core.pooling.qrels import Qrels, restrict
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.boards import Board, label_board
 from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.evaluation.submissions.official import OfficialBoard, official_board, official_order
+from prefjudge.evaluation.submissions.official import (
+    OfficialBoard,
+    find_entry,
+    official_board,
+    official_order,
+)
+from prefjudge.evaluation.submissions.teams import group_submissions, short_name
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
-from prefjudge.formats.leaderboard_csv import read_leaderboard
+from prefjudge.formats.leaderboard_csv import read_aliases, read_institutions, read_leaderboard
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 from prefjudge.study.pooling import load_inputs
@@ -100,6 +106,39 @@ def official_scores(
             "Give runs whose tags are ids of its entries, or descriptions of one entry each.",
         )
     return made
+
+
+TeamsOf = Callable[[Sequence[str]], Mapping[str, str]]
+"""The team of each of some runs; a run without one stands alone."""
+AUDITED = "audit"
+
+
+def find_teams(teams: str | Path | None, leaderboard: str | Path | None) -> TeamsOf | None:
+    """Return who the teams of runs are: as a file says, or as `audit` infers them from a leaderboard.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or there is no leaderboard to infer teams from.
+    """
+    if teams is None:
+        return None
+    if str(teams) != AUDITED:
+        named = read_aliases(teams)
+        return lambda runs: named
+    if leaderboard is None:
+        raise InputError("--teams audit infers the teams from a leaderboard", "Add --leaderboard FILE.")
+    entries = sorted(read_leaderboard(leaderboard), key=lambda entry: (entry.date, entry.line))
+    groups = group_submissions(
+        [(entry.name, entry.team) for entry in entries], institutions=read_institutions()
+    )
+    team_of = {name: short_name(team.name) for team in groups.teams for name in team.submissions}
+
+    def inferred(runs: Sequence[str]) -> dict[str, str]:
+        found = {run: find_entry(run, entries) for run in runs}
+        return {run: team_of[one.name] for run, one in found.items() if one and one.name in team_of}
+
+    return inferred
 
 
 def _unrestricted(found: ScoreInputs) -> Qrels:

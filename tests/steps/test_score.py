@@ -213,6 +213,30 @@ def test_a_team_is_left_out_with_the_passages_of_all_its_runs(judgments: Path, t
         score(**given, teams=teams)
 
 
+def test_teams_are_those_that_audit_finds_on_the_leaderboard(judgments: Path, tmp_path: Path) -> None:
+    given = {"runs": RUNS, "qrels": [str(QRELS)], "judgments": judgments, "leave_one_out": True}
+    first, second, third = [one.run for one in score(**given).left_out][:3]
+    board = tmp_path / "board.csv"
+    rows = [
+        f'{first},2024/01/01,,one,"Ada Lovelace (University of Waterloo)",,,full ranking,0.4,0.4,',
+        f'{second},2024/02/01,,two,"A. Other (University of Waterloo), Ada Lovelace (University of Waterloo)"'
+        ",,,full ranking,0.4,0.3,",
+        f'{third},2024/03/01,,three,"Somebody Else (Brown University)",,,full ranking,0.3,0.2,',
+    ]
+    head = "id,date,,description,team,paper,code,type,MRR@100 (Dev),MRR@100 (Eval),tweet"
+    board.write_text("\n".join([head, *rows]) + "\n")
+    found = {one.run: one.team for one in score(**given, teams="audit", leaderboard=board).left_out}
+    assert found[first] == found[second] != first
+    assert found[third] not in (found[first], third)
+    assert [run for run, team in found.items() if run == team] == [*found][3:], "those that it does not list"
+    with pytest.raises(InputError, match="infers the teams from a leaderboard"):
+        score(**given, teams="audit")
+    other = tmp_path / "teams.tsv"
+    other.write_text("nobody\tus\n")
+    with pytest.raises(InputError, match="no run has a team"):
+        score(**given, teams=other)
+
+
 def test_only_the_queries_asked_for(tmp_path: Path, judgments: Path) -> None:
     some = tmp_path / "some.tsv"
     some.write_text("q01\tx\nq02\ty\n")

@@ -1,6 +1,6 @@
 """The boards of ``score``, and what it says beside them: how far they agree, and what they rest on."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -29,6 +29,7 @@ from prefjudge.evaluation.scoring.pairings import Pairings, pairings
 from prefjudge.evaluation.scoring.preference_measures import PreferenceMeasure, preference_matrix
 from prefjudge.evaluation.testing.intervals import Statistic
 from prefjudge.formats.lines.problems import Notice
+from prefjudge.gather.official import TeamsOf
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
 from prefjudge.gather.seeds import generator
@@ -176,7 +177,7 @@ def runs_left_out(
     measure: Measure,
     reader: Reader,
     notices: list[Notice],
-    teams: Mapping[str, str] | None = None,
+    teams: TeamsOf | None = None,
 ) -> tuple[LeftOut, ...]:
     """Score each run under preference qrels that its own pooled passages had no part in.
 
@@ -205,11 +206,17 @@ def runs_left_out(
     ranks = reader.judged(pooled_documents(pools))
     runs = [one.run for one in ranks]
     notices.extend(_contributors(found, runs, pools))
-    unknown = sorted({*(teams or {})} - {*runs, *pools.sources})
+    team_of = teams(sorted({*runs, *pools.sources})) if teams else {}
+    if teams and not team_of.keys() & {*runs}:
+        raise InputError(
+            f"no run has a team, such as {runs[0]!r}",
+            "Name the runs as the teams' file does; for `audit`, by the ids of the leaderboard's entries.",
+        )
+    unknown = sorted({*team_of} - {*runs, *pools.sources})
     if unknown:
         what = f"{many(len(unknown), 'name')} in the teams' file of no run, such as {unknown[0]}"
         notices.append(Notice(where="leave one out", what=what))
-    return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild, teams=teams)
+    return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild, teams=team_of)
 
 
 def _contributors(found: ScoreInputs, runs: Sequence[str], pools: Pools) -> Iterator[Notice]:

@@ -11,13 +11,12 @@ from prefjudge.engines.choice import Engine
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
 from prefjudge.evaluation.testing.intervals import Statistic, named_statistic
-from prefjudge.formats.leaderboard_csv import read_aliases
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, as_target
 from prefjudge.gather.memory import LabelSets, Measures, Pooled, Runs, Texts, Votes
-from prefjudge.gather.official import check_order, official_scores, run_order, stamped
+from prefjudge.gather.official import check_order, find_teams, official_scores, run_order, stamped
 from prefjudge.gather.outputs import check_outputs, left_unwritten
 from prefjudge.gather.provenance import digesting
 from prefjudge.gather.readers import reading
@@ -107,8 +106,8 @@ def score(
         Rebuild the preference qrels without the passages that only one run contributed, for each run.
     teams : Path, optional
         With ``leave_one_out``: leave out what only a team's runs contributed; alone they hide each other's
-        part. On each line a run, a tab, and its team; ``#`` begins a comment line. `audit` finds the teams
-        of a leaderboard.
+        part. On each line of the file a run, a tab, and its team; ``#`` begins a comment line. Or ``audit``:
+        the teams that the verb of this name finds on the ``leaderboard``, joined names included.
     pool : Path, optional
         The pool that was judged, with who contributed what, as ``pool --out`` writes it; a study knows its
         own. Without either, a run contributed the judged passages that stand on top of it.
@@ -174,10 +173,9 @@ def score(
     by_labels, by_pairs = named_measures(found, measure)
     chosen = named_statistic(statistic)
     check_order(order_by, found)
-    teams = as_path(teams)
     if teams is not None and not leave_one_out:
         raise InputError("teams are left out as runs are, one by one", "Add --leave-one-out.")
-    team_of = read_aliases(teams) if teams is not None else None
+    team_of = find_teams(teams, leaderboard)
     found = stamped(found, leaderboard, order_by)
     if in_sql:
         check_in_sql(
