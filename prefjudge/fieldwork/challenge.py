@@ -39,7 +39,7 @@ from prefjudge.study.settings import BEING_REBUILT, RECOVERING, load_setting
 from prefjudge.study.study import Study
 from prefjudge.study.targets import command, current_target
 
-USUAL_RULE = Sure(0.9, patience=500)
+USUAL_RULE = Sure(0.9, patience=400)
 """A challenge ends once a query's best answer has this probability, by all votes of all rounds, or where a
 further right winner would take more votes than this. ``scripts/upkeep`` compares it with other rules."""
 

@@ -4,10 +4,11 @@
 
 Prints, for each cell, the votes of a query and the share of right winners with its standard error, and what
 share of its votes `sure` needs for the same share of right winners (between two of its levels by the log of
-votes): 1 or less is as good. With a constant error the last line of a cell is the least votes that any method
-needs which is wrong as seldom as the best of today (Kaufmann, Cappé and Garivier 2016): to rule a candidate
-out, the votes must tell the truth from the order with this candidate on top. Under Bradley and Terry pools
-differ, near ties take any number of votes, and there is no such bound on the average.
+votes): 1 or less is as good. `patient` is the same where patience ends a pool, instead of a level. With a
+constant error the last line of a cell is the least votes that any method needs which is wrong as seldom as
+the best of today (Kaufmann, Cappé and Garivier 2016): to rule a candidate out, the votes must tell the
+truth from the order with this candidate on top. Under Bradley and Terry pools differ, near ties take any
+number of votes, and there is no such bound on the average.
 """
 
 import argparse
@@ -24,7 +25,8 @@ from prefjudge.core.planning.strategy_names import of_size
 from prefjudge.core.planning.sure import Sure
 
 LEVELS = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.99)
-FORM = "{:<30} {:>7} {:>15} {:>6}"
+PATIENCE = (10, 20, 40, 80, 160, 320, 640, 1280, 2560)
+FORM = "{:<30} {:>7} {:>15} {:>6} {:>7}"
 
 
 def measure(
@@ -56,8 +58,10 @@ def least_votes(error: float, size: int, right: float) -> float:
 
 def cell(noise: Noise, size: int, trials: int, seed: int) -> None:
     """Print the rows of a cell."""
-    levels = [(level, measure(Sure(level), noise, size, trials, seed)) for level in LEVELS]
-    votes, share = (np.array([found[place] for _, found in levels]) for place in (0, 1))
+    families = [[Sure(level) for level in LEVELS], [Sure(0.99, patience=most) for most in PATIENCE]]
+    measured = [
+        [(one.name, measure(one, noise, size, trials, seed)) for one in family] for family in families
+    ]
     pairs = size * (size - 1) // 2
     today = [one for one in STRATEGIES if not isinstance(one, Sure)]
     others: list[Strategy] = [DoubleThompson(2 * pairs), Asap(2 * pairs), CrowdBt(min(2 * pairs, 120))]
@@ -66,17 +70,22 @@ def cell(noise: Noise, size: int, trials: int, seed: int) -> None:
     for strategy in [*today, *others]:
         cost, right, error = measure(strategy, noise, size, trials, seed)
         best = max(best, right) if strategy in today else best
-        reached = share.max() >= right
-        needed = (
-            math.exp(np.interp(right, np.maximum.accumulate(share), np.log(votes))) if reached else math.inf
-        )
-        row = (f"{cost:.1f}", f"{100 * right:.1f} +- {100 * error:.1f} %", f"{needed / cost:.2f}")
+        ratios = [f"{_needed(right, [found for _, found in family]) / cost:.2f}" for family in measured]
+        row = (f"{cost:.1f}", f"{100 * right:.1f} +- {100 * error:.1f} %", *ratios)
         print(FORM.format(strategy.name, *row), flush=True)
-    for level, (cost, right, error) in levels:
-        print(FORM.format(Sure(level).name, f"{cost:.1f}", f"{100 * right:.1f} +- {100 * error:.1f} %", ""))
+    for name, (cost, right, error) in (one for family in measured for one in family):
+        print(FORM.format(name, f"{cost:.1f}", f"{100 * right:.1f} +- {100 * error:.1f} %", "", ""))
     if isinstance(noise, ConstantNoise):
         bound = least_votes(noise.error, size, best)
-        print(FORM.format("any method, at the least", f"{bound:.1f}", f"{100 * best:.1f} %", ""))
+        print(FORM.format("any method, at the least", f"{bound:.1f}", f"{100 * best:.1f} %", "", ""))
+
+
+def _needed(right: float, measured: list[tuple[float, float, float]]) -> float:
+    """Return the votes at which strategies of ascending cost have this share of right winners."""
+    votes, share = (np.array([found[place] for found in measured]) for place in (0, 1))
+    if share.max() < right:
+        return math.inf
+    return math.exp(np.interp(right, np.maximum.accumulate(share), np.log(votes)))
 
 
 def main() -> None:
@@ -96,7 +105,7 @@ def main() -> None:
                 if kind == "bradley-terry":
                     noise = BradleyTerryNoise(scale=scale_of_error(error))
                 print(f"\npool {size}, {error:.0%} of votes wrong, {kind}")
-                print(FORM.format("strategy", "votes", "right", "sure"))
+                print(FORM.format("strategy", "votes", "right", "sure", "patient"))
                 cell(noise, size, options.trials, options.seed)
 
 

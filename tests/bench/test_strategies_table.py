@@ -12,7 +12,7 @@ def test_every_strategy_has_a_row_with_its_standard_error() -> None:
     done = subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, check=True)
     rows = [line for line in done.stdout.splitlines() if " +- " in line]
     named = [row[:30].strip() for row in rows]
-    assert {"default", "halving:1x3", "lead:3", "sure:50", "sure:99"} <= {*named}
+    assert {"default", "halving:1x3", "lead:3", "sure:50", "sure:99", "sure:99/80"} <= {*named}
     assert {"double Thompson sampling", "ASAP, spanning trees", "Crowd-BT, one by one"} <= {*named}
     costs = {name: float(row[30:38]) for name, row in zip(named, rows, strict=True)}
     assert (costs["round-robin:3"], costs["double Thompson sampling"]) == (3.0, 2.0)

@@ -22,7 +22,7 @@ _SAMPLE = 60
 _INFORMATION = 0.23
 """What a vote tells of the difference of two strengths: p (1 - p), where a third of the votes is wrong."""
 _STEP = 6
-"""The votes of a round with patience: twice as many need a third more in all, half as many save little."""
+"""The most votes of a pool in a round with patience: rounds of a sixth of its votes need a third more."""
 _NEARLY = 0.9
 """A round that brought so much of its votes is over: one for the last few would cost days."""
 _AHEAD = np.array([1, 2, 4, 8, 16, 32, 64], dtype=np.float64)
@@ -49,8 +49,8 @@ class Sure:
         votes of all pools that are shown tell it.
     patience : int, optional
         Give a pool up where votes raise the expected number of right winners by less than one for so many.
-        Rounds are small then, 6 votes a pool, so that none is spent after that. By default only the most
-        votes of a pool end it.
+        Rounds are small then, so that none is spent after that: a vote for each pair, 6 a pool at most. By
+        default only the most votes of a pool end it.
 
     References
     ----------
@@ -130,7 +130,7 @@ class Sure:
         """Return how many votes each pool is short of the total of its next round, shape (n,)."""
         totals, so_far = self._totals(votes.shape[1]), votes.sum(axis=(1, 2))
         if self.patience is not None:
-            return np.full(so_far.size, _STEP)
+            return np.full(so_far.size, min(_STEP, votes.shape[1] * (votes.shape[1] - 1) // 2))
         following = np.searchsorted(totals, so_far / _NEARLY, side="right")
         lacks = totals[np.minimum(following, totals.size - 1)] - so_far
         found: Counts = np.ceil(np.maximum(lacks, 0)).astype(np.int64)

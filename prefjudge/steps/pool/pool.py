@@ -121,7 +121,8 @@ def pool(
         answers, and with earlier candidates that may be better after all. ``run`` has them judged.
     sure : float, optional
         With ``challenge``: judge a query until its best answer is the best with this probability, by all
-        votes of all rounds. By default as ``run --sure`` drove the study, or else 0.55.
+        votes of all rounds, or a further right winner would take more than 400 votes. By default as
+        ``run --sure`` drove the study, or else 0.9.
     plot : Path, optional
         Draw how many queries have a pool of each size, SVG or PNG by the suffix.
     out : Path, optional
