@@ -144,8 +144,8 @@ class Crowd(Protocol):
         """Return what was decided on a submission."""
         ...
 
-    def approve(self, submission_id: str) -> None:
-        """Pay for a submission; a repeat is harmless."""
+    def approve(self, submission_id: str, message: str = "") -> None:
+        """Pay for a submission, with a message that its worker reads; a repeat is harmless."""
         ...
 
     def reject(self, submission_id: str, reason: str) -> None:

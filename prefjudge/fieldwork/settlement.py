@@ -13,6 +13,7 @@ from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.spending import intended
+from prefjudge.render.pages.hit import languages
 from prefjudge.study.assignments import (
     save_decision,
     save_decisions,
@@ -28,6 +29,7 @@ from prefjudge.study.undecided import evidence_against, load_undecided
 GIVEN_UP = "its HIT was given up: the texts that it shows are lost"
 """The verdict on an assignment that nobody can read any more."""
 
+MADE_ALL = "made all comparisons"
 STOPPED_EARLY = "You stopped early, as you may, and "
 """The start of the reason of a bonus that replaces a reward."""
 
@@ -56,6 +58,7 @@ class Due:
     reward: Decimal
     hit_assignments: int
     why: str
+    counts: bool = False
 
 
 def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ...]:
@@ -67,7 +70,7 @@ def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ..
     for one in undecided:
         reward = one.reward_cents * CENT
         unfinished = one.answered < one.slots
-        why = f"made {one.answered} of {one.slots}" if unfinished else "made all comparisons"
+        why = f"made {one.answered} of {one.slots}" if unfinished else MADE_ALL
         act, amount = Act.APPROVE, reward
         if one.verdict == GIVEN_UP:  # paid whole, never rejected: nobody knows how much was answered
             why = GIVEN_UP
@@ -85,6 +88,7 @@ def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ..
                 reward=reward,
                 hit_assignments=one.hit_assignments,
                 why=why,
+                counts=one.counting > 0,
             )
         )
     return tuple(dues)
@@ -104,7 +108,7 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
         try:
             if due.act is Act.APPROVE:
                 # No intent: publishing has committed the reward, and a repeated approval pays nothing.
-                crowd.approve(due.assignment_id)
+                crowd.approve(due.assignment_id, _feedback(study, due))
                 approved.add(due.assignment_id)
             elif due.act is Act.PRORATE:
                 _prorate(study, crowd, target, due)
@@ -119,6 +123,17 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
             f"{many(len(refused), 'assignment')} cannot be paid: {refused[0].message}",
             "All others are paid. Fix the cause, then pay again.",
         )
+
+
+def _feedback(study: Study, due: Due) -> str:
+    """Return what the screening says to the worker: the truth, and nothing of which pair it came from.
+
+    Nobody has screened what a person decides on, or what cannot be read any more.
+    """
+    words = languages()[study.config.design.language]
+    if due.why != MADE_ALL:
+        return ""
+    return words["counted"] if due.counts else words["not_counted"]
 
 
 class _Approved:

@@ -16,7 +16,8 @@ UNUSABLE = "unusable answer"
 class UndecidedAssignment:
     """An assignment that was not approved or rejected, and what its HIT offers and asks.
 
-    ``hit_assignments`` is how many assignments the HIT has, ``slots`` how many comparisons.
+    ``hit_assignments`` is how many assignments the HIT has, ``slots`` how many comparisons; ``counting`` is
+    how many of the assignment's judgments were not dropped.
     """
 
     assignment_id: str
@@ -29,6 +30,7 @@ class UndecidedAssignment:
     reward_cents: int
     hit_assignments: int
     slots: int
+    counting: int
 
 
 def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
@@ -36,7 +38,9 @@ def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
     return db.select(
         UndecidedAssignment,
         "FROM (SELECT a.*, h.reward_cents, h.assignments AS hit_assignments, h.target, "
-        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key) AS slots "
+        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key) AS slots, "
+        "(SELECT count(*) FROM judgments j LEFT JOIN drops d USING (judgment_id) "
+        "WHERE j.assignment_id = a.assignment_id AND d.judgment_id IS NULL) AS counting "
         "FROM assignments a JOIN hits h ON h.hit_key = a.hit_key) AS undecided "
         "WHERE decision IS NULL AND target = :target ORDER BY collected, assignment_id",
         target=target,

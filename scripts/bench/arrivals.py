@@ -90,11 +90,12 @@ class Site:
         known: dict[str, http.client.HTTPConnection] = self._local.__dict__.setdefault("known", {})
         link = known.setdefault(host, http.client.HTTPConnection(host, timeout=60))
         form = {"Content-Type": "application/x-www-form-urlencoded"} if fields is not None else {}
-        if time.monotonic() - self._local.__dict__.get("used", 0.0) > _IDLE:
+        used: dict[str, float] = self._local.__dict__.setdefault("used", {})
+        if time.monotonic() - used.get(host, 0.0) > _IDLE:
             link.close()  # the server has closed it, too
         link.request(verb, path, urlencode(fields) if fields is not None else None, {**headers, **form})
         answer = link.getresponse()
-        self._local.used = time.monotonic()
+        used[host] = time.monotonic()
         body = answer.read()
         with self._lock:
             self.times.setdefault(page, []).append(time.perf_counter() - began)

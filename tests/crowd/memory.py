@@ -265,8 +265,8 @@ class MemoryCrowd:
     def state(self, submission_id: str) -> SubmissionState:
         return self._sent(submission_id)[1].state
 
-    def approve(self, submission_id: str) -> None:
-        self._decide(submission_id, SubmissionState.APPROVED)
+    def approve(self, submission_id: str, message: str = "") -> None:
+        self._decide(submission_id, SubmissionState.APPROVED, message)
 
     def reject(self, submission_id: str, reason: str) -> None:
         self._decide(submission_id, SubmissionState.REJECTED, reason)

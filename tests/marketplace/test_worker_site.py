@@ -550,3 +550,33 @@ def test_the_pay_is_what_will_be_paid(market, clock, requester, worker):
     assert worker.get(f"/assignments/{whole}/done")["pace"]["hourly"] == "4.16"
     clock.advance(90_000)
     assert worker.get(f"/assignments/{whole}/done")["pace"]["today"] == "0.00"
+
+
+def test_a_rejection_is_disputed_once_by_its_worker_and_answered(requester, admin, worker):
+    ident = worker.do(offer(requester))
+    road, words = f"/assignments/{ident}/dispute", {"text": "<script>alert(1)</script>\x00 I read it all."}
+    assert worker.post(road, words, status=409)["code"] == "not_rejected"
+    requester.reject_assignment(AssignmentId=ident, RequesterFeedback="Too fast.")
+    assert admin.worker().post(road, words, status=404)["code"] == "no_assignment"
+    assert worker.post(road, {"text": " "}, status=400)["code"] == "invalid"
+    assert worker.post(road, {"text": "x" * 2001}, status=400)["code"] == "invalid"
+    worker.post(road, words)
+    assert worker.post(road, words, status=409)["code"] == "disputed"
+    (found,) = admin.call("GET", "/admin/overview")["disputes"]
+    assert (found["assignment_id"], found["text"]) == (
+        ident,
+        "<script>alert(1)</script>\ufffd I read it all.",
+    )
+    answering = f"/admin/disputes/{ident}"
+    admin.call("POST", answering, {"text": "You are right."})
+    admin.call("POST", answering, {"text": "No."}, status=404)
+    admin.call("POST", "/admin/disputes/3NOSUCH", {"text": "No."}, status=404)
+    (done,) = worker.get("/history")["assignments"]
+    assert done["dispute_answer"] == "You are right."
+    assert worker.get("/inbox")["messages"][0]["text"] == "You are right."
+    requester.approve_assignment(AssignmentId=ident, OverrideRejection=True)
+    assert admin.call("GET", "/admin/overview")["disputes"][0]["status"] == "Approved"
+    early = worker.do(offer(requester))
+    requester.send_bonus(WorkerId=worker.worker_id, AssignmentId=early, BonusAmount="0.50", Reason="part")
+    requester.reject_assignment(AssignmentId=early, RequesterFeedback="You stopped early.")
+    assert worker.post(f"/assignments/{early}/dispute", words, status=409)["code"] == "not_rejected"

@@ -39,10 +39,12 @@ ASSIGNMENT = {
     "reward": "2.00", "requester": "Search research group", "status": "Accepted",
     "accepted": "2026-11-21T10:00:00Z", "deadline": "2026-11-21T11:00:00Z", "seconds_left": 3125,
     "submitted": None, "frame_url": "/frame", "feedback": "", "bonus": "0.00", "in_part": False, "expected": None,
+    "dispute": "", "dispute_answer": "",
 }  # fmt: skip
 PAID = ASSIGNMENT | {"status": "Approved", "submitted": "2026-11-20T15:30:00Z", "bonus": "0.45",
                      "feedback": "Thank you for the careful work."}  # fmt: skip
 TURNED_DOWN = ASSIGNMENT | {"status": "Rejected", "submitted": "2026-11-19T09:00:00Z", "feedback": HOSTILE}
+DISPUTED = TURNED_DOWN | {"assignment_id": "3TWO", "dispute": HOSTILE, "dispute_answer": "We looked again."}
 EARLY = TURNED_DOWN | {"in_part": True, "bonus": "0.62", "feedback": "You stopped early, as you may."}
 WAITING = ASSIGNMENT | {"status": "Submitted", "submitted": "2026-11-21T09:00:00Z", "expected": "0.16"}
 TYPE = {
@@ -111,7 +113,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "refused-nobody": ("/panel/prolific/key", {"error": "There is no such link.", "code": "no_panel"} | NOBODY),
     "error": ("/nowhere", {"status": 404, "title": "There is no such page", "text": "It may have been moved, or its HIT is finished."}),
     "question_form": ("/frames/3HIT", {"form": FORM, "assignment_id": "3ASSIGNMENT", "submit_to": "", "preview": False}),
-    "history": ("/history", {"assignments": [ASSIGNMENT, WAITING, PAID, TURNED_DOWN, EARLY], "page": 1, "pages": 2, "earnings": {
+    "history": ("/history", {"assignments": [ASSIGNMENT, WAITING, PAID, TURNED_DOWN, DISPUTED, EARLY], "page": 1, "pages": 2, "earnings": {
         "approved": "1234.00", "pending": "2.00", "bonus": "0.45", "balance": "1234.45", "rejected_count": 1, "approved_count": 617, "submitted_count": 1}}),
     "history-none": ("/history", {"assignments": [], "page": 1, "pages": 1, "earnings": {
         "approved": "0.00", "pending": "0.00", "bonus": "0.00", "balance": "0.00", "rejected_count": 0, "approved_count": 0, "submitted_count": 0}}),
@@ -128,6 +130,9 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         "money": {"paid": "804.00", "bonus": "12.60", "fees": "163.32", "held": "62.00", "owed": "120.00", "paid_out": "684.00"}, "seconds_per_pair": 24.6, "rejected": 0,
         "workers": [{"worker_id": "A1EXAMPLEWORKER", "name": "Ada " + HOSTILE, "locale": "US", "submitted": 31, "approved": 29, "rejected": 0, "earned": "58.00", "owed": "8.00", "blocked": False, "simulated": False}],
         "requesters": [{"requester_id": "A2REQUESTER", "name": "Search research group", "balance": "9000.00"}],
+        "disputes": [
+            {"assignment_id": "3ONE", "worker_id": "A1EXAMPLEWORKER", "requester": "Search research group", "title": GROUP["title"], "status": "Rejected", "feedback": "Too fast.", "text": HOSTILE, "raised": "2026-11-20T10:00:00Z", "answer": ""},
+            {"assignment_id": "3TWO", "worker_id": "A1EXAMPLEWORKER", "requester": "Search research group", "title": GROUP["title"], "status": "Approved", "feedback": "Too fast.", "text": "I read fast.", "raised": "2026-11-20T10:00:00Z", "answer": "You are right."}],
         "events": [{"time": "2026-11-21T10:00:00Z", "event": "AssignmentSubmitted", "hit_id": "3HIT", "assignment_id": "3ASSIGNMENT", "worker_id": "A1EXAMPLEWORKER"}]}),
     "invited": ("/admin/workers", {"worker_id": "A1EXAMPLEWORKER", "name": "Ada", "invite_url": "http://127.0.0.1:8000/signin?invite=abc.def"}),
 }  # fmt: skip

@@ -34,7 +34,7 @@ class Ledgered:
     calls: list[tuple[object, ...]] = field(default_factory=list)
     prices: Fees = field(default_factory=Fees)
 
-    def approve(self, submission_id: str) -> None:
+    def approve(self, submission_id: str, message: str = "") -> None:
         self._decide("approve", submission_id)
 
     def reject(self, submission_id: str, reason: str) -> None:

@@ -193,9 +193,10 @@ class MTurkCrowd:
         found = self._client.call("get_assignment", AssignmentId=submission_id)["Assignment"]
         return _STATES[found["AssignmentStatus"]]
 
-    def approve(self, submission_id: str) -> None:
+    def approve(self, submission_id: str, message: str = "") -> None:
         """Approve an assignment; a repeat is harmless."""
-        self._decide("approve_assignment", submission_id, SubmissionState.APPROVED)
+        told = {"RequesterFeedback": message} if message else {}
+        self._decide("approve_assignment", submission_id, SubmissionState.APPROVED, **told)
 
     def reject(self, submission_id: str, reason: str) -> None:
         """Reject an assignment; a repeat is harmless."""

@@ -2,6 +2,7 @@
 
 from typing import TypedDict
 
+from prefjudge.marketplace.hits.disputes import Dispute, disputes
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people import payouts
@@ -85,6 +86,7 @@ class Overview(TypedDict):
     workers: list[WorkerView]
     requesters: list[RequesterView]
     events: list[EventView]
+    disputes: list[Dispute]
     ledger_imbalance: list[str]
 
 
@@ -131,6 +133,7 @@ def overview(tx: Transaction) -> Overview:
         "workers": worker_list(tx),
         "requesters": _requesters(tx),
         "events": last_events(tx),
+        "disputes": disputes(tx),
         "ledger_imbalance": ledger.imbalance(tx),
     }
 

@@ -36,6 +36,8 @@ class OwnAssignment:
     draft_tab: str | None
     reward: int
     expected: int | None
+    dispute: str | None
+    dispute_answer: str | None
     hit_type_id: str
     kind: str
     height: int
@@ -64,6 +66,8 @@ class AssignmentView(TypedDict):
     submitted: str | None
     feedback: str
     bonus: str
+    dispute: str
+    dispute_answer: str
 
 
 class Earnings(TypedDict):
@@ -131,6 +135,8 @@ def view(tx: Transaction, row: OwnAssignment) -> AssignmentView:
         "submitted": iso(row.submitted_at),
         "feedback": row.feedback or "",
         "bonus": from_cents(int(rows[0][0] or 0)),
+        "dispute": row.dispute or "",
+        "dispute_answer": row.dispute_answer or "",
     }
 
 

@@ -159,6 +159,14 @@ ALTER TABLE assignments ADD COLUMN draft_tab TEXT;
 CREATE INDEX assignments_recent ON assignments (worker_id, submitted_at) WHERE submitted_at IS NOT NULL
 """
 
+_DISPUTES = """
+ALTER TABLE assignments ADD COLUMN dispute TEXT;
+ALTER TABLE assignments ADD COLUMN disputed_at DOUBLE PRECISION;
+ALTER TABLE assignments ADD COLUMN dispute_answer TEXT;
+CREATE INDEX assignments_disputed ON assignments (disputed_at) WHERE dispute IS NOT NULL
+"""
+
 STEPS = (
     _FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS, _EXPECTED,
+    _DISPUTES,
 )  # fmt: skip

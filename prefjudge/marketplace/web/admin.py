@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from prefjudge.marketplace.api.faults import Fault
 from prefjudge.marketplace.errors import Refusal, invalid
-from prefjudge.marketplace.hits import overview
+from prefjudge.marketplace.hits import disputes, overview
 from prefjudge.marketplace.money.amounts import from_cents, to_cents
 from prefjudge.marketplace.people import panels, payouts, qualifications, requesters, sessions, workers
 from prefjudge.marketplace.people.requirements import SIMULATED
@@ -102,6 +102,14 @@ def _whole(fields: dict[str, str], name: str, default: int) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise invalid(name, f"{text[:32]!r} is not a whole number")
     return int(text)
+
+
+async def answer_dispute(state: AppState, request: Request) -> Page:
+    """Answer what a worker says against a rejection."""
+    ident = request.path_params["assignment_id"]
+    text = (await remembered_fields(request)).get("text", "")
+    await state.executor.run(lambda tx: disputes.answer(tx, ident, text))
+    return Page(name="admin", context={"assignment_id": ident, "answered": True}, location="/admin#disputes")
 
 
 async def list_workers(state: AppState, request: Request) -> Response:

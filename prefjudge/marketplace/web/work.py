@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.hits import assignments, offers, own_work
+from prefjudge.marketplace.hits import assignments, disputes, offers, own_work
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.hits.own_work import OwnAssignment
 from prefjudge.marketplace.hits.pace import pace
@@ -17,7 +17,7 @@ from prefjudge.marketplace.people import agreements, panels
 from prefjudge.marketplace.people.sessions import Session
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.access import session_of
-from prefjudge.marketplace.web.forms import read_json, read_pairs
+from prefjudge.marketplace.web.forms import read_json, read_pairs, remembered_fields
 from prefjudge.marketplace.web.pages import Page, refused_page, respond
 from prefjudge.marketplace.web.state import AppState
 
@@ -231,6 +231,15 @@ async def external_submit(state: AppState, request: Request) -> Response:
     except Refusal as refusal:
         page = refused_page(refusal, framed=True)
     return respond(state, request, page)
+
+
+async def dispute(state: AppState, request: Request, session: Session) -> Page:
+    """Take what the worker says against a rejection."""
+    ident = request.path_params["assignment_id"]
+    text = (await remembered_fields(request)).get("text", "")
+    await state.executor.run(lambda tx: disputes.dispute(tx, session.worker_id, ident, text))
+    context = {"assignment_id": ident, "disputed": True}
+    return Page(name="history", context=context, location="/history")
 
 
 async def history(state: AppState, request: Request, session: Session) -> Page:
