@@ -49,3 +49,26 @@ def test_integers(numbers):
 @pytest.mark.parametrize("text", [b"", b"1.0", b"x", b"1e3", b"-", b"1" * 30])
 def test_what_is_no_integer_is_told(text):
     assert not integers(tokens_of([text]))[1].any()
+
+
+@pytest.mark.parametrize("decimals", range(1, 9))
+def test_a_column_of_one_form_reads_as_each_number_does(decimals):
+    numbers = [f"{value:.{decimals}f}" for value in (1.5, 0, -2.25, 1 / 3, 98765.4321, -123456789.987654321)]
+    tail = "7" * decimals
+    right = [f".{tail}", f"+.{tail}", "5", "5.", "inf", "1e5", "2" * (decimals + 2)]
+    wrong = [
+        f"1.5.{tail}",
+        f"..{tail}",
+        f"-1-2.{tail}",
+        f"1e2.{tail}",
+        f"x.{tail}",
+        f"1:.{tail}",
+        f"/.{tail}",
+    ]
+    wrong += [f"2.{tail[1:]}x", f"2.{tail[1:]}.", ".", "nan"]
+    for text in [*right, *wrong]:
+        for texts in ([*numbers, text], [text, *numbers]):
+            values, fine = floats(tokens_of([one.encode() for one in texts]))
+            assert fine.tolist() == [one not in wrong for one in texts]
+            read = [float(one) for one in texts if one not in wrong]
+            assert values[fine].tolist() == read

@@ -94,8 +94,7 @@ def _edges(symbols: NDArray[np.uint8], newlines: int) -> tuple[Places, Places]:
         edges = np.flatnonzero(blank[1:] != blank[:-1])
         edges += 1
         return edges[0::2], edges[1::2]
-    places = np.flatnonzero(inner[:-1])  # each blank separates two fields
-    places += FRONT - 1
+    places = np.flatnonzero(blank)[FRONT - 1 : -BACK]  # each blank separates two fields
     return places[:-1] + 1, places[1:]
 
 

@@ -31,6 +31,11 @@ def _bytes(value: int) -> np.uint64:
     return np.uint64(value * 0x0101010101010101)
 
 
+_PAIRINGS = [
+    (np.uint64(8), np.uint64(10), np.uint64(0x00FF00FF00FF00FF)),
+    (np.uint64(16), np.uint64(100), np.uint64(0x0000FFFF0000FFFF)),
+    (np.uint64(32), np.uint64(10000), np.uint64(0x00000000FFFFFFFF)),
+]
 _ZEROS, _POINTS, _ONES, _HIGHS = _bytes(0x30), _bytes(0x2E), _bytes(0x01), _bytes(0x80)
 _ONE = np.uint64(1)
 
@@ -71,17 +76,17 @@ def integers(tokens: Tokens) -> tuple[NDArray[np.int64], Flags]:
 def _unsigned(tokens: Tokens) -> tuple[Places, Flags]:
     first = np.frombuffer(tokens.text, np.uint8)[tokens.starts]
     negative = first == 45
-    return tokens.starts + (negative | (first == 43)), negative
+    signed = negative | (first == 43)
+    return (tokens.starts + signed if signed.any() else tokens.starts), negative
 
 
 def _last_word(text: Text, ends: Places, sizes: Places) -> Words:
     """Return the last ``sizes`` bytes before ``ends``, at most 8 of them, with zeros ("0") before them."""
-    sizes = np.maximum(sizes, 0)
     # XOR with "0" turns zeros into NULs, the mask clears what is before the token, and the second XOR makes
     # "0" of every NUL: leading zeros, which change no value.
     word = loadable(text)[ends - 8]
     word ^= _ZEROS
-    word &= _LAST[np.minimum(sizes, 8, out=sizes)]
+    word &= _LAST[np.clip(sizes, 0, 8)]
     word ^= _ZEROS
     return word
 
@@ -91,12 +96,17 @@ def _digits(word: Words) -> tuple[NDArray[np.int64], Flags]:
     word = word ^ _ZEROS
     # A byte above 9 reaches 0x80 with 0x76 added, or has its high bit already. A sum that carries into the
     # next byte comes from a byte above 0x89, which is caught by its own high bit.
-    good = ((word + _bytes(0x76)) | word) & _HIGHS == 0
+    high = word + _bytes(0x76)
+    high |= word
+    high &= _HIGHS
+    good = high == 0
     # Two digits become a number in each 16 bits, then four in
     # 32, then eight: three multiplications for eight digits.
-    word = (word * np.uint64(10) + (word >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
-    word = (word * np.uint64(100) + (word >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
-    word = (word * np.uint64(10000) + (word >> np.uint64(32))) & np.uint64(0x00000000FFFFFFFF)
+    for bits, power, mask in _PAIRINGS:
+        np.right_shift(word, bits, out=high)
+        word *= power
+        word += high
+        word &= mask
     return word.view(np.int64), good
 
 
@@ -104,13 +114,15 @@ def _short_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, F
     """Read ``[digits][.digits]`` of up to 16 characters with at most 7 decimals."""
     size = ends - starts
     word = _last_word(text, ends, size)
-    point = word ^ _POINTS
-    # Bytes that are 0 get their high bit. It is sure for the lowest of them only, since a borrow may flag
-    # bytes above it; another point is then refused as a digit.
-    mark = (point - _ONES) & ~point
-    mark &= _HIGHS
-    mark &= -mark  # the first point: its byte's high bit
-    pointed = mark != 0
+    mark = _points(word[:1])
+    # Most files give each score as many decimals: then one mark does for all, and another point before it
+    # is refused as a digit.
+    byte = (mark >> np.uint64(7)) * np.uint64(0xFF)
+    if mark.any() and (word & byte == _POINTS & byte).all():
+        pointed = mark != 0
+    else:
+        mark = _points(word)
+        pointed = mark != 0
     if pointed.all():
         joined, decimals = _joined(word, mark), _decimals(mark)
     else:
@@ -129,11 +141,25 @@ def _short_decimals(text: Text, starts: Places, ends: Places) -> tuple[Floats, F
     return tail / _FLOAT_POWERS[decimals], fine
 
 
+def _points(word: Words) -> Words:
+    """Return the high bit of the byte of the first point in each word; 0 where it has none."""
+    point = word ^ _POINTS
+    # Bytes that are 0 get their high bit. It is sure for the lowest of them only, since a borrow may flag
+    # bytes above it; another point is then refused as a digit.
+    mark: Words = (point - _ONES) & ~point
+    mark &= _HIGHS
+    mark &= -mark
+    return mark
+
+
 def _joined(word: Words, mark: Words) -> Words:
     """Return seven digits without the point between them, and a zero before them."""
     before = word & ((mark >> np.uint64(7)) - _ONE)  # the digits before the point move up over it
+    before <<= np.uint64(8)
     # Digits behind the point stay where they are; a "0" fills the lowest byte, that of the highest digit.
-    joined: Words = (word & -(mark << _ONE)) | (before << np.uint64(8)) | np.uint64(0x30)
+    joined: Words = word & -(mark << _ONE)
+    joined |= before
+    joined |= np.uint64(0x30)
     return joined
 
 
