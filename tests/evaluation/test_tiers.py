@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from prefjudge.evaluation.leaderboards.tiers import standings, standings_of
+from prefjudge.evaluation.leaderboards.tiers import nearly_same, standings, standings_of
 from prefjudge.evaluation.testing.significance import compare_runs
 
 from .test_leaderboard import scores_of
@@ -84,3 +84,15 @@ def test_runs_that_are_the_same_are_first_together() -> None:
     assert [(one.run, one.first) for one in standings_of(scores)] == [("a", 0.5), ("b", 0.5), ("c", 0.0)]
     nothing = scores_of({"a": [0.0] * 5, "b": [0.0] * 5})
     assert [one.first for one in standings_of(nothing)] == [0.5, 0.5]
+
+
+def test_runs_that_differ_on_few_of_the_queries_that_either_hits_are_nearly_the_same() -> None:
+    base = [1.0, 0.5] * 20 + [0.0] * 60
+    copy = [0.0, *base[1:]]  # of the 40 queries that either hits, one differs
+    other = [1.0 - value for value in base]
+    found = nearly_same(scores_of({"copy": copy, "base": base, "other": other}))
+    assert [(one.a, one.b, one.queries, one.same) for one in found] == [("base", "copy", 40, 39)]
+    assert nearly_same(scores_of({"copy": copy, "base": base}), least=0.98) == ()
+    few = {"a": [1.0] * 19 + [0.0] * 500, "b": [1.0] * 19 + [0.0] * 500}
+    assert nearly_same(scores_of(few)) == (), "queries that neither hits say nothing"
+    assert len(nearly_same(scores_of(few), fewest=19)) == 1

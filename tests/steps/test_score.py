@@ -213,6 +213,19 @@ def test_a_team_is_left_out_with_the_passages_of_all_its_runs(judgments: Path, t
         score(**given, teams=teams)
 
 
+def test_a_copy_of_a_run_is_told_apart_as_such(data_dir: Path, tmp_path: Path) -> None:
+    folder = data_dir / "dl21"
+    run = folder / "runs" / "p_bm25.txt.gz"
+    copy = tmp_path / "copy.txt"
+    with gzip.open(run, "rt") as lines:
+        copy.write_text("".join(line.rsplit(maxsplit=1)[0] + " copy\n" for line in lines))
+    others = [folder / "runs" / f"{name}.txt.gz" for name in ("mono_d3", "top1000")]
+    told = score(runs=[run, copy, *others], qrels=folder / "qrels-nist.txt", measure=["nDCG@10"]).notices
+    (notice,) = [one for one in told if "nearly the same" in one]
+    assert "copy and p_bm25 are nearly the same by this measure" in notice
+    assert "score alike on 100%; nothing tells them apart" in notice
+
+
 def test_teams_are_those_that_audit_finds_on_the_leaderboard(judgments: Path, tmp_path: Path) -> None:
     given = {"runs": RUNS, "qrels": [str(QRELS)], "judgments": judgments, "leave_one_out": True}
     first, second, third = [one.run for one in score(**given).left_out][:3]

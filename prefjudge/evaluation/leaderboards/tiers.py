@@ -102,6 +102,56 @@ def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]
     return tuple(replace(one, first=chances[one.run]) for one in firm)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearlySame:
+    """Two runs that score the same on nearly all queries.
+
+    Attributes
+    ----------
+    a, b : str
+        The run tags, the better one first.
+    queries : int
+        The queries on which either has more than the worst score: the others cannot tell runs apart.
+    same : int
+        On how many of these they have the same score. The rest alone decides which run is better.
+    """
+
+    a: str
+    b: str
+    queries: int
+    same: int
+
+
+def nearly_same(scores: Scores, *, least: float = 0.95, fewest: int = 20) -> tuple[NearlySame, ...]:
+    """Return the runs that score the same on nearly all queries, the best ones first.
+
+    Each run is compared with the five that follow it: such runs have nearly the same mean.
+
+    Parameters
+    ----------
+    scores : Scores
+        One measure of some runs.
+    least : float
+        The least share of the queries, of those on which either has more than the worst score.
+    fewest : int
+        The fewest such queries: of a handful, few runs differ on any.
+    """
+    sign = direction(scores.measure)
+    order = sorted(
+        range(len(scores.runs)), key=lambda run: (-sign * scores.values[:, run].mean(), scores.runs[run])
+    )
+    worst = (sign * scores.values).min(initial=0.0)
+    found = []
+    for place, a in enumerate(order):
+        for b in order[place + 1 : place + 6]:
+            one, other = sign * scores.values[:, a], sign * scores.values[:, b]
+            hit = (one > worst) | (other > worst)
+            queries, same = int(hit.sum()), int((one == other)[hit].sum())
+            if queries >= fewest and same >= least * queries:
+                found.append(NearlySame(a=scores.runs[a], b=scores.runs[b], queries=queries, same=same))
+    return tuple(found)
+
+
 def _chances_first(means: Floats, covariance: Floats) -> list[float]:
     """Return how often each run is first where the means are drawn by their covariance over queries.
 

@@ -14,6 +14,7 @@ from prefjudge.evaluation.comparing.winratio import WinRatios, win_ratios
 from prefjudge.evaluation.leaderboards.boards import Board, label_board, make_board, on_common_queries
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation, correlate
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement, sample_agreement
+from prefjudge.evaluation.leaderboards.tiers import nearly_same
 from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
 from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
 from prefjudge.evaluation.scoring.leave_one_out import (
@@ -35,6 +36,8 @@ from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.vote_sets import VoteSet
 
+_COPIES = 3
+"""How many pairs of runs that are nearly the same are named on each board."""
 _HITS = 15
 """Fewer queries than that on which a run has more than the worst score are too few to speak of its mean."""
 
@@ -144,6 +147,27 @@ def few_hits(boards: Sequence[Board]) -> Iterator[Notice]:
             shown = ", ".join(f"{run} {hit}" for hit, run in few[:3]) + (", …" if len(few) > 3 else "")
             runs = f"{many(len(few), 'run')} with fewer than {_HITS} queries hit ({shown})"
             yield Notice(where=f"{board.measure} {board.qrels}", what=f"{runs}: such scores say little")
+
+
+def near_copies(boards: Sequence[Board]) -> Iterator[Notice]:
+    """Tell of runs that score the same on nearly all queries: which is better rests on the few others."""
+    for board in boards:
+        where = f"{board.leaderboard.measure} {board.leaderboard.qrels}"
+        pairs = nearly_same(board.scores)
+        for one in pairs[:_COPIES]:
+            differ = one.queries - one.same
+            rest = (
+                f"{many(differ, 'query tells', 'queries tell')} them apart"
+                if differ
+                else "nothing tells them apart"
+            )
+            what = (
+                f"{one.a} and {one.b} are nearly the same by this measure: of the {one.queries:,} "
+                f"queries that either hits, they score alike on {100 * one.same // one.queries}%; {rest}"
+            )
+            yield Notice(where=where, what=what)
+        if len(pairs) > _COPIES:
+            yield Notice(where=where, what=f"{len(pairs) - _COPIES:,} more pairs of runs are nearly the same")
 
 
 def all_win_ratios(found: ScoreInputs, reader: Reader) -> WinRatios | None:

@@ -29,6 +29,7 @@ from prefjudge.steps.score.boards import (
     all_win_ratios,
     correlations,
     few_hits,
+    near_copies,
     query_samples,
     runs_left_out,
     score_boards,
@@ -203,7 +204,7 @@ def score(
             if votes is not None and chosen == "mean":
                 ceilings = Ceilings(votes, found, by_labels, seed)
         tau = tuple(correlations(boards, found, ceilings, notices))
-        notices.extend(few_hits(boards))
+        notices.extend((*few_hits(boards), *near_copies(boards)))
         pairings, cycles = all_pairings(found)
         apart = count_not_judged(found, read, order, notices)
         result = ScoreResult(
