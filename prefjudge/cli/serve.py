@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
     from prefjudge.steps.serve import IssuedKey
 
 
-def serve(call: "Callable[..., IssuedKey | None]", *, revoke_key: str | None, json: Json = False) -> None:
+def serve(
+    call: "Callable[..., IssuedKey | None]",
+    *,
+    revoke_key: str | None,
+    remove_stand_in: bool,
+    json: Json = False,
+) -> None:
     """Print the addresses once the marketplace answers, or the key that was issued."""
 
     def ready(address: "Address") -> None:
@@ -26,17 +33,25 @@ def serve(call: "Callable[..., IssuedKey | None]", *, revoke_key: str | None, js
                 "worker_site": address.worker_site,
                 "admin": address.admin,
             }
+            if address.proxy:
+                addresses |= {"https_proxy": address.proxy, "ca_bundle": address.authority}
             typer.echo(codec.dumps(addresses))
         else:
             say(f"requester API  {address.endpoint}   (AWS_ENDPOINT_URL_MTURK={address.endpoint})")
             say(f"worker site    {address.worker_site}")
             say(f"admin page     {address.admin}")
             say(f"admin token    {_token_hint(address)}")
+            if address.proxy:
+                say(f"stands in for  {address.stood_in_for}; in the shell of a program that names it:")
+                say(f"export HTTPS_PROXY={address.proxy}")
+                say(f"export AWS_CA_BUNDLE={quote(address.authority)}")
             say("invite workers at the admin page; stop with Ctrl-C")
 
     key = call(ready=ready)
     if revoke_key is not None:
         say(f"{revoke_key}: revoked")
+    if remove_stand_in:
+        say("removed: no program trusts the stand-in any more")
     if key is not None and json:
         print_json(key)
     elif key is not None:

@@ -18,7 +18,10 @@ _RUNNING_FILE = f"{MARKETPLACE_FILE}.serving"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a marketplace answers; ``local`` is for the study's verbs on the same machine."""
+    """Where a marketplace answers; ``local`` is for the study's verbs on the same machine.
+
+    ``proxy`` and ``authority`` lead programs to it that name Amazon's host ``stood_in_for`` in their code.
+    """
 
     endpoint: str
     local: str
@@ -26,6 +29,9 @@ class Address:
     admin: str
     admin_token: str
     token_file: str = ""
+    stood_in_for: str = ""
+    proxy: str = ""
+    authority: str = ""
 
 
 @contextmanager
@@ -98,7 +104,19 @@ def address_of(market: Any, url: str = "") -> Address:
         admin=market.admin,
         admin_token=market.admin_token,
         token_file=path,
+        **_stand_in(market),
     )
+
+
+def _stand_in(market: Any) -> dict[str, str]:
+    if market.stand_in is None:
+        return {}
+    there = market.stand_in
+    return {
+        "stood_in_for": there.host,
+        "proxy": there.address,
+        "authority": str(there.certificate_file.resolve()),
+    }
 
 
 def find_running(folder: Path) -> Address | None:

@@ -17,6 +17,8 @@ from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.logs import log_to_stderr
 from prefjudge.marketplace.notifications.delivery import WebhookSender
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
+from prefjudge.marketplace.stand_in import open_stand_in
+from prefjudge.marketplace.stand_in.settings import StandInSettings
 from prefjudge.marketplace.store.executor import Executor
 from prefjudge.marketplace.store.marketplace import Clock, Marketplace
 from prefjudge.marketplace.store.rules import Rules
@@ -40,6 +42,8 @@ class Server:
         Where workers sign in, and where the admin does.
     admin_token : str
         What the admin signs in with.
+    stand_in : Proxy or None
+        What leads programs here that name Amazon's host.
     """
 
     def __init__(
@@ -61,6 +65,12 @@ class Server:
             raise
         host, port = self._socket.getsockname()[:2]
         self.local = _address(_EVERYWHERE.get(host, host), port)
+        try:
+            self.stand_in = settings.stand_in and open_stand_in(settings.stand_in, self.local)
+        except PrefjudgeError:
+            self._socket.close()
+            self.marketplace.close()
+            raise
         self.endpoint = settings.public_url or _address(_own_name() if host in _EVERYWHERE else host, port)
         self.worker_site = self.endpoint
         self.admin = f"{self.endpoint}/admin"
@@ -126,6 +136,8 @@ class Server:
         self._close()
 
     def _close(self) -> None:
+        if self.stand_in:
+            self.stand_in.stop()
         self._webhook_sender.stop()
         self.state.executor.close()
         self.marketplace.close()
@@ -181,14 +193,16 @@ def serve(
     public_url: str | None = None,
     plain_http: bool = False,
     proxy: str = ON_THIS_MACHINE,
+    stand_in: StandInSettings | None = None,
     ready: Callable[[Server], None] | None = None,
 ) -> None:
     """Serve a marketplace until the program is told to stop.
 
     ``ready`` is called with the server, which knows its addresses, once requests are answered.
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
-    refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from. The
-    environment variables ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
+    refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from. With
+    ``stand_in`` programs that name Amazon's host in their code can be led here. The environment variables
+    ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
     """
     settings = Settings(
         host=host,
@@ -196,6 +210,7 @@ def serve(
         public_url=public_url or os.environ.get("PREFJUDGE_PUBLIC_URL") or None,
         plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
         proxy=proxy,
+        stand_in=stand_in,
     )
     server = Server(store_url, settings, sandbox=sandbox)
     log_to_stderr()

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from annotated_types import Interval
 
-from prefjudge.errors import PrefjudgeError
+from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.fieldwork.own_marketplace import Address, address_of, announce, retract, store_url
 from prefjudge.fieldwork.watching import Watch
 from prefjudge.steps.collect import collect
@@ -19,6 +19,8 @@ from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import SANDBOX
 
 _LOG = logging.getLogger("prefjudge.marketplace.study")
+STAND_IN = "stand-in"
+"""The folder, beside the store, of the authority that answers for Amazon's host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,9 @@ def serve(
     new_key: str | None = None,
     revoke_key: str | None = None,
     screen: bool = True,
+    stand_in: bool = False,
+    stand_in_port: Annotated[int, Interval(ge=0, le=65535)] = 7267,
+    remove_stand_in: bool = False,
     ready: Callable[[Address], None] | None = None,
 ) -> IssuedKey | None:
     """Run a marketplace until it is interrupted, or issue or revoke a requester's key.
@@ -72,11 +77,19 @@ def serve(
         Take the access key back instead of serving; a marketplace that is running knows at once.
     screen : bool
         Collect the study's work as it is submitted: screen it, bar, pay and re-issue as ``collect`` does.
+    stand_in : bool
+        Answer for Amazon's MTurk host too, to programs of this machine that name it in their code: print
+        the two environment variables that lead them here.
+    stand_in_port : int
+        The port of that proxy; 0 takes a free one.
+    remove_stand_in : bool
+        Delete the certificate authority that programs were told to trust, instead of serving.
     ready : callable, optional
         Called once it answers.
     """
     from prefjudge.marketplace import keys
     from prefjudge.marketplace.server import serve as run
+    from prefjudge.marketplace.stand_in import StandInSettings, remove_authority
 
     opened = open_study(study or None)
     folder = opened.folder if opened else Path()
@@ -87,6 +100,12 @@ def serve(
 
     if revoke_key is not None:
         keys.revoke_key(url, revoke_key)
+        return None
+
+    authority = folder / STAND_IN
+    if remove_stand_in:
+        if not remove_authority(authority):
+            raise InputError(f"{authority} has no certificate authority", "There is nothing to remove.")
         return None
 
     announced: list[Address] = []
@@ -111,6 +130,9 @@ def serve(
             public_url=public_url,
             plain_http=plain_http,
             proxy=proxy,
+            stand_in=StandInSettings(folder=authority, port=stand_in_port, sandbox=not live)
+            if stand_in
+            else None,
             ready=told,
         )
     finally:

@@ -96,9 +96,6 @@ def test_work_is_approved_by_itself_after_the_delay(requester, worker, clock):
 def test_work_is_approved_or_rejected_once(requester, worker):
     hit = offer(requester)
     ident = worker.do(hit)
-    assert turk_error(requester.reject_assignment, AssignmentId=ident, RequesterFeedback=" ") == (
-        "InvalidParameterValue"
-    )
     requester.reject_assignment(AssignmentId=ident, RequesterFeedback="Nonsense.")
     assert turk_error(requester.reject_assignment, AssignmentId=ident, RequesterFeedback="x") == (
         "InvalidAssignmentState"

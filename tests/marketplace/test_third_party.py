@@ -1,28 +1,32 @@
-"""Dallinger's recruiting code, as PyPI has it, does its work here; only its host is another.
+"""Four programs that name Amazon's host in their code do a whole cycle here, unchanged.
 
-Dallinger brings some hundred packages, so it may live in an environment of its own:
-``python -m venv d && d/bin/pip install dallinger``, then ``DALLINGER_PYTHON=d/bin/python pytest …``.
+They are looked for in the folder that ``PREFJUDGE_PROGRAMS`` names: ``amti`` and ``simple-amt`` are clones of
+their repositories; ``dallinger`` and ``psiturk`` are virtual environments that have them.
 """
 
-import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.marketplace.people import external_question
+from prefjudge.marketplace.server import Server, start
+from prefjudge.marketplace.settings import Settings
+from prefjudge.marketplace.stand_in import StandInSettings
+from tests.marketplace.people import Admin, Worker, external_question
 
-PROGRAM = """
+pytest.importorskip("cryptography", reason="no cryptography, which the stand-in needs")
+
+DALLINGER = """
 import json, sys
 from dallinger.mturk import (
     DuplicateQualificationNameError, MTurkQualificationRequirements as Ask, MTurkService,
     RevokedQualification, WorkerLacksQualification,
 )
-
-class Here(MTurkService):
-    host = sys.argv[1]
 
 def raises(error, act, *arguments):
     try:
@@ -31,7 +35,7 @@ def raises(error, act, *arguments):
         return type(raised) is error
     return False
 
-service = Here(sys.argv[2], sys.argv[3], "us-east-1")
+service = MTurkService(sys.argv[1], sys.argv[2], "us-east-1")
 
 def first():
     assert service.check_credentials()
@@ -40,7 +44,7 @@ def first():
     assert raises(DuplicateQualificationNameError, service.create_qualification_type, "seen", "again")
     hit = service.create_hit(
         experiment_id="e", title="t", description="d", keywords=["k"], reward=0.5, duration_hours=1,
-        lifetime_days=1, question=sys.argv[5], max_assignments=2, annotation="mine", do_subscribe=False,
+        lifetime_days=1, question=sys.argv[4], max_assignments=2, annotation="mine", do_subscribe=False,
         qualifications=[
             Ask.min_approval(95), Ask.restrict_to_countries(["US"]), Ask.must_not_have(kind["id"])
         ],
@@ -64,33 +68,167 @@ def second(hit, assignment, worker, kind):
     assert service.dispose_qualification_type(kind)
     return {"balance": service.account_balance(), "hits": len(list(service.get_hits()))}
 
-print(json.dumps(first() if sys.argv[4] == "first" else second(*sys.argv[5:])))
+print(json.dumps(first() if sys.argv[3] == "first" else second(*sys.argv[4:])))
 """
 
 
+PSITURK = """
+import configparser, datetime, json, sys
+from psiturk.amt_services import MTurkServices
+
+config = configparser.ConfigParser()
+config["AWS Access"] = {"aws_access_key_id": sys.argv[1], "aws_secret_access_key": sys.argv[2]}
+service = MTurkServices(config, "sandbox")
+
+def data(response):
+    assert response.success, response.exception
+    return response.data
+
+def first(url):
+    hit = data(service.create_hit({
+        "title": "t", "description": "d", "keywords": "k", "reward": 0.5, "max_assignments": 2,
+        "duration": datetime.timedelta(hours=1), "lifetime": datetime.timedelta(days=1), "ad_location": url,
+        "approve_requirement": 95, "number_hits_approved": 0, "us_only": True,
+        "require_master_workers": False,
+        "require_qualification_ids": [], "block_qualification_ids": [],
+        "advanced_qualifications": [],
+    }))
+    assert [one.options["hitid"] for one in data(service.get_all_hits())] == [hit["HITId"]]
+    return {"hit": hit["HITId"], "balance": data(service.check_balance())}
+
+def second(hit, good, bad):
+    found = {one["assignmentId"]: one["status"] for one in data(service.get_assignments("Submitted", hit))}
+    assert found == {good: "Submitted", bad: "Submitted"}
+    assert data(service.approve_assignment(good))
+    assert data(service.bonus_assignment(good, "", 0.25, "thanks"))
+    assert data(service.reject_assignment(bad))  # without a word
+    assert data(service.unreject_assignment(bad))
+    assert data(service.extend_hit(hit, 1, 60))
+    assert data(service.expire_hit(hit))
+    assert data(service.delete_hit(hit))
+    return {"balance": data(service.check_balance()), "hits": len(data(service.get_all_hits()))}
+
+print(json.dumps(first(*sys.argv[4:]) if sys.argv[3] == "first" else second(*sys.argv[4:])))
+"""
+
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory):
+    """A marketplace that stands in for Amazon's sandbox."""
+    folder = tmp_path_factory.mktemp("stand-in")
+    settings = Settings(stand_in=StandInSettings(folder=folder))
+    with start(f"sqlite:///{folder}/market.db", settings=settings) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def admin(market: Server) -> Admin:
+    return Admin(market)
+
+
 @pytest.fixture
-def dallinger(market, admin):
-    python = os.environ.get("DALLINGER_PYTHON") or (
-        sys.executable if importlib.util.find_spec("dallinger") else None
-    )
-    if python is None:
-        pytest.skip("no dallinger: install it, or give DALLINGER_PYTHON")
-    key = admin.call("POST", "/admin/requesters", {"name": "dallinger"}, status=201)
+def run(market: Server, admin: Admin, tmp_path: Path, request: pytest.FixtureRequest) -> Run:
+    """Run a Python program of a requester of its own, who is led here and pays in play money."""
+    key = admin.call("POST", "/admin/requesters", {"name": request.node.name}, status=201)
+    assert market.stand_in is not None
+    environment = os.environ | {
+        "HTTPS_PROXY": market.stand_in.address,
+        "AWS_CA_BUNDLE": str(market.stand_in.certificate_file),
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": key["access_key"],
+        "AWS_SECRET_ACCESS_KEY": key["secret_key"],
+    }
 
-    def run(*arguments):
-        command = [python, "-c", PROGRAM, market.endpoint, key["access_key"], key["secret_key"], *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
+    def done(*command: object, python: Path = Path(sys.executable), said: str = "", **more: str) -> str:
+        ended = subprocess.run(
+            [python, *map(str, command)],
+            input=said,
+            env=environment | more,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
 
-    return run
+    def keyed(program: str, python: Path) -> Callable[..., dict[str, object]]:
+        keys = (key["access_key"], key["secret_key"])
+        return lambda *given: json.loads(done("-c", program, *keys, *given, python=python).splitlines()[-1])
+
+    done.keyed = keyed  # type: ignore[attr-defined]
+    return done
 
 
-def test_an_experiment_recruits_and_pays(dallinger, worker, clock):
+def find_program(name: str) -> Path:
+    folder = os.environ.get("PREFJUDGE_PROGRAMS")
+    if not folder or not (Path(folder) / name).exists():
+        pytest.skip(f"no {name}: PREFJUDGE_PROGRAMS names no folder that has it")
+    return Path(folder) / name
+
+
+def test_dallinger_recruits_and_pays(market: Server, run: Run, worker: Worker) -> None:
+    dallinger = run.keyed(DALLINGER, find_program("dallinger") / "bin" / "python")
     offered = dallinger("first", external_question())
     assert offered["balance"] == 9998.8
     ident = worker.do({"HITId": offered["hit"]})
-    clock.advance(1)  # dallinger asks for approval without delay
     done = dallinger("second", offered["hit"], ident, worker.worker_id, offered["kind"])
     assert done == {"balance": 9999.1, "hits": 0}
     assert worker.get("/history")["earnings"]["balance"] == "0.75"
+
+
+def test_psiturk_pays_rejects_and_takes_it_back(run: Run, admin: Admin) -> None:
+    psiturk = run.keyed(PSITURK, find_program("psiturk") / "bin" / "python")
+    offered = psiturk("first", "https://example.org/study")
+    assert offered["balance"] == "9998.80"
+    people = [admin.worker(country="US") for _ in range(2)]
+    submitted = [worker.do({"HITId": offered["hit"]}) for worker in people]
+    assert psiturk("second", offered["hit"], *submitted) == {"balance": "9998.50", "hits": 0}
+    assert [worker.get("/history")["earnings"]["balance"] for worker in people] == ["0.75", "0.50"]
+
+
+def test_simple_amt_launches_reads_approves_and_deletes(run: Run, admin: Admin, tmp_path: Path) -> None:
+    shutil.copytree(find_program("simple-amt"), tmp_path, dirs_exist_ok=True)
+    (tmp_path / "config.json").write_text("{}")
+    properties = tmp_path / "hit_properties" / "simple.json"
+    properties.write_text(json.dumps(json.loads(properties.read_text()) | {"LifetimeInSeconds": 600}))
+    (tmp_path / "input.txt").write_text('["dogs"]\n["cats"]\n')
+    ids = "--hit_ids_file=ids.txt"
+    template = "--html_template=hit_templates/simple.html"
+    run("launch_hits.py", template, f"--hit_properties_file={properties}", "--input_json_file=input.txt", ids)
+    worker = admin.worker()
+    for hit in (tmp_path / "ids.txt").read_text().split():
+        worker.do({"HITId": hit}, {"output": json.dumps({"example": "poodle"})})
+    assert "1 / 1: 2" in run("show_hit_progress.py", ids)
+    found = [json.loads(line) for line in run("get_results.py", ids).splitlines()]
+    assert [one["output"] for one in found] == [{"example": "poodle"}] * 2
+    assert "approve 2 assignments" in run("approve_hits.py", ids, said="y\n")
+    assert run("show_account_balance.py").strip() == "9999.88"
+    assert "disabling: 2 / 2" in run("delete_hits.py", ids, said="y\n")
+    assert worker.get("/history")["earnings"]["balance"] == "0.10"
+
+
+def test_amti_keeps_a_batch_from_its_creation_to_its_table(run: Run, admin: Admin, tmp_path: Path) -> None:
+    source = find_program("amti")
+    example, batches = source / "examples" / "html-question", tmp_path / "batches"
+    batches.mkdir()
+
+    def amti(*command: object, said: str = "") -> str:
+        return run(source / "scripts" / "amti", *command, said=said, PYTHONPATH=str(source))
+
+    amti("create-batch", example / "definition", example / "data.jsonl", batches, said="y\n")
+    (batch,) = batches.iterdir()
+    assert "Assignable: 2" in amti("status-batch", batch)
+    hits = json.loads((batch / "_INCOMPLETE").read_text())["hit_ids"]
+    worker = admin.worker()
+    for hit in hits:
+        worker.do({"HITId": hit}, {"answer": "a poodle"})
+    amti("review-batch", "--approve-all", batch)
+    amti("save-batch", batch)
+    amti("extract", "tabular", batch, tmp_path / "table.jsonl")
+    assert (tmp_path / "table.jsonl").read_text().count("a poodle") == 2
+    amti("delete-batch", batch, said="y\n")
+    assert worker.get("/history")["earnings"]["balance"] == "0.50"

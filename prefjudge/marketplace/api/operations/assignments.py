@@ -39,8 +39,6 @@ def _approve(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 
 def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
-    if not params["RequesterFeedback"].strip():
-        raise invalid("RequesterFeedback", "is empty")
     assignment = assignments.find(tx, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN)
     decisions.reject(tx, assignment, params["RequesterFeedback"])
     return {}
