@@ -53,6 +53,8 @@ def _as_kind(kind: Any, value: Any) -> Any:
     (base,) = {*get_args(kind)} - {type(None)} or {kind}
     if base is Path and os.path.exists(value) and not os.access(value, os.R_OK):  # noqa: PTH110 - any name
         raise ValueError
+    if base in (int, float) and not value.isascii():
+        raise ValueError  # Python reads the digits of every script
     if base in (str, Path, int, float) or (isinstance(base, type) and issubclass(base, Enum)):
         return base(value)
     raise ValueError

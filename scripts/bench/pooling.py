@@ -68,7 +68,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
     """Yield the contests; peers read some of the runs, and their time is multiplied."""
     board = inputs.leaderboard(lab)
     paths, sparse = board.paths, inputs.qrels(lab.folder, board.queries)
-    for k, floor in ((1, "<= 2.5"), (10, "<= 5")):
+    for k, floor, most in ((1, "<= 2.5", 64), (10, "<= 5", 128)):
         yield Contest(
             name=f"top-{k} of {len(paths)} runs",
             ours=lab.ours(OURS, str(k), *paths),
@@ -89,6 +89,7 @@ def contests(lab: Lab) -> Iterable[Contest]:
             name=f"prefjudge pool --depth {k}, as typed, into a file",
             ours=lab.verb(*VERB, str(k), *out, *lab.runs(paths)),
             rivals={"wc -l": shell(["wc", "-l", *paths])},
+            memory_limit_mb=most,
             reads=paths,
         )
     packed = [inputs.packed(path) for path in paths[:4]]
