@@ -162,6 +162,7 @@ def find_drive(
     with study.transaction(write=False) as db:
         challenge, pools = load_open_challenge(db), load_pools(db)
     if challenge is not None:
+        _refuse_other_rule(study, challenge, strategy)
         return ChallengeDrive(study, challenge)
     if not pools.queries:
         raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …")
@@ -181,6 +182,19 @@ def find_drive(
         pools = drop_candidates(pools, hopeless(votes) - _judged(study))
         first = _favoured(pools, favourites(votes))
     return PoolDrive(pools, chosen, driver, first)
+
+
+def _refuse_other_rule(study: Study, challenge: OpenChallenge, strategy: str | None) -> None:
+    """Refuse a strategy that is neither the challenge's nor the one that the study keeps."""
+    if strategy is None:
+        return
+    with study.transaction(write=False) as db:
+        known = {challenge.strategy, load_setting(db, "strategy") or challenge.strategy}
+    if read_strategy(strategy).name not in {parse_strategy(name).name for name in known}:
+        raise StudyError(
+            f"a challenge is under way by {challenge.strategy}, not {strategy}",
+            "Leave out --strategy and --sure; `pool --challenge --sure P` is for the next challenge.",
+        )
 
 
 def _judged(study: Study) -> set[tuple[str, str]]:

@@ -35,7 +35,9 @@ RUNS = sorted((COLLECTION / "runs").iterdir())
 HONEST = {"workers": 8, "error": 0.0, "truth": TRUTH, "yes": True}
 
 
-def pool_runs(study: Path, runs: list[Path], *, challenge: bool = False) -> PoolResult:
+def pool_runs(
+    study: Path, runs: list[Path], *, challenge: bool = False, sure: float | None = None
+) -> PoolResult:
     return pool(
         study,
         runs=runs,
@@ -43,6 +45,7 @@ def pool_runs(study: Path, runs: list[Path], *, challenge: bool = False) -> Pool
         queries=None if challenge else COLLECTION / "queries.tsv",
         collection=COLLECTION / "collection.tsv",
         challenge=challenge,
+        sure=sure,
     )
 
 
@@ -190,11 +193,21 @@ def test_a_challenge_that_the_budget_ends_stays_open(young: Path, tmp_path: Path
     newcomers = [tmp_path / path.name for path in RUNS[3:]]
     for copy, path in zip(newcomers, RUNS[3:], strict=True):
         copy.write_bytes(path.read_bytes())
-    pool_runs(young, newcomers, challenge=True)
+    for unfit, words in ((0.0, "--sure 0"), (1.5, "--sure 1.5")):
+        with pytest.raises(InputError, match=words):
+            pool_runs(young, newcomers, challenge=True, sure=unfit)
+    with pytest.raises(InputError, match="--sure is for --challenge"):
+        pool_runs(young, newcomers, sure=0.5)
+    pool_runs(young, newcomers, challenge=True, sure=0.5)
+    opened = status(young).challenge
+    assert opened is not None
+    assert opened.strategy == "sure:50/400"
+    with pytest.raises(StudyError, match="under way by sure:50/400, not sure:70"):
+        run(young, sure=0.7, **HONEST)  # type: ignore[arg-type]
     config = young / "study.toml"
     text = config.read_text()
     config.write_text(text.replace("budget = 100.00", f"budget = {status(young).committed}"))
-    result = run(young, **HONEST)  # type: ignore[arg-type]
+    result = run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     assert result.stopped_by.startswith("the budget")
     assert (result.version, result.duels, result.unfinished) == (1, (), result.queries)
     assert answers(young) == before
