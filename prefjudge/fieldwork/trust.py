@@ -31,7 +31,7 @@ from prefjudge.study.trust import (
     save_exclusion,
     save_query_limit,
 )
-from prefjudge.study.undecided import TOO_FAST
+from prefjudge.study.undecided import AS_GUESSED, TOO_FAST
 
 
 def barring_rule(study: Study) -> BarringRule:
@@ -64,7 +64,8 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False)
             continue
         crowd.bar(worker, group)
         met = record.missed + record.right
-        reason = f"missed {record.missed} of {many(met, 'gold pair')}"
+        guessed = AS_GUESSED if climbs(study) and rule.guesses(record) else ""
+        reason = f"missed {record.missed} of {many(met, 'gold pair')}{guessed}"
         if worker in fast:
             reason = f"{many(fast[worker], 'HIT')} of {len(record.hits)} done {TOO_FAST}; {reason}"
         if worker in decided.drop:

@@ -8,6 +8,8 @@ from prefjudge.database import Connection
 
 TOO_FAST = "faster than anybody can read"
 """The verdict on an assignment that was submitted too soon after acceptance, by the marketplace's clock."""
+AS_GUESSED = ", as by guessing"
+"""The end of the reason for which a worker is barred whose gold pairs are right no oftener than by chance."""
 UNUSABLE = "unusable answer"
 """The start of the verdict on an assignment whose fields the page cannot have sent."""
 
@@ -17,7 +19,8 @@ class UndecidedAssignment:
     """An assignment that was not approved or rejected, and what its HIT offers and asks.
 
     ``hit_assignments`` is how many assignments the HIT has, ``slots`` how many comparisons; ``counting`` is
-    how many of the assignment's judgments were not dropped.
+    how many of the assignment's judgments were not dropped. ``barred`` says why its worker is barred; empty
+    where that is not so.
     """
 
     assignment_id: str
@@ -31,6 +34,7 @@ class UndecidedAssignment:
     hit_assignments: int
     slots: int
     counting: int
+    barred: str
 
 
 def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
@@ -40,8 +44,9 @@ def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
         "FROM (SELECT a.*, h.reward_cents, h.assignments AS hit_assignments, h.target, "
         "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key) AS slots, "
         "(SELECT count(*) FROM judgments j LEFT JOIN drops d USING (judgment_id) "
-        "WHERE j.assignment_id = a.assignment_id AND d.judgment_id IS NULL) AS counting "
-        "FROM assignments a JOIN hits h ON h.hit_key = a.hit_key) AS undecided "
+        "WHERE j.assignment_id = a.assignment_id AND d.judgment_id IS NULL) AS counting, "
+        "coalesce(b.reason, '') AS barred FROM assignments a JOIN hits h ON h.hit_key = a.hit_key "
+        "LEFT JOIN barred b ON b.target = h.target AND b.worker_id = a.worker_id) AS undecided "
         "WHERE decision IS NULL AND target = :target ORDER BY collected, assignment_id",
         target=target,
     )
@@ -57,8 +62,10 @@ def paid_unasked(held: Iterable[UndecidedAssignment], auto_approval_days: int) -
 
 def evidence_against(one: UndecidedAssignment) -> str:
     """Return why a person has to look at an assignment before it is paid; empty where nobody has to."""
+    if one.verdict.startswith(UNUSABLE):
+        return one.verdict
     if one.verdict != TOO_FAST:
-        return one.verdict if one.verdict.startswith(UNUSABLE) else ""
+        return f"its worker {one.barred}" if one.barred.endswith(AS_GUESSED) else ""
     seconds = (one.submitted or 0.0) - (one.accepted or 0.0)
     made = many(one.answered, "comparison")
     return f"{TOO_FAST}: {made} in {seconds:.1f} seconds by the marketplace's clock"

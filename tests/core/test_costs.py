@@ -115,9 +115,15 @@ def test_the_ladder_bars_who_guesses_and_who_turns_to_guessing(
 
 @pytest.mark.parametrize(
     ("hits", "well"),
-    [([(3, 0), (3, 0), (1, 2)], True), ([(3, 0), (1, 2), (3, 0)], False), ([(0, 3)], False), ([], False)],
+    [
+        ([(3, 0)] * 3 + [(1, 2)], True),
+        ([(3, 0), (3, 0), (1, 2)], False),
+        ([(3, 0), (1, 2), (3, 0)], False),
+        ([(0, 3)], False),
+        ([], False),
+    ],
 )
-def test_six_gold_pairs_before_the_first_miss_show_that_nobody_guessed(
+def test_eight_gold_pairs_before_the_first_miss_show_that_nobody_guessed(
     hits: list[tuple[int, int]], well: bool
 ) -> None:
     record = GoldRecord(right=0, missed=0, hits=tuple(hits))

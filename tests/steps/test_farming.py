@@ -95,7 +95,7 @@ def test_nobody_gets_a_second_hit_before_the_first_was_screened(served: Path) ->
     assert [ours for _, ours in rounds] == [1, 2, 4], "the honest climb"
     assert [theirs for theirs, _ in rounds] == [1, 0, 0], "who misses every gold pair is barred"
     with Study(served).transaction(write=False) as db:
-        assert db.execute("SELECT reason FROM barred") == [("missed 3 of 3 gold pairs",)]
+        assert db.execute("SELECT reason FROM barred") == [("missed 3 of 3 gold pairs, as by guessing",)]
 
 
 def test_what_nobody_can_have_read_never_counts_and_waits_for_a_person(served: Path) -> None:
@@ -104,15 +104,16 @@ def test_what_nobody_can_have_read_never_counts_and_waits_for_a_person(served: P
     found = collect(served)
     assert found.reasons == {TOO_FAST: 1}
     assert (take_all(clicker), found.reissued) == (0, 1)
-    (due,) = [due for due in pay(served, dry_run=True).dues if due.act is Act.DECIDE]
+    guessed, due = [due for due in pay(served, dry_run=True).dues if due.act is Act.DECIDE]
+    assert guessed.why == "its worker missed 3 of 3 gold pairs, as by guessing"
     assert due.why.startswith(f"{TOO_FAST}: 6 comparisons in 0.")
     pay(served)
-    assert pay(served).dues == (due,), "neither paid nor rejected by itself"
+    assert pay(served).dues == (guessed, due), "neither paid nor rejected by itself"
     found = status(served)
-    assert found.to_decide == {due.assignment_id: due.why}
+    assert found.to_decide == {one.assignment_id: one.why for one in (guessed, due)}
     with Study(served).transaction(write=False) as db:
         ((submitted,),) = db.execute(
-            "SELECT submitted FROM assignments WHERE assignment_id = :id", id=due.assignment_id
+            "SELECT submitted FROM assignments WHERE assignment_id = :id", id=guessed.assignment_id
         )
     assert found.decide_by == moment(submitted + 7 * 86_400), "then the marketplace pays by itself"
     assert [row.held for row in workers(served).workers if row.worker == due.worker_id] == [1]

@@ -85,11 +85,12 @@ class BarringRule:
         return _weight(self.accuracy, record.right, record.missed) >= _log_odds(self.confidence)
 
     def began_well(self, record: GoldRecord) -> bool:
-        """Return whether the HITs before the first miss show, at ``confidence``, that nobody guessed.
+        """Return whether the HITs before the first miss show, at 99 %, that nobody guessed.
 
-        With an accuracy of 0.9 and a confidence of 0.95 it takes six gold pairs.
+        With an accuracy of 0.9 it takes eight gold pairs. Six were too few: where six people guess, one of
+        them gets the first six gold pairs right in one study of eleven.
         """
-        return _weight(self.accuracy, _before_miss(record.hits), 0) <= -_log_odds(self.confidence)
+        return _weight(self.accuracy, _before_miss(record.hits), 0) <= -_log_odds(_SURE)
 
 
 UNREADABLE = 40.0
@@ -124,9 +125,10 @@ def is_unreadable(seconds: float, comparisons: int, words: int) -> bool:
     return seconds < max(_LEAST * comparisons, words / UNREADABLE)
 
 
-_TURN = 0.99
-"""How sure to be that a worker has turned to guessing. The test looks again after each HIT and forgets what
-was good before: at 95 % it would bar one in twelve of those who slip in 5 % of gold pairs within 40 HITs."""
+_SURE = 0.99
+"""How sure to be that a worker has turned to guessing, or did not guess before. The test for a turn looks
+again after each HIT and forgets what was good before: at 95 % it would bar one in twelve of those who slip in
+5 % of gold pairs within 40 HITs."""
 _TOP = 16
 """The most HITs that a worker may have in hand or waiting for review."""
 
@@ -157,7 +159,7 @@ def _turned_to_chance(accuracy: float, hits: Sequence[tuple[int, int]]) -> bool:
     It adds up the evidence for guessing and begins anew whenever none is left, so that good work in the past
     does not hide what came after it.
     """
-    weight, bound = 0.0, _log_odds(_TURN)
+    weight, bound = 0.0, _log_odds(_SURE)
     for right, missed in hits:
         weight = max(0.0, weight + _weight(accuracy, right, missed))
         if weight >= bound:
