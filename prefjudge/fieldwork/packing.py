@@ -7,9 +7,10 @@ import numpy as np
 
 from prefjudge.core.asking.costs import CENT
 from prefjudge.core.asking.gold import rotate_gold
-from prefjudge.core.asking.hits import pack_pairs, plan_hit
+from prefjudge.core.asking.hits import draw_decoys, pack_pairs, plan_hit
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
+from prefjudge.study.config import DesignConfig
 from prefjudge.study.gold import count_hidden, load_active_gold, ways_to_gold
 from prefjudge.study.hits import HitKey, StudyHit, StudySlot, last_batch
 from prefjudge.study.progress import count_rows, waiting_pairs
@@ -56,9 +57,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     packed = [
         ([group[i] for i in members], votes)
         for votes, group in _by_votes(waiting)
-        for members in pack_pairs(
-            _query_codes(group), design.pairs_per_hit, one_per_query=design.one_pair_per_query, rng=rng
-        )
+        for members in _pack(_query_codes(group), design, rng)
     ]
     apart = design.one_pair_per_query
     dealt = rotate_gold(
@@ -75,6 +74,18 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in hidden], votes)
         for number, ((pairs, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)
     )
+
+
+def _pack(
+    query: np.ndarray[tuple[int], np.dtype[np.int32]], design: DesignConfig, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Deal pairs to HITs, each to one; then give each HIT its decoys, which are pairs of others."""
+    apart = design.one_pair_per_query
+    packed = pack_pairs(query, design.new_pairs_per_hit, one_per_query=apart, rng=rng)
+    if not design.decoys:
+        return packed
+    decoys = draw_decoys(query, packed, design.decoys, one_per_query=apart, rng=rng)
+    return [(*pairs, *more) for pairs, more in zip(packed, decoys, strict=True)]
 
 
 def _by_votes(waiting: Sequence[_Wanted]) -> list[tuple[int, list[_Wanted]]]:

@@ -283,7 +283,7 @@ class _Collection:
         with self._study.transaction(write=False) as db:
             loose = len(waiting_pairs(db, self._target))
             still_open = count_hits(db, self._target).get(HitStatus.OPEN, 0)
-        if self._stopped or not loose or (still_open and loose < self._study.config.design.pairs_per_hit):
+        if self._stopped or not loose or (still_open and loose < self._study.config.design.new_pairs_per_hit):
             return
         hits = plan_batch(self._study, self._target)
         try:

@@ -63,6 +63,7 @@ class DesignConfig(_Section):
 
     pairs_per_hit: Annotated[int, Field(ge=1, le=100)] = 10
     gold_per_hit: Annotated[int, Field(ge=0, le=20)] = 3
+    decoys: Annotated[int, Field(ge=0, le=50)] = 0
     judgments_per_pair: Annotated[int, Field(ge=1, le=50)] = 1
     overlap: Share = 0.0
     overlap_judgments: Annotated[int, Field(ge=2, le=50)] = 3
@@ -80,6 +81,17 @@ class DesignConfig(_Section):
     pages_url: str = ""
     seconds_per_pair: Annotated[float, Field(ge=0.1, le=3600)] = 25.0
     hourly_floor: Money = Decimal("12.00")
+
+    @property
+    def new_pairs_per_hit(self) -> int:
+        """The pairs of a HIT that no other HIT of the batch asks for: all but the decoys."""
+        return self.pairs_per_hit - self.decoys
+
+    @model_validator(mode="after")
+    def _decoys_leave_room(self) -> Self:
+        if self.decoys >= self.pairs_per_hit:
+            raise ValueError("decoys are some of pairs_per_hit, and at least one pair must be new")
+        return self
 
 
 class HitConfig(_Section):

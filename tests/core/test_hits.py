@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.core.asking.gold import rotate_gold
-from prefjudge.core.asking.hits import layout_index, pack_pairs, plan_hit
+from prefjudge.core.asking.hits import draw_decoys, layout_index, pack_pairs, plan_hit
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
@@ -19,6 +19,32 @@ def test_every_pair_is_in_exactly_one_hit(
     assert all(1 <= len(hit) <= per_hit for hit in packed)
     if one_per_query:
         assert all(len({query[pair] for pair in hit}) == len(hit) for hit in packed)
+
+
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=60),
+    st.integers(1, 12),
+    st.integers(0, 3),
+    st.booleans(),
+    seeds,
+)
+def test_decoys_are_pairs_of_other_hits_and_each_is_drawn_before_any_again(
+    query: list[int], per_hit: int, many: int, one_per_query: bool, rng: np.random.Generator
+) -> None:
+    codes = np.array(query, dtype=np.int32)
+    packed = pack_pairs(codes, per_hit, one_per_query=one_per_query, rng=rng)
+    decoys = draw_decoys(codes, packed, many, one_per_query=one_per_query, rng=rng)
+    for pairs, more in zip(packed, decoys, strict=True):
+        assert len({*pairs, *more}) == len(pairs) + len(more)
+        others = len(query) - len(pairs)
+        assert len(more) <= min(many, others)
+        if one_per_query:
+            assert len({query[pair] for pair in (*pairs, *more)}) == len(pairs) + len(more)
+        else:
+            assert len(more) == min(many, others)
+    drawn = np.bincount([pair for more in decoys for pair in more], minlength=len(query))
+    if not one_per_query and len(packed) >= 4 and many <= per_hit:
+        assert drawn.max() <= 2
 
 
 @given(st.integers(1, 10), st.integers(0, 4), st.integers(1, 6), seeds)

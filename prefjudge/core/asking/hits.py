@@ -105,6 +105,55 @@ def _deal_apart(query: NDArray[np.int32], shuffled: NDArray[np.int64], per_hit: 
     return [tuple(pairs) for pairs in dealt if pairs]
 
 
+def draw_decoys(
+    query: NDArray[np.int32],
+    packed: Sequence[tuple[int, ...]],
+    per_hit: int,
+    *,
+    one_per_query: bool = False,
+    rng: np.random.Generator,
+) -> list[tuple[int, ...]]:
+    """Draw pairs of other HITs for each HIT, so that not only gold pairs are met again.
+
+    Parameters
+    ----------
+    query : ndarray of int32, shape (n,)
+        The query of each pair.
+    packed : sequence of tuple of int
+        The pairs of each HIT, as :func:`pack_pairs` deals them.
+    per_hit : int
+        How many to draw for each HIT.
+    one_per_query : bool
+        Allow at most one pair of a query in a HIT.
+    rng : Generator
+        Shuffles the pairs; each is drawn once before any is drawn again.
+
+    Returns
+    -------
+    list of tuple of int
+        The decoys of each HIT, as positions in ``query``; fewer where no other HIT has a pair that fits.
+    """
+    waiting = [int(pair) for pair in rng.permutation([pair for pairs in packed for pair in pairs])]
+    decoys = []
+    for pairs in packed:
+        there, asked = set(pairs), {int(query[pair]) for pair in pairs}
+        drawn: list[int] = []
+        for _ in range(per_hit):
+            fits = (
+                at
+                for at, pair in enumerate(waiting)
+                if pair not in there and not (one_per_query and int(query[pair]) in asked)
+            )
+            if (at := next(fits, None)) is None:
+                break
+            drawn.append(waiting.pop(at))
+            there.add(drawn[-1])
+            asked.add(int(query[drawn[-1]]))
+        waiting += drawn
+        decoys.append(tuple(drawn))
+    return decoys
+
+
 def plan_hit(
     pairs: Sequence[int], gold: Sequence[int], *, layouts: int = 1, rng: np.random.Generator
 ) -> HitPlan:

@@ -56,7 +56,7 @@ class Packing:
     Attributes
     ----------
     pairs_per_hit, golds_per_hit : int
-        Comparisons in a HIT, and gold pairs on top of them.
+        Comparisons in a HIT that are asked for, and others on top of them: gold pairs, and decoys.
     price : callable
         What an assignment costs, fees included.
     seconds_per_pair : float

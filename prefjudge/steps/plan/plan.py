@@ -296,8 +296,8 @@ def _packing(
     _check(golds, "--gold-per-hit", 0, 20)
     _check(seconds, "--seconds-per-pair", 0.1, 3600)
     return Packing(
-        pairs_per_hit=pairs or design.pairs_per_hit,
-        golds_per_hit=design.gold_per_hit if golds is None else golds,
+        pairs_per_hit=max(1, (pairs or design.pairs_per_hit) - design.decoys),
+        golds_per_hit=(design.gold_per_hit if golds is None else golds) + design.decoys,
         price=lambda assignments: prices.submission(paid, assignments),
         seconds_per_pair=seconds or design.seconds_per_pair,
         reissued=reissued,
