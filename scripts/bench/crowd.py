@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import urllib3
+from sessions import auc_by_kind
 
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper, Truth
 from prefjudge.crowd.tempers import SLEEPS, SeenPair
@@ -107,6 +108,10 @@ def figures(lab: Lab) -> Iterable[str]:
     folder = lab.folder / f"crowd-{'short' if lab.short else 'long'}"
     shutil.rmtree(folder, ignore_errors=True)
     made = _make(folder / "study", lab, queries=10 if lab.short else 140)
+    for hits in (1, 4) if lab.short else (1, 4, 16):
+        told = auc_by_kind(Study(made), lab.rng(f"sessions {hits}"), hits, 6 if lab.short else 60)
+        each = ", ".join(f"{kind} {auc:.2f}" for kind, auc in told.items())
+        yield f"AUC of who looks for gold in {hits} HITs, by {each}"
     yield from LEGEND
     yield HEADING
     clean = _play(made, folder / "clean", lab, None, 0.0)
