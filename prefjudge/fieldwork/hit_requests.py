@@ -66,7 +66,7 @@ class Pages:
         return Page(address=f"{url.rstrip('/')}/{name}")
 
     def _html(self, hit: StudyHit) -> str:
-        design = self._study.config.design
+        design, words = self._study.config.design, self._study.config.words
         reward, slots = hit.reward_cents * CENT, len(hit.slots)
         return render_hit_page(
             HitPage(
@@ -85,6 +85,9 @@ class Pages:
                 language=design.language,
                 examples=tuple(Example(**one.model_dump()) for one in design.examples),
                 practice=self._practice,
+                task=words.task,
+                passage=words.passage,
+                passages=words.passages,
                 unable=design.allow_unable,
                 comments=design.comments,
             )

@@ -6,7 +6,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from prefjudge.marketplace.store.rules import Rules
 from prefjudge.marketplace.web.app import build_app
 from prefjudge.marketplace.web.connections import limited
 from prefjudge.marketplace.web.state import AppState
+from prefjudge.marketplace.wording import Wording
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a user may ask for
 
@@ -194,6 +195,7 @@ def serve(
     plain_http: bool = False,
     proxy: str = ON_THIS_MACHINE,
     stand_in: StandInSettings | None = None,
+    wording: Mapping[str, str] | None = None,
     ready: Callable[[Server], None] | None = None,
 ) -> None:
     """Serve a marketplace until the program is told to stop.
@@ -201,8 +203,9 @@ def serve(
     ``ready`` is called with the server, which knows its addresses, once requests are answered.
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
     refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from. With
-    ``stand_in`` programs that name Amazon's host in their code can be led here. The environment variables
-    ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
+    ``stand_in`` programs that name Amazon's host in their code can be led here; ``wording`` says what stands
+    for "HIT" and "requester" on the worker site. The environment variables ``PREFJUDGE_PUBLIC_URL`` and
+    ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
     """
     settings = Settings(
         host=host,
@@ -211,6 +214,7 @@ def serve(
         plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
         proxy=proxy,
         stand_in=stand_in,
+        wording=Wording(**(wording or {})),
     )
     server = Server(store_url, settings, sandbox=sandbox)
     log_to_stderr()

@@ -1,11 +1,12 @@
 """The network settings of a marketplace."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from prefjudge.errors import ConfigError
 from prefjudge.marketplace.stand_in.settings import StandInSettings
+from prefjudge.marketplace.wording import Wording
 
 ON_THIS_MACHINE = "127.0.0.1"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -28,6 +29,8 @@ class Settings:
         calls.
     stand_in
         Lead programs here that name Amazon's host in their code.
+    wording
+        What stands for "HIT" and "requester" on the worker site.
     """
 
     host: str = "127.0.0.1"
@@ -36,6 +39,7 @@ class Settings:
     plain_http: bool = False
     proxy: str = ON_THIS_MACHINE
     stand_in: StandInSettings | None = None
+    wording: Wording = field(default_factory=Wording)
 
     def check(self) -> None:
         """Refuse to listen to the world in clear text.

@@ -14,6 +14,7 @@ from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.fieldwork.own_marketplace import Address, address_of, announce, retract, store_url
 from prefjudge.fieldwork.watching import Watch
 from prefjudge.steps.collect import collect
+from prefjudge.study.config import WordsConfig
 from prefjudge.study.progress import count_hits
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import SANDBOX
@@ -133,6 +134,7 @@ def serve(
             stand_in=StandInSettings(folder=authority, port=stand_in_port, sandbox=not live)
             if stand_in
             else None,
+            wording=_wording(opened.config.words) if opened else None,
             ready=told,
         )
     finally:
@@ -141,6 +143,17 @@ def serve(
         for address in announced:
             retract(folder, address)
     return None
+
+
+def _wording(words: WordsConfig) -> dict[str, str]:
+    """Return the study's words for the worker site; several are one and an s where nothing else is said."""
+    given = {
+        "task": words.task,
+        "tasks": words.tasks or (f"{words.task}s" if words.task else ""),
+        "requester": words.requester,
+        "requesters": words.requesters or (f"{words.requester}s" if words.requester else ""),
+    }
+    return {name: word for name, word in given.items() if word}
 
 
 class _Screener(threading.Thread):

@@ -122,6 +122,20 @@ class WorkersConfig(_Section):
     most_query_share: Annotated[float, Field(gt=0, le=1)] = 1.0
 
 
+Word = Annotated[str, Field(max_length=40, pattern=r"^([^\W\d_][\w -]*)?$")]
+
+
+class WordsConfig(_Section):
+    """What workers read for the words of the crowd, each singular and plural; empty: the page's own."""
+
+    task: Word = ""
+    tasks: Word = ""
+    requester: Word = ""
+    requesters: Word = ""
+    passage: Word = ""
+    passages: Word = ""
+
+
 class FeesConfig(_Section):
     """The marketplace's fees."""
 
@@ -217,6 +231,7 @@ class StudyConfig(_Section):
     design: DesignConfig = DesignConfig()
     hit: HitConfig = HitConfig()
     workers: WorkersConfig = WorkersConfig()
+    words: WordsConfig = WordsConfig()
     fees: FeesConfig = FeesConfig()
     screening: ScreeningConfig = ScreeningConfig()
     pay: PayConfig = PayConfig()

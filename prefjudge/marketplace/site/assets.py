@@ -3,6 +3,9 @@
 from functools import lru_cache
 from pathlib import Path
 
+from prefjudge.marketplace.wording import Wording
+
+_USUAL = Wording()
 _FOLDER = Path(__file__).parent / "assets"
 _MEDIA = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
@@ -16,6 +19,9 @@ def _assets() -> dict[str, tuple[bytes, str]]:
     }
 
 
-def asset(name: str) -> tuple[bytes, str] | None:
+def asset(name: str, wording: Wording = _USUAL) -> tuple[bytes, str] | None:
     """Return a file's content and media type, or None where there is no such file."""
-    return _assets().get(name)
+    found = _assets().get(name)
+    if found is None or not name.endswith(".js"):
+        return found
+    return wording.say(found[0].decode(), begins=False).encode(), found[1]

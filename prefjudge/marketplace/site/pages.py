@@ -5,13 +5,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.marketplace.site.words import filters
+from prefjudge.marketplace.site.words import count, filters
+from prefjudge.marketplace.wording import Wording
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_USUAL = Wording()
 
-def render_page(name: str, context: Mapping[str, Any]) -> str:
+
+def render_page(name: str, context: Mapping[str, Any], wording: Wording = _USUAL) -> str:
     """Render one whole HTML page.
 
     Parameters
@@ -21,6 +24,8 @@ def render_page(name: str, context: Mapping[str, Any]) -> str:
     context : mapping
         The values that the page shows, and those that every page needs: ``csrf``, ``nonce``, ``worker``,
         ``path`` and ``marketplace``.
+    wording : Wording
+        What stands for "HIT" and "requester".
 
     Raises
     ------
@@ -29,19 +34,27 @@ def render_page(name: str, context: Mapping[str, Any]) -> str:
     jinja2.UndefinedError
         The page needs a value that the context does not have.
     """
-    return _environment().get_template(f"{name}.html").render(context)
+    return _environment(wording).get_template(f"{name}.html").render(context)
 
 
-@lru_cache(maxsize=1)
-def _environment() -> "Environment":
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+@lru_cache(maxsize=4)
+def _environment(wording: Wording) -> "Environment":
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    folder = Path(__file__).parent / "templates"
+
+    def load(name: str) -> str | None:
+        path = folder / name
+        return wording.template(path.read_text(encoding="utf-8")) if path.is_file() else None
 
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FunctionLoader(load),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(filters())
+    environment.filters["own"] = wording.say
+    environment.filters["count_of"] = lambda number, noun: wording.say(count(number, noun), begins=False)
     return environment

@@ -99,13 +99,20 @@ def build_app(state: AppState) -> Starlette:
         kind = {"marketplace": state.marketplace.ident, "sandbox": state.marketplace.sandbox}
         return JSONResponse({**kind, "status": "ok", "version": __version__, "comparators": [TAKEN]})
 
+    async def asset(request: Request) -> Response:
+        found = site.asset(request.path_params["name"], state.settings.wording)
+        if found is None:
+            return Response(status_code=404)
+        content, media_type = found
+        return Response(content, media_type=media_type, headers={"Cache-Control": "max-age=300"})
+
     routes = [
         Route("/", home, methods=["GET", "POST"]),
         Route("/healthz", health),
         Route("/mturk/preview", group_by_old_address),
         Route("/mturk/externalSubmit", submit, methods=["GET", "POST"]),
         Route("/frames/{hit_id}", frame),
-        Route("/assets/{name}", _asset),
+        Route("/assets/{name}", asset),
     ]
     routes += [Route(path, worker_handler(state, act), methods=[verb]) for verb, path, act in WORKER_ROUTES]
     routes += [Route(path, public_handler(state, act), methods=[verb]) for verb, path, act in PUBLIC_ROUTES]
@@ -124,11 +131,3 @@ def build_app(state: AppState) -> Starlette:
         middleware=[Middleware(SecurityMiddleware, state=state)],
         exception_handlers={404: lost, 500: broken},
     )
-
-
-async def _asset(request: Request) -> Response:
-    found = site.asset(request.path_params["name"])
-    if found is None:
-        return Response(status_code=404)
-    content, media_type = found
-    return Response(content, media_type=media_type, headers={"Cache-Control": "max-age=300"})

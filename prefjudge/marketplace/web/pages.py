@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.requests import Request
@@ -40,6 +40,9 @@ def respond(
     state: AppState, request: Request, page: Page, session: Session | None = None, csrf: str = ""
 ) -> Response:
     """Write a page in the form that the client asks for."""
+    if page.name == "refused":  # its sentence is the site's own, for people in JSON, too
+        said = state.settings.wording.say(str(page.context["error"]))
+        page = replace(page, context={**page.context, "error": said})
     if wants_json(request):
         answer: Response = JSONResponse(dict(page.context), page.status)
     elif page.location is not None:
@@ -69,7 +72,9 @@ def _html(state: AppState, request: Request, page: Page, session: Session | None
         "marketplace": state.about,
     }
     answer = Response(
-        site.render_page(page.name, {**common, **page.context}), page.status, media_type="text/html"
+        site.render_page(page.name, {**common, **page.context}, state.settings.wording),
+        page.status,
+        media_type="text/html",
     )
     answer.headers["Content-Security-Policy"] = (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}';"

@@ -94,6 +94,8 @@ class HitPage:
         Whether a worker may say, with one of :data:`REASONS`, that a pair cannot be judged.
     comments : bool
         Whether a worker may comment on each pair and on the HIT.
+    task, passage, passages : str
+        Instead of the page's own words for a HIT, a passage and several; empty: its own.
     """
 
     title: str
@@ -111,11 +113,14 @@ class HitPage:
     practice: tuple[Example, ...] = ()
     unable: bool = False
     comments: bool = False
+    task: str = ""
+    passage: str = ""
+    passages: str = ""
 
     @property
     def agreement(self) -> str:
         """What stands for all that a worker reads and agrees to before the first comparison."""
-        told = (self.language, self.title, self.question, self.instructions, self.consent)
+        told = (self.language, self.title, self.question, self.instructions, self.consent, self.passages)
         return hashlib.sha256(repr((told, self.examples, self.practice)).encode()).hexdigest()[:24]
 
 
@@ -207,6 +212,10 @@ def _words(page: HitPage) -> dict[str, str]:
     if page.allow_ties:
         words["shortcuts"], words["how"] = words["shortcuts_tie"], words["how_tie"]
     words["how"] = words["how"].replace("{all}", str(len(page.slots)))
+    words |= {name: word for name in ("task", "passage", "passages") if (word := getattr(page, name))}
+    for name in ("how", "preview", "decline", "none"):
+        for placed in ("task", "passages"):
+            words[name] = words[name].replace(f"{{{placed}}}", words[placed])
     return words
 
 
