@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores, heads_of_judged
+from prefjudge.core.pooling.runs import Heads
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.redrawn_votes import fit_votes
@@ -49,6 +50,11 @@ class VoteSet:
     def runs(self) -> tuple[str, ...]:
         """The tags of the runs."""
         return tuple(placed.run for placed in self._ranks)
+
+    @property
+    def heads(self) -> Heads | None:
+        """The top document of each run and query, where the votes may prefer all of these."""
+        return heads_of_judged(self._ranks, self._documents)
 
     def made(self, labels: Qrels) -> bool:
         """Whether preference qrels rest on these votes: they say the same of every query that they judge."""

@@ -4,8 +4,10 @@ The workers are those of the target whose work is the study's.
 """
 
 import json
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -49,9 +51,11 @@ def load_conduct(db: Connection) -> Conduct:
             target=current_target(db),
         )
     }
-    rows = [row[:7] for row in sorted(_rows(db), key=lambda row: row[7:])]
-    columns = zip(*rows, strict=True) if rows else ((),) * 7
-    query, left, right, choice, strength, worker, milliseconds = columns
+    rows = sorted(_rows(db), key=lambda row: row[7:])
+    query, left, right, choice, strength, worker, milliseconds = (
+        islice(zip(*rows, strict=True), 7) if rows else ((),) * 7
+    )
+    del rows
     queries, docs = tuple(sorted(set(query))), tuple(sorted(set(left + right)))
     return Conduct(
         judgments=Judgments(
@@ -75,7 +79,7 @@ def load_conduct(db: Connection) -> Conduct:
 def _rows(db: Connection) -> Iterator[tuple[Any, ...]]:
     """Yield the columns of each judgment, and then its sorting key: its assignment, and its place there."""
     places = {
-        (key, number): {slot: place for place, slot in enumerate(layout["order"])}
+        (key, number): array("i", layout["order"])
         for key, layouts in db.execute("SELECT hit_key, layouts FROM hits")
         for number, layout in enumerate(json.loads(layouts))
     }
@@ -88,7 +92,10 @@ def _rows(db: Connection) -> Iterator[tuple[Any, ...]]:
         target=current_target(db),
     )
     for *row, number, hit_key, layout, slot in found:
-        yield (*row, number if slot is None else places[hit_key, layout][slot])  # a file's order is its own
+        yield (
+            *row,
+            number if slot is None else places[hit_key, layout].index(slot),
+        )  # a file's order is its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

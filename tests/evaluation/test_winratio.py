@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.qrels import Qrels, heads_of_judged
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.winratio import (
@@ -20,7 +20,7 @@ from prefjudge.render.text.tables import Bold, to_csv
 
 from . import judging
 from .judging import Vote, make_judgments
-from .samples import make_qrels
+from .samples import make_qrels, make_ranks
 
 
 def make_heads(tops: dict[str, dict[str, str]]) -> Heads:
@@ -193,3 +193,19 @@ def test_the_matrix_marks_what_is_significant_at_the_level_asked_for() -> None:
     assert result.matrix(0.051).significant.sum() == 4
     assert [named_count(name) for name in ("majority", "votes")] == ["majority", "votes"]
     assert result.test == "two-sided binomial test, exact"
+
+
+def test_the_tops_are_told_by_where_the_judged_documents_were_placed() -> None:
+    judged = make_qrels({query: dict.fromkeys("xyz", 1) for query in "123459"})
+    ranks = [
+        make_ranks({query: {doc: 2.0, "unjudged": 1.0} for query, doc in top.items()}, judged, name=run)
+        for run, top in TOPS.items()
+    ]
+    heads = heads_of_judged(ranks, judged)
+    assert heads is not None
+    log = make_judgments(VOTES)
+    for asked in (None, "123459"):
+        assert win_ratios(log, heads, queries=asked) == win_ratios(log, make_heads(TOPS), queries=asked)
+    # one run begins a query with what is not judged: its first judged document is not its top
+    ranks[2] = make_ranks({"1": {"unjudged": 3.0, "x": 2.0}}, judged, name="C")
+    assert heads_of_judged(ranks, judged) is None

@@ -188,6 +188,7 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     asked: list[object] = []
     place = files.judged
     monkeypatch.setattr(files, "judged", lambda *a, **named: (asked.append(a), place(*a, **named))[1])
+    monkeypatch.setattr(files, "top", lambda *_, **__: pytest.fail("their tops are among what was placed"))
     loaded: list[object] = []
     load = judgments.load_judgments
     monkeypatch.setattr(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.pooling.runs import Codes, Order
+from prefjudge.core.pooling.runs import Codes, Heads, Order, heads_of
 
 MOST_SUBTOPICS = 64
 """Of one query, as many as a number has bits; the Web Track's have 3 to 12."""
@@ -148,6 +148,41 @@ class JudgedRanks:
     grade: NDArray[np.float64]
     retrieved: Codes
     order: Order
+
+
+def heads_of_judged(ranks: Sequence[JudgedRanks], qrels: Qrels) -> Heads | None:
+    """Return the first document of each judged query of each run, where all of them are judged.
+
+    Parameters
+    ----------
+    ranks : sequence of JudgedRanks
+        Where the runs placed the documents of ``qrels``.
+    qrels : Qrels
+
+    Returns
+    -------
+    Heads or None
+        One document a list. None if some run begins with a document that is not judged: then the runs tell.
+    """
+    tops = [placed.position == 1 for placed in ranks]
+    if any(top.sum() != np.count_nonzero(one.retrieved) for top, one in zip(tops, ranks, strict=True)):
+        return None
+    query, judged = (
+        np.concatenate([column[top] for column, top in zip(columns, tops, strict=True)])
+        if tops
+        else np.zeros(0, np.int32)
+        for columns in ([one.query for one in ranks], [one.judged for one in ranks])
+    )
+    answered = np.unique(query)
+    return heads_of(
+        tuple(one.run for one in ranks),
+        tuple(qrels.queries[code] for code in answered.tolist()),
+        qrels.docs,
+        run=np.repeat(np.arange(len(tops), dtype=np.int32), [int(top.sum()) for top in tops]),
+        query=np.searchsorted(answered, query).astype(np.int32),
+        doc=qrels.doc[judged],
+        order=ranks[0].order if ranks else Order.SCORE,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,7 +186,10 @@ def joined_judged(
     if notices is not None:
         for result in results:
             notices.extend(result.notices)
-    return [result.ranks(tag, qrels, order) for tag, result in zip(tags, results, strict=True)]
+    ranks = []
+    for tag in reversed(tags):  # what is done with is let go: the rows of all runs twice are the peak
+        ranks.append(results.pop().ranks(tag, qrels, order))
+    return ranks[::-1]
 
 
 def _judged_of(

@@ -170,12 +170,15 @@ def near_copies(boards: Sequence[Board]) -> Iterator[Notice]:
             yield Notice(where=where, what=f"{len(pairs) - _COPIES:,} more pairs of runs are nearly the same")
 
 
-def all_win_ratios(found: ScoreInputs, reader: Reader) -> WinRatios | None:
-    """Return the win ratios of all pairs of runs; None without judgments, or with nothing to compare."""
+def all_win_ratios(found: ScoreInputs, reader: Reader, votes: VoteSet | None) -> WinRatios | None:
+    """Return the win ratios of all pairs of runs; None without judgments, or with nothing to compare.
+
+    The runs are read again only where one of them begins with a document that no vote could prefer.
+    """
     official = official_qrels(found)
     if found.judgments is None:
         return None
-    heads = reader.top(1)
+    heads = (votes and votes.heads) or reader.top(1)
     if len(heads.runs) + (official is not None) < 2:
         return None
     queries = found.pools.queries if found.pools else None

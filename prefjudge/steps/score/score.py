@@ -196,7 +196,7 @@ def score(
     saved = per_query_file(out) if in_sql and per_query and out else None
     with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         agreement: tuple[PairAgreement, ...] = ()
-        ceilings = None
+        ceilings = votes = None
         if in_sql:
             boards = boards_in_sql(found, by_labels, chosen, reader, saved, notices)
         else:
@@ -210,7 +210,7 @@ def score(
         result = ScoreResult(
             boards=tuple(boards),
             tau=tau,
-            winratio=all_win_ratios(found, reader),
+            winratio=all_win_ratios(found, reader, votes),
             pair_agreement=agreement,
             left_out=runs_left_out(found, by_labels[0], reader, notices, team_of)
             if leave_one_out and by_labels
