@@ -92,7 +92,8 @@ def _chances_of(resolutions: Resolutions, confidence: Confidence | None) -> dict
     found: dict[str, list[str]] = {}
     rows = np.flatnonzero(resolutions.winner)
     for query, chance in zip(resolutions.query[rows].tolist(), confidence.chance[rows].tolist(), strict=True):
-        found.setdefault(resolutions.queries[query], []).append(f"{chance:.2f}")
+        # of the four digits that `resolve` gives: 0.38496 must not be 0.38 here and 0.385 there
+        found.setdefault(resolutions.queries[query], []).append(f"{round(chance, 4):.2f}")
     return {query: " ".join(chances) for query, chances in found.items()}
 
 
