@@ -171,6 +171,26 @@ def test_requirements_that_cannot_be(requester, asked):
     assert code in ("InvalidParameterValue", "QualificationTypeDoesNotExist")
 
 
+def test_the_admin_makes_and_unmakes_masters(requester, admin):
+    first, second = admin.worker(), admin.worker()
+    path = f"/admin/workers/{first.worker_id}/master"
+    assert admin.call("POST", path, {"master": "yes"}) == {"worker_id": first.worker_id, "master": True}
+    for masters in (MASTERS, "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"):
+        offer(requester, QualificationRequirements=[requirement(masters, "Exists")])
+    assert [group["qualified"] for group in first.groups()] == [True, True]
+    assert [group["qualified"] for group in second.groups()] == [False, False]
+    assert {one["name"]: one["master"] for one in admin.call("GET", "/admin/workers")["workers"]} == {
+        "worker1": True,
+        "worker2": False,
+    }
+    worker = first.worker_id
+    revoke = {"QualificationTypeId": MASTERS, "WorkerId": worker}
+    assert turk_error(requester.disassociate_qualification_from_worker, **revoke)
+    admin.call("POST", path, {"master": "no"})
+    assert [group["qualified"] for group in first.groups()] == [False, False]
+    admin.call("POST", "/admin/workers/A0/master", {"master": "yes"}, status=400)
+
+
 def test_types_are_listed_updated_and_deleted(requester, admin, market):
     kind = make_type(requester, Keywords="a")
     assert turk_error(make_type, requester) == "QualificationTypeAlreadyExists"

@@ -6,7 +6,7 @@ from prefjudge.marketplace.hits.disputes import Dispute, disputes
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people import payouts
-from prefjudge.marketplace.people.requirements import SIMULATED
+from prefjudge.marketplace.people.requirements import MASTERS, SIMULATED
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
@@ -55,6 +55,7 @@ class WorkerView(TypedDict):
     owed: str
     blocked: bool
     simulated: bool
+    master: bool
 
 
 class RequesterView(TypedDict):
@@ -149,12 +150,7 @@ def worker_list(tx: Transaction) -> list[WorkerView]:
         "SELECT worker_id, count(*) FROM assignments WHERE status = 'Submitted' GROUP BY worker_id"
     )
     paid = payouts.paid_out(tx)
-    simulated = {
-        row[0]
-        for row in tx.rows(
-            "SELECT worker_id FROM qualifications WHERE qualification_type_id = :type", type=SIMULATED
-        )
-    }
+    simulated, masters = (_who_has(tx, type_id) for type_id in (SIMULATED, MASTERS[0]))
     blocked = {row[0] for row in tx.rows("SELECT DISTINCT worker_id FROM blocks")}
     return [
         {
@@ -168,9 +164,18 @@ def worker_list(tx: Transaction) -> list[WorkerView]:
             "owed": from_cents(cents or 0),
             "blocked": worker_id in blocked,
             "simulated": worker_id in simulated,
+            "master": worker_id in masters,
         }
         for worker_id, name, locale, approved, rejected, cents in rows
     ]
+
+
+def _who_has(tx: Transaction, type_id: str) -> set[str]:
+    rows = tx.rows(
+        "SELECT worker_id FROM qualifications WHERE qualification_type_id = :type AND status = 'Granted'",
+        type=type_id,
+    )
+    return {str(worker_id) for (worker_id,) in rows}
 
 
 def _requesters(tx: Transaction) -> list[RequesterView]:

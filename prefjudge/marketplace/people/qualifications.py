@@ -7,7 +7,7 @@ from typing import Any
 from prefjudge.marketplace.errors import invalid, missing, refused, wrong_state
 from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.people import workers
-from prefjudge.marketplace.people.requirements import SIMULATED, SYSTEM, internal
+from prefjudge.marketplace.people.requirements import MASTERS, SIMULATED, SYSTEM, internal
 from prefjudge.marketplace.store.ids import new_id
 from prefjudge.marketplace.store.marketplace import Transaction
 
@@ -237,12 +237,32 @@ def revoke(tx: Transaction, requester_id: str, params: Params) -> None:
     """Take a qualification from a worker."""
     find_type(tx, params["QualificationTypeId"], requester_id)
     find_grant(tx, params["QualificationTypeId"], params["WorkerId"])
+    _revoke(tx, params["QualificationTypeId"], params["WorkerId"], params.get("Reason"))
+
+
+def make_master(tx: Transaction, worker_id: str, *, wanted: bool) -> None:
+    """Make a worker a Master, or no longer one; the admin alone may.
+
+    Raises
+    ------
+    RequestError
+        There is no such worker.
+    """
+    workers.find(tx, worker_id)
+    for type_id in MASTERS:
+        if wanted:
+            grant(tx, type_id, worker_id, 1)
+        else:
+            _revoke(tx, type_id, worker_id)
+
+
+def _revoke(tx: Transaction, type_id: str, worker_id: str, reason: str | None = None) -> None:
     tx.run(
         "UPDATE qualifications SET status = 'Revoked', reason = :reason"
         " WHERE qualification_type_id = :type AND worker_id = :worker",
-        reason=params.get("Reason"),
-        type=params["QualificationTypeId"],
-        worker=params["WorkerId"],
+        reason=reason,
+        type=type_id,
+        worker=worker_id,
     )
 
 

@@ -17,6 +17,7 @@ SIMULATED = "00000000000000000SIM"
 """This marketplace's own: whether an account was made for simulation. The admin gives it with the account,
 for good. Any requester may read it, and nobody may grant or revoke it."""
 MASTERS = ("2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6")
+"""Of Mechanical Turk's live site and of its sandbox. The admin makes a worker a Master of both."""
 SYSTEM = {
     LOCALE: "Location",
     APPROVED: "Number of HITs approved",
@@ -123,11 +124,12 @@ def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Require
         "SELECT 1 FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
     ):
         raise missing("QualificationType", type_id)
-    if type_id in MASTERS and comparator not in ("DoesNotExist", "NotEqualTo", "NotIn"):
+    excludes = comparator in ("DoesNotExist", "NotEqualTo", "NotIn")
+    if type_id in MASTERS and not excludes and not _anybody_has(tx, type_id):
         raise invalid(
             where,
-            "this marketplace has no Masters, so nobody could take the HIT. Leave the requirement out, or ask"
-            " for a qualification of your own",
+            "this marketplace has no Masters, so nobody could take the HIT. Let its admin make somebody a"
+            " Master, leave the requirement out, or ask for a qualification of your own",
         )
     integers, locales = requirement.get("IntegerValues", []), requirement.get("LocaleValues", [])
     if integers and locales:
@@ -155,6 +157,15 @@ def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Require
         raise invalid(where, "ActionsGuarded and RequiredToPreview contradict each other")
     guarded = guarded or ("PreviewAndAccept" if preview else "Accept")
     return {**requirement, "ActionsGuarded": guarded, "RequiredToPreview": guarded != "Accept"}
+
+
+def _anybody_has(tx: Transaction, type_id: str) -> bool:
+    return bool(
+        tx.rows(
+            "SELECT 1 FROM qualifications WHERE qualification_type_id = :type AND status = 'Granted' LIMIT 1",
+            type=type_id,
+        )
+    )
 
 
 def standing(tx: Transaction, worker_id: str) -> Standing:

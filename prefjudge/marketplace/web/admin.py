@@ -55,7 +55,7 @@ async def add_worker(state: AppState, request: Request) -> Page:
         approved=_whole(fields, "approved", 0),
         approval_rate=_whole(fields, "approval_rate", 100),
     )
-    simulated = fields.get("simulated", "").lower() in ("true", "yes", "1", "on")
+    simulated = _yes(fields, "simulated")
     if simulated and not state.marketplace.sandbox:
         raise Refusal("live", "Simulated workers are for sandboxes, but money is real here.", 409)
     kept = sessions.hash_password(password) if password else None
@@ -93,6 +93,17 @@ async def invite_again(state: AppState, request: Request) -> Page:
     name, invitation = await state.executor.run(act)
     page = _invited(state, request, worker_id, name, invitation)
     return replace(page, context={**page.context, "again": True})
+
+
+async def make_master(state: AppState, request: Request) -> Page:
+    """Make a worker a Master, or no longer one."""
+    worker_id, wanted = request.path_params["worker_id"], _yes(await remembered_fields(request), "master")
+    await state.executor.run(lambda tx: qualifications.make_master(tx, worker_id, wanted=wanted))
+    return Page(name="admin", context={"worker_id": worker_id, "master": wanted}, location="/admin#workers")
+
+
+def _yes(fields: dict[str, str], name: str) -> bool:
+    return fields.get(name, "").lower() in ("true", "yes", "1", "on")
 
 
 def _whole(fields: dict[str, str], name: str, default: int) -> int:

@@ -60,6 +60,7 @@ ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/admin/workers", admin.list_workers),
     ("POST", "/admin/workers", admin.add_worker),
     ("POST", "/admin/workers/{worker_id}/invite", admin.invite_again),
+    ("POST", "/admin/workers/{worker_id}/master", admin.make_master),
     ("POST", "/admin/requesters", admin.add_requester),
     ("POST", "/admin/disputes/{assignment_id}", admin.answer_dispute),
     ("DELETE", "/admin/keys/{access_key}", admin.revoke_key),
