@@ -4,7 +4,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -224,9 +224,10 @@ def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
 
 
 class _Helped(Executor):
-    """The ``map`` of processes whose work this one shares: they begin with the first, it with the last.
+    """The ``map`` of processes whose work this one shares.
 
-    A process gets one item at a time: an item in its queue could not be done by anybody else.
+    A process gets one item at a time: an item in its queue could not be done by anybody else. All take the
+    first that is left, and a result is let go once it was taken, so that few are held at a time.
     """
 
     def __init__(self, executor: Executor, processes: int) -> None:
@@ -235,7 +236,7 @@ class _Helped(Executor):
     def map(self, work: Callable[..., T], things: Iterable[Any], **_: Any) -> Iterator[T]:  # type: ignore[override]
 
         listed = list(things)
-        jobs: list[Future[T]] = [Future() for _ in listed]
+        jobs: dict[int, Future[T]] = {place: Future() for place in range(len(listed))}
         open_ = deque(range(len(listed)))
 
         def hand_out() -> None:
@@ -256,12 +257,13 @@ class _Helped(Executor):
             for _process in range(self.processes):
                 hand_out()
         try:
-            for job in jobs:
+            for place in range(len(listed)):
                 with suppress(IndexError):
-                    while not job.done():
-                        last = open_.pop()
-                        _settle(jobs[last], partial(work, listed[last]))
-                yield job.result()
+                    while not jobs[place].done():
+                        own = open_.popleft()
+                        _settle(jobs[own], partial(work, listed[own]))
+                wait([jobs[place]])  # who does it looks for it here
+                yield jobs.pop(place).result()
         except BrokenExecutor as error:
             raise InputError(
                 "a process that read for this one was killed",

@@ -11,6 +11,7 @@ from multiprocessing import current_process
 from pathlib import Path
 from threading import Event, current_thread, main_thread
 from typing import Any
+from weakref import ref
 
 import pytest
 from typer.testing import CliRunner
@@ -231,6 +232,25 @@ def odd(number: int) -> int:
     raise InputError(f"{number} is even")
 
 
+class Here(Executor):
+    """An executor that does its work at once."""
+
+    def submit(self, work: Callable[..., Any], *args: Any, **_: Any) -> Future[Any]:  # type: ignore[override]
+        done: Future[Any] = Future()
+        done.set_result(work(*args))
+        return done
+
+
+def test_a_result_is_let_go_once_it_was_taken() -> None:
+    class Result:
+        pass
+
+    found = _Helped(Here(), 1).map(lambda _: Result(), range(3))
+    first = ref(next(found))
+    assert first() is None
+    assert len(list(found)) == 2
+
+
 def test_this_process_does_its_share_and_results_and_errors_come_in_order() -> None:
     done: list[tuple[str, int]] = []
     let_go = Event()
@@ -240,7 +260,7 @@ def test_this_process_does_its_share_and_results_and_errors_come_in_order() -> N
         done.append(("here" if here else "there", number))
         if not here:
             let_go.wait(60)
-        elif number == 1:
+        elif number == 9:
             let_go.set()  # the others do their first thing for as long as there is another
         return odd(number) if number > 90 else number
 
